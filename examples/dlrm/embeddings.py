@@ -14,6 +14,7 @@ from moves import bytes_under_way, move, only_caches_change
 from outputs import OutputRoute
 from replicas import Replicas
 from shards import Memory, Optimizer, Shard, host_bytes, initialize, shard_bytes
+from shardtide.waves import MoveWave
 from world import (
     ClusterCollectives,
     CopyCollectives,
@@ -185,11 +186,31 @@ class ShardedEmbeddings:
 
         After an error, such as of a rank that ended, tables are partly moved; end the job.
         """
-        self._sums, self._routes, self._outputs = {}, [], {}
-        regroups, places = self._regroups(prepared), self._places(prepared)
+        regroups = self._regroups(prepared)
         if regroups:
             self.synchronize()
-        for table in self._moved(prepared):
+        self._move(prepared, self._moved(prepared))
+        self._layout = prepared
+        if regroups:
+            self._join_group()
+        else:
+            self._replicas.follow(prepared)
+
+    def apply_wave(self, prepared: Layout, wave: MoveWave) -> None:
+        """Moves the tables of a wave to a plan that prepare() returned on all ranks; all others stay where they are.
+
+        If the plan has other replica groups, all tables move in apply().
+        """
+        if self._regroups(prepared):
+            return
+        tables = [table for table in self._moved(prepared) if table.name in wave.tables]
+        self._move(prepared, tables)
+        self._layout = self._layout.with_tables(prepared, [table.name for table in tables])
+
+    def _move(self, prepared: Layout, tables: Sequence[TableShape]) -> None:
+        self._sums, self._routes, self._outputs = {}, [], {}
+        regroups, places = self._regroups(prepared), self._places(prepared)
+        for table in tables:
             old, new = self._layout.parts[table.name], prepared.parts[table.name]
             if not regroups and only_caches_change(old, new):
                 self._resize(old, new)
@@ -198,11 +219,6 @@ class ShardedEmbeddings:
             for part in old:
                 self._shards.pop(part, None)
             self._shards.update(arrived)
-        self._layout = prepared
-        if regroups:
-            self._join_group()
-        else:
-            self._replicas.follow(prepared)
 
     def synchronize(self) -> None:
         """Averages the tables over the replica groups, unless they are equal. Called on all ranks."""

@@ -105,6 +105,12 @@ class Layout:
         self.parts = parts
         self.replication = replication
 
+    def with_tables(self, other: Layout, names: Iterable[str]) -> Layout:
+        """Returns this layout with some tables as in another one of the same replica groups."""
+        scopes = {**self.scopes, **{name: other.scopes[name] for name in names}}
+        parts = {**self.parts, **{name: other.parts[name] for name in names}}
+        return Layout(self.tables, self.devices, self.per_node, scopes, parts, self.replication)
+
     def held(self, device: int) -> list[Part]:
         """Returns the parts on a device, in the order of the tables."""
         return [part for table in self.tables for part in self.parts[table.name] if part.is_on(device)]

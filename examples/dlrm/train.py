@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import json
 import logging
 import os
@@ -30,6 +31,7 @@ from replicas import describe_synchronization
 from shards import Optimizer
 from shardtide.log import Log
 from shardtide.train import PlanFollower, Ranks, ReshardFailed, StepMeter
+from shardtide.waves import move_waves
 from workload import Workload
 from world import World
 
@@ -80,6 +82,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--grow-every", type=int, default=0, help="steps after which a table's use changes (0: never)")
     parser.add_argument("--follow-every", type=int, default=10, help="steps between two looks for a plan (10)")
+    parser.add_argument(
+        "--in-waves", action="store_true", help="make one wave of a plan's moves between two steps, and train between them"
+    )
     parser.add_argument("--measure-every", type=int, default=20, help="one step in so many is measured (20)")
     parser.add_argument("--report-every", type=int, default=100, help="steps between two reports (100)")
     parser.add_argument("--load", type=pathlib.Path, help="folder with a checkpoint to begin with")
@@ -148,6 +153,7 @@ def train(options: argparse.Namespace, world: World) -> None:
         begin = load(options.load, embeddings, tables, model) if options.load else 0
         dense_optimizer = torch.optim.SGD(model.parameters(), lr=options.learning_rate)
         printer = Printer(plans)
+        waves = functools.partial(move_waves, usable_bytes_per_device=memory_bytes)
         published = declared
         for step in range(begin, begin + options.steps):
             used = used_at(declared, step, options)
@@ -155,8 +161,11 @@ def train(options: argparse.Namespace, world: World) -> None:
             if workload and changed:
                 workload.change([to_record(f, 4.0 * optimizer.row_wise_adagrad) for f in changed])
             published = used
-            if step % options.follow_every == 0 and plans.follow(step, embeddings):
-                printer.moved(step)
+            if step % options.follow_every == 0:
+                if options.in_waves and plans.follow_wave(step, embeddings, waves):
+                    printer.waves(step, len(plans.waves_left))
+                elif not options.in_waves and plans.follow(step, embeddings):
+                    printer.moved(step)
             samples = options.batch_size // world.size
             batch = draw_batch(used, samples, DENSE_FEATURES, options.seed, step, world.rank, world.device)
             with meter.step():
@@ -237,6 +246,12 @@ class Printer:
         if self._plans.reports:
             plan = self._plans.running
             print(f"step {step}: goes to plan {plan['planId'][:12]}, generation {plan['generation']}", flush=True)
+
+    def waves(self, step: int, left: int) -> None:
+        if left == 0:
+            self.moved(step)
+        elif self._plans.reports:
+            print(f"step {step}: a wave of moves is finished, {left} left", flush=True)
 
     def cached(self, use: dict[str, CacheUse]) -> None:
         self._caches = describe_misses(use, self._plans.running)

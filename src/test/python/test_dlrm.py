@@ -39,6 +39,7 @@ try:
     from shards import Optimizer, Shard, host_bytes, shard_bytes
     from shardtide.collect.operators import EPSILON
     from shardtide.train import Ranks, StepMeter
+    from shardtide.waves import MoveWave
     from world import World
 except ModuleNotFoundError:
     torch = None
@@ -364,6 +365,33 @@ def walk(world, kinds, adagrad, tables=TABLES):
             if adagrad:
                 require_close(state, s, f"state of {table.name} trained {what}")
     return len(changes)
+
+
+def go_in_waves(world):
+    """Goes to other kinds a table at a time and trains between; returns the number of tables."""
+    embeddings = ShardedEmbeddings(
+        world, TABLES, plan_of(["TABLE_WISE", "ROW_WISE", "DATA_PARALLEL"], 0, world.size), Optimizer(RATE, False)
+    )
+    wanted = plan_of(["ROW_WISE", "COLUMN_WISE", "TABLE_WISE"], 1, world.size)
+    prepared = embeddings.prepare(wanted)
+    unsharded = Unsharded([w for w, _ in all_gathered(embeddings, TABLES)], [torch.zeros(1)] * len(TABLES), False)
+    for made, table in enumerate(TABLES):
+        embeddings.apply_wave(prepared, MoveWave([table.name], [], 0, False, 0.0, 0.0))
+        for other in TABLES:
+            moved = other in TABLES[: made + 1]
+            assert (embeddings._layout.parts[other.name] == prepared.parts[other.name]) == moved, other.name
+        everyones = batches(made, world.size, TABLES)
+        outputs = embeddings.forward(*everyones[world.rank])
+        expected = unsharded.step(everyones)[world.rank]
+        for other in TABLES:
+            require_close(outputs[other.name], expected[other.name], f"{other.name} after wave {made + 1}")
+        loss(outputs).backward()
+        embeddings.backward()
+    with mock.patch.object(dist, "batch_isend_irecv", side_effect=AssertionError("rows are sent")):
+        embeddings.apply(prepared)
+    for table, (weight, _), w in zip(TABLES, all_gathered(embeddings, TABLES), unsharded.weights):
+        require_close(weight, w, f"weights of {table.name}")
+    return len(TABLES)
 
 
 def skewed_batches(size, step=0):
@@ -764,6 +792,9 @@ class ShardedTest(unittest.TestCase):
     def assert_equal_on_all(self, found, expected):
         for rank, answer in enumerate(found):
             self.assertEqual(answer, expected, f"rank {rank}")
+
+    def test_it_trains_between_two_waves_of_moves(self):
+        self.assert_equal_on_all(run_ranks(go_in_waves, 2), len(TABLES))
 
     def test_every_change_of_kind_agrees_with_the_unsharded_model(self):
         for size in (2, 4):

@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/p
 from shardtide.log import PlanSubscriber, TrainerReports
 from shardtide.log.reports import COSTS, STATUS
 from shardtide.train import PlanFollower, ReshardFailed, StepMeter
+from shardtide.waves import move_waves
 
 PATIENCE = 60
 DEVICE = {"computeMs": 1.0, "forwardCommMs": 1.0, "backwardCommMs": 1.0}
@@ -38,6 +39,34 @@ def plan(plan_id, devices=1):
         "shards": [shard],
         "deviceCosts": [{}] * devices,
     }
+
+
+def moving_plan(plan_id, previous, tables=("a", "b")):
+    """A plan of one device, and moves that copy its tables to all others, of which there are none."""
+    moves = [
+        {
+            "table": table,
+            "columnOffset": 0,
+            "columns": 8,
+            "rowOffset": 0,
+            "rows": 10,
+            "fromDevice": 0,
+            "toDevice": -1,
+            "bytes": 0,
+        }
+        for table in tables
+    ]
+    found = plan(plan_id)
+    cost = {**DEVICE, "backwardCommMs": 1.0, "memoryBytes": 100}
+    found.update(
+        previousPlanId=previous,
+        moves=moves,
+        moveOrder=[{"move": m, "stage": "DIRECT"} for m in range(len(moves))],
+        deviceCosts=[cost],
+        explanations=[],
+        settings={"moveGigabytesPerSecond": 10.0, "moveOverheadMs": 2.5, "reshardMs": 1000.0},
+    )
+    return found
 
 
 class FakeLog:
@@ -94,6 +123,20 @@ class Model:
         if self.fails:
             raise RuntimeError(self.fails)
         self.went.append(prepared)
+
+
+class WaveModel(Model):
+    """Goes to plans wave by wave; remembers which tables went."""
+
+    def apply_wave(self, prepared, wave):
+        self.apply(f"{prepared}:{','.join(wave.tables)}")
+
+
+def a_table_each(plan):
+    """The waves of a plan, each of one table."""
+    found = move_waves(plan)
+    (wave,) = found.waves
+    return found._replace(waves=[wave._replace(tables=[table]) for table in wave.tables])
 
 
 # A follower calls it for no plan.
@@ -162,6 +205,68 @@ class Following(unittest.TestCase):
         self.assertTrue(follower.reports.flush(PATIENCE))
         self.assertEqual(self.statuses(log)[0], ("FINISHED_MOVING", "first", 5, None))
         self.assertEqual(self.statuses(log)[-1], ("FINISHED_MOVING", "next", 7, None))
+
+    def test_waves_are_made_between_steps_and_reported_each(self):
+        log = FakeLog(plan("first"))
+        meter = StepMeter(every=1)
+        follower = self.follower(log, meter=meter)
+        follower.start(0, PATIENCE)
+        log.plans.append(moving_plan("next", "first"))
+        model = WaveModel()
+        wait_for(lambda: follower.follow_wave(1, model, a_table_each))
+        self.assertEqual(model.went, ["next:a"])
+        self.assertEqual([wave.tables for wave in follower.waves_left], [["b"]])
+        self.assertEqual(follower.running["planId"], "first")
+        with self.assertRaisesRegex(RuntimeError, r"follow_wave\(\) has 1 waves left to make"):
+            follower.follow(2, model)
+        with meter.step(), meter.computation("forward"):
+            pass
+        follower.report(2)
+        follower.measured(2, 1, [DEVICE])
+        # A newer plan waits for the last wave.
+        log.plans.append(moving_plan("newer", "next"))
+        self.assertTrue(follower.follow_wave(3, model, a_table_each))
+        self.assertEqual(model.went, ["next:a", "next:b", "next"])
+        self.assertEqual((follower.running["planId"], follower.waves_left), ("next", []))
+        wait_for(lambda: follower.follow_wave(4, model))
+        self.assertEqual(model.went[3:], ["newer:a,b", "newer"])
+        self.assertTrue(follower.reports.flush(PATIENCE))
+        reported = [
+            (v["status"], v["planId"], v["step"], v.get("wave"), v.get("waves")) for topic, v in log.sent if topic == STATUS
+        ]
+        self.assertEqual(
+            reported[1:],
+            [
+                ("ADOPTED", "next", 1, None, None),
+                ("FINISHED_MOVING", "next", 1, 1, 2),
+                ("FINISHED_MOVING", "next", 3, 2, 2),
+                ("ADOPTED", "newer", 4, None, None),
+                ("FINISHED_MOVING", "newer", 4, None, None),
+            ],
+        )
+        self.assertEqual([value for topic, value in log.sent if topic == COSTS], [], "costs of neither plan")
+
+    def test_moves_from_another_plan_than_the_running_one_are_not_made_in_waves(self):
+        log = FakeLog(plan("first"))
+        follower = self.follower(log)
+        follower.start(0, PATIENCE)
+        log.plans.append(moving_plan("next", "unknown"))
+        model = WaveModel()
+        wait_for(lambda: follower.follow_wave(1, model))
+        self.assertEqual((model.went, follower.running["planId"]), (["next"], "next"))
+
+    def test_a_wave_that_fails_ends_training(self):
+        log = FakeLog(plan("first"))
+        follower = self.follower(log)
+        follower.start(0, PATIENCE)
+        log.plans.append(moving_plan("next", "first"))
+        with self.assertRaisesRegex(ReshardFailed, "Moving shards to plan next failed: RuntimeError: no memory"):
+            wait_for(lambda: follower.follow_wave(1, WaveModel(fails="no memory")))
+
+    def test_a_wave_out_of_range_is_not_reported(self):
+        follower = self.follower(FakeLog(plan("first")))
+        with self.assertRaisesRegex(ValueError, "wave must be between 1 and its waves, got wave 3 of 2"):
+            follower.reports.finished_moving("p", 1, 3, 2)
 
     def test_a_plan_that_cannot_be_applied_is_rejected_once(self):
         log = FakeLog(plan("first"))

@@ -7,6 +7,8 @@ import { events } from "./events.js";
 import { learning } from "./learning.js";
 import { listen, setToken, start, state } from "./live.js";
 import { overview } from "./overview.js";
+import { pool } from "./pool.js";
+import { pools } from "./pools.js";
 import { counted, whole } from "./text.js";
 import { why } from "./why.js";
 import { workload } from "./workload.js";
@@ -18,8 +20,9 @@ const nav = document.getElementById("nav");
 const statistics = document.getElementById("statistics");
 const announcement = document.getElementById("announcement");
 
-const VIEWS = [["", "Overview"], ["learning", "Learning"], ["events", "Events"]];
-nav.append(el("ul", {}, VIEWS.map(([path, name]) => el("li", {}, el("a", { href: route(path), "data-path": path }, name)))));
+const VIEWS = [["", "Overview"], ["pools", "Pools"], ["learning", "Learning"], ["events", "Events"]];
+nav.append(el("ul", {}, VIEWS.map(([path, name]) => el("li", { hidden: path === "pools" }, el("a", { href: route(path), "data-path": path }, name)))));
+const poolsItem = nav.querySelector("[data-path=pools]").parentElement;
 document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
@@ -49,6 +52,8 @@ function view([name, ...rest]) {
     case "workload": return workload(rest[0], rest[1] === "plan" ? rest[2] : null);
     case "compare": return compare(rest[0], rest[1]);
     case "why": return why(rest[0]);
+    case "pools": return pools();
+    case "pool": return pool(rest[0]);
     case "learning": return learning();
     case "events": return events();
     default: throw new Error(`There is no view "${name}". Choose one above.`);
@@ -114,6 +119,7 @@ function showStatistics() {
 }
 
 listen((kind, value) => {
+  if (kind === "pool" || kind === "connected") poolsItem.hidden = state.pools.size === 0;
   if (kind === "statistics" || kind === "connected" || kind === "disconnected") showStatistics();
   if (kind === "connected" || kind === "disconnected") {
     if (!shown?.update) show(false);

@@ -1,4 +1,5 @@
-// Calls the server, and follows its events. What is kept here is bounded: a row for each workload and the latest events.
+// Calls the server, and follows its events. What is kept here is bounded: a row for each workload and pool, and the latest
+// events.
 
 const KEPT_EVENTS = 500;
 const RETRY_MS = 1000;
@@ -7,10 +8,10 @@ const ATTEMPTS = 30;
 const listeners = new Set();
 let token = sessionStorage.getItem("token") || "";
 
-/** The latest state: rows by workload, the latest events, and the planner's statistics. */
-export const state = { rows: new Map(), events: [], statistics: null, connected: false, problem: "Loading." };
+/** The latest state: rows by workload and by pool, the latest events, and the planner's statistics. */
+export const state = { rows: new Map(), pools: new Map(), events: [], statistics: null, connected: false, problem: "Loading." };
 
-/** Calls listener(kind, value) on each update; kind is workload, deleted, event, statistics, connected or disconnected. */
+/** Calls listener(kind, value) on each update; kind is workload, deleted, pool, event, statistics, connected or disconnected. */
 export const listen = (listener) => listeners.add(listener);
 
 /** Keeps a token until the tab is closed. */
@@ -60,6 +61,8 @@ function receive(kind, data) {
     state.rows.set(value.workloadId, value);
   } else if (kind === "deleted") {
     state.rows.delete(value.workloadId);
+  } else if (kind === "pool") {
+    state.pools.set(value.poolId, value);
   } else if (kind === "event") {
     // An event may be both in the list that was loaded and in the stream.
     const last = state.events.at(-1);
@@ -78,8 +81,9 @@ async function follow() {
   try {
     const response = await request("/api/stream", null, { signal: stop.signal });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    const [rows, events] = await Promise.all([get("/api/workloads"), get("/api/events")]);
+    const [rows, pools, events] = await Promise.all([get("/api/workloads"), get("/api/pools"), get("/api/events")]);
     state.rows = new Map(rows.map((row) => [row.workloadId, row]));
+    state.pools = new Map(pools.map((row) => [row.poolId, row]));
     state.events = events;
     state.connected = true;
     state.problem = "";

@@ -14,7 +14,7 @@ export const PARTS = [
 
 /** Above this many devices bars are thin, have no labels of their own, and share one shape for each series. */
 const MANY = 48;
-const bars = { type: "bar", barCategoryGap: "20%", cursor: "default", silent: true, emphasis: { disabled: true }, large: true, largeThreshold: MANY + 1 };
+export const bars = { type: "bar", barCategoryGap: "20%", cursor: "default", silent: true, emphasis: { disabled: true }, large: true, largeThreshold: MANY + 1 };
 
 /** Widths of lines in pixels. */
 const WIDTHS = [1, 2.5, 4, 6, 9];
@@ -34,7 +34,7 @@ export function parts(costs) {
   });
 }
 
-const decal = (c, pattern) => ({ color: c.panel, dashArrayX: [1, 0], ...pattern });
+export const decal = (c, pattern) => ({ color: c.panel, dashArrayX: [1, 0], ...pattern });
 
 /** Returns a bar series for each part, stacked; patterns tell the parts apart without colours. */
 function stack(c, costs, name, axis, extra) {
@@ -50,24 +50,24 @@ function stack(c, costs, name, axis, extra) {
   }));
 }
 
-const legend = (c, data) => ({ data, selectedMode: false, textStyle: { color: c.ink }, itemWidth: 18, itemHeight: 12, top: 0 });
+export const legend = (c, data) => ({ data, selectedMode: false, textStyle: { color: c.ink }, itemWidth: 18, itemHeight: 12, top: 0 });
 
-const value = (c, extra) => ({
+export const value = (c, extra) => ({
   type: "value", axisLabel: { color: c.soft }, splitLine: { lineStyle: { color: c.line } },
   nameTextStyle: { color: c.soft }, ...extra,
 });
 
-const category = (c, extra) => ({
+export const category = (c, extra) => ({
   type: "category", axisTick: { show: false }, axisLine: { lineStyle: { color: c.line } }, axisLabel: { color: c.soft }, ...extra,
 });
 
 /** A tooltip that only moves the axis pointer; the details are shown beside the chart. */
-const pointerOnly = (c) => ({
+export const pointerOnly = (c) => ({
   trigger: "axis", showContent: false,
   axisPointer: { type: "shadow", z: 0, label: { show: false }, shadowStyle: { color: c.band } },
 });
 
-const pointTooltip = (c, text) => ({
+export const pointTooltip = (c, text) => ({
   trigger: "item", confine: true, backgroundColor: c.panel, borderColor: c.line, textStyle: { color: c.ink, fontSize: 13 },
   formatter: text,
 });
@@ -276,7 +276,7 @@ export const stepsOption = (steps) => (c) => {
   };
 };
 
-const SYMBOLS = ["circle", "triangle", "diamond", "rect"];
+export const SYMBOLS = ["circle", "triangle", "diamond", "rect"];
 
 /** Workloads with a colour and a symbol of their own, those with the most steps; all others share one. */
 const TOLD_APART = 15;

@@ -61,6 +61,10 @@ export const change = (before, after) => (before ? (after > before ? "+" : "") +
 /** Formats the predicted step of a workload's latest plan, and says if it comes from a simulator. */
 export const predictedStep = (row) => ms(row.predictedMs) + (row.simulated ? " (simulated)" : "");
 
+/** Formats predicted samples a second, and says if they come from a simulator. */
+export const rate = (value, simulated) =>
+  value === null || value === undefined ? "" : number(Number(value.toPrecision(4))) + "/s" + (simulated ? " (simulated)" : "");
+
 /** Formats the predicted step of a plan, with one standard deviation if the model says it. */
 export const stepOf = (plan) => ms(plan.predictedMs) + (plan.insight.uncertaintyMs > 0 ? ` ± ${ms(plan.insight.uncertaintyMs)}` : "");
 

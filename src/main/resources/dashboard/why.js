@@ -48,7 +48,7 @@ export async function why(planId) {
       plan.moves.length ? moves(plan).node : el("p", {}, "None."),
       el("h2", {}, "Trainer statuses"),
       story.statuses.length
-        ? el("ul", {}, story.statuses.map((status) => el("li", {}, `Step ${number(status.step)}: ${words(status.kind)} by ${status.source}${status.reason ? ", " + status.reason : ""}`)))
+        ? el("ul", {}, story.statuses.map((status) => el("li", {}, `Step ${number(status.step)}: ${words(status.kind)}${status.waves > 1 ? ` (wave ${status.wave} of ${status.waves})` : ""} by ${status.source}${status.reason ? ", " + status.reason : ""}`)))
         : el("p", {}, "None.")),
   };
 }

@@ -19,6 +19,10 @@ const shardBytes = (table, shard) =>
 /** Returns the bytes of each device that shards may use. */
 const usable = (cluster) => cluster.memoryBytesPerDevice - cluster.reservedMemoryBytesPerDevice;
 
+const poolText = ({ devices, claim, reason }) =>
+  `: ${counted(devices, "device")}` + (claim ? `, claims ${number(claim.leastDevices)} to ${number(claim.mostDevices)}` : ", claim withdrawn") +
+  (reason ? `; ${reason}` : "");
+
 /** Shows a workload, and one of its plans or the latest. */
 export async function workload(id, planId) {
   const expected = planId || state.rows.get(id)?.planId;
@@ -60,6 +64,7 @@ export async function workload(id, planId) {
         row.predictedMs !== null && ["Predicted step", predictedStep(row)],
         ["Measured step", row.measuredMs === null ? "not measured" : ms(row.measuredMs) + (row.measuredPlanId === row.planId ? "" : " with an earlier plan")],
         row.imbalance !== null && ["Imbalance", percent(row.imbalance)],
+        view.pool && ["Pool", el("span", {}, link(view.pool.poolId, "pool", view.pool.poolId), poolText(view.pool))],
         ["Last change", ago(row.changedAt)],
         cluster && ["Cluster", `${number(cluster.devices)} devices of ${bytes(cluster.memoryBytesPerDevice)}${cluster.reservedMemoryBytesPerDevice ? `, ${bytes(cluster.reservedMemoryBytesPerDevice)} of each reserved` : ""}, batch ${number(cluster.batchSize)}, hardware ${cluster.hardware}`]),
       row.problem ? el("p", { class: "problem" }, row.problem) : "");
@@ -195,7 +200,8 @@ export async function workload(id, planId) {
       historyBox,
       el("h2", {}, "Tables"), cut, tablesTable.node),
     update(kind, value) {
-      if (((kind === "workload" || kind === "deleted") && value.workloadId === id) || kind === "connected") reload();
+      if (((kind === "workload" || kind === "deleted") && value.workloadId === id) || kind === "connected" ||
+        (kind === "pool" && value.poolId === (view.pool?.poolId ?? value.poolId))) reload();
     },
     announcement: (kind, value) =>
       kind === "workload" && value.workloadId === id && value.planId !== view.row.planId

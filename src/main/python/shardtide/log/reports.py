@@ -79,9 +79,17 @@ class TrainerReports:
         """Reports that the plan runs from this step on, or that shards are being moved for it."""
         self._status("ADOPTED", plan_id, step)
 
-    def finished_moving(self, plan_id: str, step: int) -> None:
-        """Reports that all shards of the plan are in their places; implies adopted."""
-        self._status("FINISHED_MOVING", plan_id, step)
+    def finished_moving(self, plan_id: str, step: int, wave: int = 1, waves: int = 1) -> None:
+        """Reports that the shards of a wave are in their places, and all if it is the last one; implies adopted.
+
+        wave: number of the wave, from 1 to waves
+        waves: in how many waves the trainer makes the plan's moves; 1 if all move at once
+
+        ValueError if wave is out of range.
+        """
+        if not 1 <= wave <= waves:
+            raise ValueError(f"wave must be between 1 and its waves, got wave {wave} of {waves}")
+        self._status("FINISHED_MOVING", plan_id, step, wave=wave, waves=waves)
 
     def rejected(self, plan_id: str, step: int, reason: str) -> None:
         """Reports that the plan will not run: the planner's next plan starts from the one that runs."""
@@ -180,7 +188,9 @@ class TrainerReports:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _status(self, status: str, plan_id: str, step: int, reason: str | None = None) -> None:
+    def _status(
+        self, status: str, plan_id: str, step: int, reason: str | None = None, wave: int = 1, waves: int = 1
+    ) -> None:
         value = {
             "workloadId": self._workload,
             "planId": plan_id,
@@ -191,6 +201,9 @@ class TrainerReports:
             "run": self._run,
             "occurredAt": _now(),
         }
+        if waves > 1:
+            # Planners of 0.2.0 and older do not know these fields.
+            value.update(wave=wave, waves=waves)
         self._add(STATUS, value)
 
     def _add(self, topic: str, value: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ replica groups of a plan.
 """
 
 from shardtide.train.dense_memory import DenseMemory, measure_dense_memory
-from shardtide.train.follower import PlanFollower, Resharder, ReshardFailed
+from shardtide.train.follower import PlanFollower, Resharder, ReshardFailed, WaveResharder
 from shardtide.train.meter import StepCosts, StepMeter
 from shardtide.train.ranks import RankLost, Ranks
 from shardtide.train.replication import Replication, replication_of
@@ -22,6 +22,7 @@ __all__ = [
     "Resharder",
     "StepCosts",
     "StepMeter",
+    "WaveResharder",
     "measure_dense_memory",
     "replication_of",
 ]

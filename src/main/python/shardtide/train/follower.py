@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Protocol, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence
 
 from shardtide.train.ranks import RankLost, Ranks
 from shardtide.train.replication import replication_of
+from shardtide.waves import MoveWave, MoveWaves, move_waves
 
 if TYPE_CHECKING:
     from shardtide.log import Log, PlanSubscriber, TrainerReports
@@ -26,6 +27,17 @@ class Resharder(Protocol):
 
     def apply(self, prepared: Any) -> None:
         """Goes to the plan. Called on all ranks, after prepare() succeeded on all of them."""
+
+
+class WaveResharder(Resharder, Protocol):
+    """A program that can go to another plan wave by wave, with steps in between."""
+
+    def apply_wave(self, prepared: Any, wave: MoveWave) -> None:
+        """Shards the tables of a wave as in the plan; all others stay as they are.
+
+        Called on all ranks. After the last wave, apply() does what is left: tables that are new or changed and do not
+        move.
+        """
 
 
 class ReshardFailed(RuntimeError):
@@ -63,7 +75,8 @@ class PlanFollower:
     capacity: reports of each kind that wait at most while Kafka is away
     timeout_seconds: how long ranks wait for each other
 
-    running: the ShardingPlan that runs, a dict with the fields of avro/ShardingPlan.avsc; empty before start()
+    running: the ShardingPlan that runs, a dict with the fields of avro/ShardingPlan.avsc; empty before start(). While
+        follow_wave() has waves left, the plan that ran before them
     reports: the TrainerReports of rank 0; None on all others
     """
 
@@ -81,6 +94,10 @@ class PlanFollower:
         self.ranks = Ranks(timeout_seconds)
         self._meter = meter
         self._plans: PlanSubscriber | None = None
+        # The plan that is being gone to in waves, and what prepare() returned for it.
+        self._next_plan: tuple[dict[str, Any], object] | None = None
+        self._waves: list[MoveWave] = []
+        self._waves_made = 0
         if (log is not None) != (self.ranks.rank == 0):
             raise ValueError(f"log must be given on rank 0 only; this is rank {self.ranks.rank}")
         if log:
@@ -112,27 +129,60 @@ class PlanFollower:
         with that rank's reason; all ranks keep the plan that runs. ReshardFailed on all ranks if one fails while shards
         move; RankLost if one does not answer before that.
         """
-        plan = self.ranks.from_first(self._next())
-        if plan is None:
+        if self._next_plan:
+            raise RuntimeError(f"follow_wave() has {len(self.waves_left)} waves left to make; call it until it has none")
+        found = self._agree(step, resharder)
+        if found is None:
             return False
-        prepared, problem = self._prepare(resharder, plan)
-        answers = self.ranks.gather((self.running["planId"], problem))
-        if len({running for running, _ in answers}) > 1:
-            raise RuntimeError(
-                "All ranks must run one plan; "
-                + ", ".join(f"rank {rank} runs {running}" for rank, (running, _) in enumerate(answers))
-            )
-        refusals = _by_rank([problem for _, problem in answers])
-        if refusals:
-            self._reject(plan["planId"], step, refusals)
-            return False
-        self._apply(resharder, prepared, plan["planId"])
-        self.running = plan
-        if self._meter:
-            self._meter.clear()
-        if self.reports:
-            self.reports.finished_moving(plan["planId"], step)
+        plan, prepared = found
+        self._together(lambda: resharder.apply(prepared), plan["planId"])
+        self._run(plan, step, 1, 1)
         return True
+
+    def follow_wave(
+        self,
+        step: int,
+        resharder: WaveResharder,
+        waves: Callable[[dict[str, Any]], MoveWaves] = move_waves,
+    ) -> bool:
+        """Makes one wave of the moves to the newest plan, if there is another one; returns whether it did.
+
+        As follow(), between the same two steps on all ranks, which then train on: tables of the waves made are sharded as
+        in the new plan, all others as before. The plan is reported as adopted before the first wave, and each wave as
+        finished moving. Plans that are newer still wait until all waves are made. A plan without moves, or whose moves
+        are not from the plan that runs, is gone to at once. Costs of steps before the last wave are of neither plan, and
+        are not reported.
+
+        waves: divides the moves; the same on all ranks. To choose how, functools.partial of shardtide.waves.move_waves
+        """
+        if not self._next_plan:
+            found = self._agree(step, resharder)
+            if found is None:
+                return False
+            plan = found[0]
+            # Moves from another plan than the one that runs are not what this job has to do.
+            self._waves = waves(plan).waves if plan.get("previousPlanId") == self.running["planId"] else []
+            self._waves_made = 0
+            self._next_plan = found
+            if self.reports:
+                self.reports.adopted(plan["planId"], step)
+        plan, prepared = self._next_plan
+        left = self.waves_left
+        if left:
+            self._together(lambda: resharder.apply_wave(prepared, left[0]), plan["planId"])
+            self._waves_made += 1
+        if len(left) <= 1:
+            self._together(lambda: resharder.apply(prepared), plan["planId"])
+            self._next_plan = None
+            self._run(plan, step, max(1, len(self._waves)), max(1, len(self._waves)))
+        elif self.reports:
+            self.reports.finished_moving(plan["planId"], step, self._waves_made, len(self._waves))
+        return True
+
+    @property
+    def waves_left(self) -> list[MoveWave]:
+        """The waves that follow_wave() has yet to make of the plan that it is going to, the next one first."""
+        return self._waves[self._waves_made :]
 
     def report(self, step: int) -> None:
         """Reports what the meter measured since the last call; call it on all ranks after the same step.
@@ -143,6 +193,9 @@ class PlanFollower:
         if self._meter is None:
             raise ValueError("report needs a meter; give one to PlanFollower, or call measured()")
         size = self.ranks.size
+        if self._next_plan:
+            self._meter.clear()
+            return
         costs = self._meter.costs(self.ranks, replication_of(self.running, size).ranks_of(0, size))
         if costs:
             self.measured(step, costs.steps, costs.devices, costs.collectives)
@@ -161,7 +214,7 @@ class PlanFollower:
         count = len(self.running["deviceCosts"])
         if len(devices) != count:
             raise ValueError(f"devices must have {count} entries, got {len(devices)}")
-        if self.reports:
+        if self.reports and not self._next_plan:
             self.reports.measured(self.running["planId"], step, steps, devices, collectives)
 
     def close(self, timeout_seconds: float = 5.0) -> None:
@@ -212,10 +265,36 @@ class PlanFollower:
             # Nothing has changed on any rank: training goes on, whatever it was.
             return None, str(e) or type(e).__name__
 
-    def _apply(self, resharder: Resharder, prepared: object, plan_id: str) -> None:
+    def _agree(self, step: int, resharder: Resharder) -> tuple[dict[str, Any], object] | None:
+        """Returns the newest plan and what prepare() returned, if there is another one that no rank refuses."""
+        plan = self.ranks.from_first(self._next())
+        if plan is None:
+            return None
+        prepared, problem = self._prepare(resharder, plan)
+        answers = self.ranks.gather((self.running["planId"], problem))
+        if len({running for running, _ in answers}) > 1:
+            raise RuntimeError(
+                "All ranks must run one plan; "
+                + ", ".join(f"rank {rank} runs {running}" for rank, (running, _) in enumerate(answers))
+            )
+        refusals = _by_rank([problem for _, problem in answers])
+        if refusals:
+            self._reject(plan["planId"], step, refusals)
+            return None
+        return plan, prepared
+
+    def _run(self, plan: dict[str, Any], step: int, wave: int, waves: int) -> None:
+        self.running = plan
+        if self._meter:
+            self._meter.clear()
+        if self.reports:
+            self.reports.finished_moving(plan["planId"], step, wave, waves)
+
+    def _together(self, move: Callable[[], None], plan_id: str) -> None:
+        """Moves shards on all ranks; ReshardFailed on all if one fails."""
         problem = None
         try:
-            resharder.apply(prepared)
+            move()
         except Exception as e:
             problem = f"{type(e).__name__}: {e}"
         try:

@@ -135,24 +135,33 @@ class ArchitectureTest {
           .whereLayer("avro")
           .mayNotAccessAnyLayer()
           .whereLayer("wire")
-          .mayOnlyAccessLayers("avro", "tls", "cost", "domain")
+          .mayOnlyAccessLayers("avro", "tls", "cost", "domain.pool", "domain")
           .whereLayer("tls")
           .mayNotAccessAnyLayer()
           .whereLayer("log")
           .mayOnlyAccessLayers("wire", "domain")
           .whereLayer("client")
-          .mayOnlyAccessLayers("log", "wire", "tls", "cost", "domain")
+          .mayOnlyAccessLayers("log", "wire", "tls", "cost", "domain.pool", "domain")
           .whereLayer("torchrec")
           .mayOnlyAccessLayers("domain")
           .whereLayer("topology")
           .mayOnlyAccessLayers(
-              "planning", "learning", "log", "wire", "tls", "cost", "domain", "config")
+              "allocation",
+              "planning",
+              "learning",
+              "log",
+              "wire",
+              "tls",
+              "cost",
+              "domain.pool",
+              "domain",
+              "config")
           .whereLayer("replay")
-          .mayOnlyAccessLayers("planning", "wire", "cost", "domain")
+          .mayOnlyAccessLayers("allocation", "planning", "wire", "cost", "domain.pool", "domain")
           .whereLayer("embedded")
           .mayNotAccessAnyLayer()
           .whereLayer("views")
-          .mayOnlyAccessLayers("client", "learning", "log", "wire", "cost", "domain")
+          .mayOnlyAccessLayers("client", "learning", "log", "wire", "cost", "domain.pool", "domain")
           .whereLayer("web")
           .mayOnlyAccessLayers("views", "domain")
           .whereLayer("trainer")

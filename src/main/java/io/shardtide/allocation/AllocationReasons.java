@@ -1,6 +1,7 @@
 package io.shardtide.allocation;
 
 import io.shardtide.domain.pool.AllocationChange;
+import io.shardtide.domain.pool.RingPrediction;
 import io.shardtide.domain.pool.WorkloadAllocation;
 import java.util.List;
 import java.util.Locale;
@@ -34,6 +35,17 @@ final class AllocationReasons {
       what += "; the pool lost %s of it".formatted(Demand.nodes(lost));
     }
     return what + "; " + share;
+  }
+
+  /** Says what the order of ranks gains; empty if nothing. */
+  static String ranks(RingPrediction ring) {
+    return ring.gain() > 1
+        ? String.format(
+            Locale.ROOT,
+            "; a ring of its nodes is %.1f times as fast in this order as by name, %.1f GB/s",
+            ring.gain(),
+            ring.gigabytesPerSecond())
+        : "";
   }
 
   /** Says why a workload has no nodes although it could use some. */

@@ -6,12 +6,17 @@ import io.shardtide.domain.pool.AllocationQuality;
 import io.shardtide.domain.pool.Claim;
 import io.shardtide.domain.pool.NodeTransfer;
 import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.domain.pool.RingPrediction;
+import io.shardtide.domain.pool.ThroughputCurve;
 import io.shardtide.domain.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /**
  * Allocates a pool: a pure function of its request. First the least claims, in the order of
@@ -45,7 +50,8 @@ public final class Allocator {
     int stopped = (int) refused.stream().filter(Demand::runs).count();
     NodeCounts counts = new NodeCounts(admitted, nodes, request.policy());
     NodeCounts.Decision decision = counts.decide(stopped);
-    List<List<String>> chosen = NodeChoice.choose(pool.nodes(), admitted, decision.chosen());
+    List<List<String>> chosen =
+        NodeChoice.choose(pool.nodes(), pool.links(), admitted, decision.chosen());
 
     List<WorkloadAllocation> workloads = new ArrayList<>();
     double throughput = 0;
@@ -55,15 +61,19 @@ public final class Allocator {
       NodeCount count = decision.chosen().get(w);
       throughput += counts.weighted(w, count);
       loss += Math.abs(count.nodes() - counts.fair(w));
+      List<String> ranks = ranks(demand.claim(), chosen.get(w));
+      Optional<RingPrediction> ring = ring(ranks);
       workloads.add(
           new WorkloadAllocation(
               demand.claim().workloadId(),
-              chosen.get(w),
+              ranks,
               count.devices(),
               count.samplesPerSecond(),
               counts.fair(w),
               AllocationReasons.change(demand.before(), demand.held(), chosen.get(w)),
-              AllocationReasons.describe(demand, before(demand.claim()), count, counts.fair(w))));
+              AllocationReasons.describe(demand, before(demand.claim()), count, counts.fair(w))
+                  + ring.map(AllocationReasons::ranks).orElse(""),
+              ring));
     }
     for (Demand demand : refused) {
       workloads.add(
@@ -82,10 +92,22 @@ public final class Allocator {
         request.state().generation(),
         request.before().map(Allocation::allocationId),
         request.policy(),
+        curveIds(),
         workloads,
         transfers(workloads),
         new AllocationQuality(
             throughput, decision.gap(), nodes == 0 ? 0 : loss / (2 * nodes), adjusted));
+  }
+
+  private SortedMap<String, String> curveIds() {
+    SortedMap<String, String> ids = new TreeMap<>();
+    for (String workloadId : request.state().claims().keySet()) {
+      ThroughputCurve curve = request.curves().get(workloadId);
+      if (curve != null) {
+        ids.put(workloadId, curve.id());
+      }
+    }
+    return ids;
   }
 
   private Demand demand(Claim claim) {
@@ -95,7 +117,29 @@ public final class Allocator {
         claim,
         Optional.ofNullable(request.curves().get(claim.workloadId())),
         had.size(),
-        had.stream().filter(node -> pool.nodes().containsKey(node)).toList());
+        had.stream().filter(node -> pool.nodes().containsKey(node)).sorted().toList());
+  }
+
+  /**
+   * Returns a workload's nodes in the order of ranks. One that keeps its nodes keeps its ranks: to
+   * number them otherwise would be an adjustment.
+   *
+   * @param nodes names, ascending
+   */
+  private List<String> ranks(Claim claim, List<String> nodes) {
+    List<String> had = before(claim).map(WorkloadAllocation::nodes).orElse(List.of());
+    if (nodes.equals(had.stream().sorted().toList())) {
+      return had;
+    }
+    return pool.links().map(links -> RankOrder.of(links, nodes(nodes))).orElse(nodes);
+  }
+
+  private Optional<RingPrediction> ring(List<String> ranks) {
+    return pool.links().flatMap(links -> RankOrder.predict(links, nodes(ranks)));
+  }
+
+  private List<PoolNode> nodes(List<String> names) {
+    return names.stream().map(name -> pool.nodes().get(name)).toList();
   }
 
   private Optional<WorkloadAllocation> before(Claim claim) {

@@ -8,6 +8,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.pool.Claim;
 import io.shardtide.domain.pool.CurvePoint;
+import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.ThroughputCurve;
 import io.shardtide.search.SearchResult;
@@ -102,12 +103,34 @@ public final class CurveSearch {
       ClusterSpec workload,
       List<TableSpec> tables,
       Optional<SearchedCurve> before) {
+    CurveRequest request =
+        CurveRequest.of("", claim.workloadId(), pool, List.copyOf(devices(pool, claim)));
+    return search(request, generation, workload, tables, before);
+  }
+
+  /**
+   * Searches the curve that a pool requests.
+   *
+   * @param request the request
+   * @param generation the workload's generation
+   * @param workload the workload's own cluster
+   * @param tables the tables, in any order
+   * @param before the workload's curve before
+   * @throws io.shardtide.domain.RejectedException if the workload reserves all memory of a device
+   */
+  public SearchedCurve search(
+      CurveRequest request,
+      long generation,
+      ClusterSpec workload,
+      List<TableSpec> tables,
+      Optional<SearchedCurve> before) {
+    Pool pool = request.type();
     List<TableSpec> sorted = tables.stream().sorted(Comparator.comparing(TableSpec::name)).toList();
     ClusterSpec whole = pool.cluster(workload, pool.devicesPerNode());
     Map<Integer, CurvePoint> known = known(before, whole, sorted);
     SortedMap<Integer, PlanShards> plans = new TreeMap<>();
     List<CurvePoint> points = new ArrayList<>();
-    for (int devices : devices(pool, claim)) {
+    for (int devices : request.devices()) {
       PlanShards running =
           before.flatMap(b -> Optional.ofNullable(b.plans().get(devices))).orElse(PlanShards.NONE);
       CurvePoint point = known.get(devices);
@@ -128,7 +151,7 @@ public final class CurveSearch {
     }
     return new SearchedCurve(
         new ThroughputCurve(
-            claim.workloadId(), generation, predictor.modelId(), workload.batchSize(), points),
+            request.workloadId(), generation, predictor.modelId(), workload.batchSize(), points),
         whole,
         sorted,
         plans);

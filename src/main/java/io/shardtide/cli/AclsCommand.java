@@ -51,6 +51,11 @@ final class AclsCommand implements Callable<Integer> {
   private String prefix;
 
   @Option(
+      names = "--pools",
+      description = "Prints the rights for pools too. Planners need them with pools.enabled=true.")
+  private boolean pools;
+
+  @Option(
       names = "--bootstrap",
       paramLabel = "HOST:PORT",
       defaultValue = "HOST:PORT",
@@ -76,6 +81,7 @@ final class AclsCommand implements Callable<Integer> {
       Acls.commands(
               each,
               prefix,
+              pools,
               principal == null ? "User:" + each : principal,
               "--bootstrap-server %s --command-config %s".formatted(bootstrap, commandConfig))
           .forEach(out::println);

@@ -27,6 +27,7 @@ final class Commands {
           "replay",
           "why",
           "models",
+          "pools",
           "bench",
           "topologies",
           "completion");

@@ -28,6 +28,7 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
 
   private final Endpoint endpoint;
   private final DetectorKind detector;
+  private final boolean pools;
   private final AtomicReference<Optional<Views>> views = new AtomicReference<>(Optional.empty());
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Thread thread = new Thread(this::run, "dashboard");
@@ -35,10 +36,13 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   /**
    * @param endpoint the cluster and the schema registry
    * @param detector the planner's drift detector
+   * @param pools whether the planner allocates pools ({@code pools.enabled}): only then do their
+   *     topics exist
    */
-  DashboardFeed(Endpoint endpoint, DetectorKind detector) {
+  DashboardFeed(Endpoint endpoint, DetectorKind detector, boolean pools) {
     this.endpoint = endpoint;
     this.detector = detector;
+    this.pools = pools;
     thread.setDaemon(true);
   }
 
@@ -66,6 +70,7 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
             Views.start(
                 endpoint,
                 detector,
+                pools,
                 error -> {
                   failure.set(error);
                   ended.countDown();

@@ -174,6 +174,7 @@ final class DemoCommand implements Callable<Integer> {
                 directory.resolve("state"),
                 models(bundle),
                 retrain,
+                false,
                 port);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
         DemoClient client =

@@ -57,6 +57,7 @@ final class DemoPlanner implements AutoCloseable {
    * @param bundles the cost models
    * @param retrain whether models are retrained on measurements; two demos then give different
    *     plans
+   * @param pools whether it allocates pools of devices
    * @param port of the dashboard; 0 for any free one
    */
   static DemoPlanner start(
@@ -65,6 +66,7 @@ final class DemoPlanner implements AutoCloseable {
       Path stateDirectory,
       List<ModelBundle> bundles,
       boolean retrain,
+      boolean pools,
       int port)
       throws Exception {
     ServiceSettings settings =
@@ -77,6 +79,7 @@ final class DemoPlanner implements AutoCloseable {
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             DetectorKind.DEFAULT,
             TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).enabled(retrain).build(),
+            pools,
             HttpSettings.DEFAULTS);
     Deque<Closeable> opened = new ArrayDeque<>();
     String token = randomToken();
@@ -90,7 +93,8 @@ final class DemoPlanner implements AutoCloseable {
           new DashboardFeed(
               Endpoint.of(
                   settings.connection().bootstrapServers(), settings.connection().registryUrl()),
-              settings.detector());
+              settings.detector(),
+              settings.pools());
       opened.push(feed::close);
       WebServer web =
           WebServer.start(

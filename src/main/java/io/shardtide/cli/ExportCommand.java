@@ -19,7 +19,8 @@ import picocli.CommandLine.Spec;
     description = {
       "Writes the records that a replay needs from a cluster to a folder: events.jsonl,"
           + " predictions.jsonl, statuses.jsonl, speeds.jsonl, plans.jsonl, infeasible.jsonl (one"
-          + " record a line, in Avro's JSON encoding), models/ID.avro.",
+          + " record a line, in Avro's JSON encoding), models/ID.avro. With pools, also"
+          + " pool-changes.jsonl, throughput-curves.jsonl, allocations.jsonl.",
       "Reads the records that were committed when it started; writes nothing to the cluster."
     },
     footer = {
@@ -37,7 +38,7 @@ final class ExportCommand implements Callable<Integer> {
   @Option(
       names = "--workload",
       paramLabel = "ID",
-      description = "Only this workload. Default: all.")
+      description = "Only this workload, and no pools. Default: all.")
   private String workload;
 
   @Option(names = "--out", required = true, paramLabel = "DIR", description = "The folder.")

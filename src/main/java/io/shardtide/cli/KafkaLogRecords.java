@@ -28,6 +28,7 @@ import java.util.function.Function;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.AuthorizationException;
 
 /**
  * The records on a cluster, up to the topics' ends when this was opened: later records are not
@@ -50,13 +51,16 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
 
   private final Map<String, Long> undecodable = new TreeMap<>();
 
+  /** Topics of pools that the user may not read. */
+  private final List<String> denied = new ArrayList<>();
+
   /**
    * @param clients settings of Kafka's clients, {@code bootstrap.servers} among them
    * @param registry looks schemas up; not closed with this
    * @param topics the topics
-   * @param workload whose records are read; empty for all
+   * @param workload whose records are read, without those of pools; empty for all
    * @param progress runs after each record
-   * @throws IOException if the cluster does not answer, or a topic is missing
+   * @throws IOException if the cluster does not answer, or a topic is missing that is not of pools
    */
   KafkaLogRecords(
       Map<String, Object> clients,
@@ -74,12 +78,35 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     reader = new TopicReader(settings, registry).afterEachRecord(progress);
     try {
       for (RecordKind<?> kind : RecordKind.ALL) {
-        find(kind.topic().apply(topics));
+        if (!kind.isOfPools()) {
+          find(kind.topic().apply(topics));
+        } else if (workload.isEmpty()) {
+          findIfUsed(kind.topic().apply(topics));
+        }
       }
       find(topics.costModels());
     } catch (IOException | RuntimeException e) {
       reader.close();
       throw e;
+    }
+  }
+
+  /** Finds a topic that a cluster without pools does not have. */
+  private void findIfUsed(Topic<?> topic) throws IOException {
+    try {
+      Map<TopicPartition, OffsetRange> found = reader.ranges(topic);
+      if (found.values().stream().anyMatch(range -> range.size() > 0)) {
+        ranges.put(topic.name(), found);
+      }
+    } catch (AuthorizationException e) {
+      denied.add(topic.name());
+    } catch (ClusterUnavailableException e) {
+      throw new IOException(e.getMessage(), e);
+    } catch (IllegalStateException e) {
+      // The cluster does not have it.
+    } catch (KafkaException e) {
+      throw new IOException(
+          "Topic %s cannot be read: %s".formatted(topic.name(), e.getMessage()), e);
     }
   }
 
@@ -115,6 +142,10 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
             }
           });
     }
+    denied.forEach(
+        topic ->
+            notes.add(
+                "%s: this user may not read it, so that pools are left out".formatted(topic)));
     undecodable.forEach(
         (topic, count) ->
             notes.add(
@@ -125,16 +156,13 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
 
   @Override
   public boolean has(RecordKind<?> part) {
-    return true;
+    return ranges.containsKey(part.topic().apply(topics).name());
   }
 
   @Override
   public <V> void read(RecordKind<V> part, Consumer<? super V> each) throws IOException {
     read(
-        part.topic().apply(topics),
-        part.workloadId(),
-        workload,
-        (value, writtenAt) -> each.accept(value));
+        part.topic().apply(topics), part.key(), workload, (value, writtenAt) -> each.accept(value));
   }
 
   @Override

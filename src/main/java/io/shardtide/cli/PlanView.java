@@ -79,7 +79,7 @@ final class PlanView {
     insight(out, plan);
     outOfRange(out, plan);
     devices(out, plan, memoryBytesPerDevice);
-    moves(out, plan, previous);
+    moves(out, plan, previous, memoryBytesPerDevice);
     return out.toString();
   }
 
@@ -229,7 +229,11 @@ final class PlanView {
     return "@|green %s|@%s".formatted("█".repeat(filled), "·".repeat(MEMORY_BAR - filled));
   }
 
-  private void moves(StringBuilder out, ShardingPlan plan, Optional<ShardingPlan> previous) {
+  private void moves(
+      StringBuilder out,
+      ShardingPlan plan,
+      Optional<ShardingPlan> previous,
+      OptionalLong memoryBytesPerDevice) {
     if (previous.isEmpty()) {
       return;
     }
@@ -243,6 +247,9 @@ final class PlanView {
         ByteSizes.describe(held),
         held == 0 ? 0.0 : 100.0 * plan.movedBytes() / held,
         throughHost(plan));
+    if (!moves.isEmpty()) {
+      line(out, "  %s", ShardTexts.waves(plan, memoryBytesPerDevice));
+    }
     ShardTexts texts = new ShardTexts(plan);
     rows(
         out,

@@ -17,6 +17,7 @@ final class ProvenanceJson {
     json.put("previousGeneration", provenance.previous().map(plan -> plan.generation()));
     json.put("previousMs", provenance.previous().map(plan -> plan.predictedMs()));
     json.put("cluster", provenance.cluster());
+    json.put("pool", provenance.pool());
     json.put("events", provenance.events());
     json.put("tables", provenance.tables());
     json.put("shared", provenance.shared());

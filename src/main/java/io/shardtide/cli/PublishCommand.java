@@ -25,9 +25,6 @@ import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -265,49 +262,19 @@ final class PublishCommand implements Callable<Integer> {
             .addObject()
             .put("event", sent.event().eventId().toString())
             .put("workload", sent.event().workloadId());
-    String outcomeText;
-    String detail = "";
-    try {
-      Outcome outcome = sent.outcome().get(Math.max(0, left), TimeUnit.NANOSECONDS);
+    PublishedOutcome outcome =
+        PublishedOutcome.await(sent.outcome(), left, cluster.timeout(), "a planner");
+    if (outcome.isDecided()) {
       lastProgress = System.nanoTime();
-      if (outcome instanceof Outcome.Rejected rejected) {
-        outcomeText = rejected.reason().name();
-        detail = rejected.message();
-        node.put("outcome", "rejected").put("reason", outcomeText);
-      } else {
-        Outcome.Accepted applied = (Outcome.Accepted) outcome;
-        OptionalLong generation = applied.generation();
-        detail =
-            applied
-                .costsOf()
-                .map("warning: costs of %s until its hardware is measured"::formatted)
-                .orElse("");
-        outcomeText =
-            generation.isPresent()
-                ? "generation " + generation.getAsLong()
-                : "accepted, no cluster";
-        accepted++;
-        node.put("outcome", "accepted");
-        generation.ifPresent(number -> node.put("generation", number));
-      }
-    } catch (TimeoutException e) {
-      outcomeText = "no outcome";
-      node.put("outcome", outcomeText);
-      detail =
-          "within %d s; the event is on the log and will be applied when a planner runs"
-              .formatted(cluster.timeout().toSeconds());
-    } catch (ExecutionException e) {
-      outcomeText = "not sent";
-      node.put("outcome", outcomeText);
-      detail = Errors.describe(e.getCause());
     }
-    if (!detail.isEmpty()) {
-      node.put("message", detail);
+    if (outcome.isAccepted()) {
+      accepted++;
     }
+    outcome.write(node);
     table.add(
         sent.event().eventId().toString().substring(0, SHOWN_ID),
         sent.event().workloadId(),
-        outcomeText,
-        detail);
+        outcome.text(),
+        outcome.detail());
   }
 }

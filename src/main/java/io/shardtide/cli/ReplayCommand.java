@@ -7,6 +7,8 @@ import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.replay.AllocationReplay;
+import io.shardtide.replay.AllocationReplayResult;
 import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.OtherClusters;
@@ -38,17 +40,19 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Recomputes the plans of a log. */
+/** Recomputes the plans and allocations of a log. */
 @Command(
     name = "replay",
     description = {
       "Recomputes every recorded plan and compares plan ids. Reads a cluster, or an events file and"
           + " the other exported files in its folder. From an events file alone, predicts the"
           + " events and plans each generation by itself.",
+      "Recomputes every recorded allocation of a pool too, and compares all its fields; with"
+          + " --workload, none.",
       "With --what-if: plans every generation with another model, other settings or other events,"
           + " and compares cost and moved bytes with the recorded plans.",
-      "Exit status: 0 if all plans are equal, 1 if a plan differs or records contradict each other,"
-          + " 2 for wrong usage."
+      "Exit status: 0 if all plans and allocations are equal, 1 if one differs or records contradict"
+          + " each other, 2 for wrong usage."
     },
     footer = {
       "",
@@ -244,7 +248,24 @@ final class ReplayCommand implements Callable<Integer> {
     write(result.plans());
     console.print(new ReplayView().show(result));
     console.printf("%,d plans written to %s%n", result.plans().size(), out);
-    return result.isEqual() ? 0 : 1;
+    boolean hasEqualAllocations = replayAllocations(records);
+    return result.isEqual() && hasEqualAllocations ? 0 : 1;
+  }
+
+  /** Returns whether all recorded allocations of pools are equal. */
+  private boolean replayAllocations(LogRecords records) throws IOException {
+    if (workload != null) {
+      return true;
+    }
+    if (!records.has(RecordKind.ALLOCATIONS)) {
+      if (records.has(RecordKind.POOL_CHANGES) || !records.has(RecordKind.PLANS)) {
+        console().println("note: allocations of pools are not recorded, and not recomputed");
+      }
+      return true;
+    }
+    AllocationReplayResult result = AllocationReplay.run(records);
+    console().print(new ReplayView().show(result));
+    return result.isEqual();
   }
 
   /**

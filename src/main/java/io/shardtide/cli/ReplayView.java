@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CanonicalHash;
+import io.shardtide.replay.AllocationReplayResult;
 import io.shardtide.replay.Difference;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayRow;
@@ -49,6 +50,26 @@ final class ReplayView {
         row.planId().map(CanonicalHash::shown).orElse("-"), row.generation(), row.workloadId());
     out.add("  cause: %s; %s", difference.cause(), difference.explanation());
     difference.fields().forEach(field -> out.add("  %s", field));
+  }
+
+  /** Returns how many allocations are equal, the first difference, and notes. */
+  String show(AllocationReplayResult result) {
+    TextLines out = new TextLines();
+    out.add(
+        "%,d allocations equal, %,d differ, %,d not reproduced",
+        result.equal(), result.different(), result.notReproduced());
+    result
+        .first()
+        .ifPresent(
+            first -> {
+              out.add(
+                  "First difference: allocation %s, generation %d of pool %s",
+                  CanonicalHash.shown(first.allocationId()), first.generation(), first.poolId());
+              out.add("  %s", first.explanation());
+              out.addAll("  ", first.fields(), SHOWN);
+            });
+    out.addAll("note: ", result.notes(), SHOWN);
+    return out.toString();
   }
 
   /**

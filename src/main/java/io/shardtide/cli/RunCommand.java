@@ -181,7 +181,8 @@ final class RunCommand implements Callable<Integer> {
             .withPrefix(settings.topics().prefix())
             .withKafka(settings.connection().kafka())
             .withRegistry(settings.connection().registry()),
-        settings.detector());
+        settings.detector(),
+        settings.pools());
   }
 
   private void describe(

@@ -10,6 +10,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalLong;
 
 /** Prints what the search of a plan did: effort, bound, bottleneck, shards, splits and moves. */
 final class SearchText {
@@ -17,13 +18,17 @@ final class SearchText {
 
   private SearchText() {}
 
-  /** Adds the lines of a plan. */
-  static void add(TextLines out, ShardingPlan plan) {
+  /**
+   * Adds the lines of a plan.
+   *
+   * @param usableBytesPerDevice memory of a device for shards in bytes, if known
+   */
+  static void add(TextLines out, ShardingPlan plan, OptionalLong usableBytesPerDevice) {
     search(out, plan);
     ShardTexts texts = new ShardTexts(plan);
     shards(out, texts);
     explanations(out, plan, texts);
-    moves(out, plan, texts);
+    moves(out, plan, texts, usableBytesPerDevice);
   }
 
   private static void search(TextLines out, ShardingPlan plan) {
@@ -93,7 +98,8 @@ final class SearchText {
     };
   }
 
-  private static void moves(TextLines out, ShardingPlan plan, ShardTexts texts) {
+  private static void moves(
+      TextLines out, ShardingPlan plan, ShardTexts texts, OptionalLong usableBytesPerDevice) {
     long throughHost =
         plan.moveOrder().stream().filter(s -> s.stage() == MoveStep.Stage.TO_HOST).count();
     out.add(
@@ -102,6 +108,9 @@ final class SearchText {
         ByteSizes.describe(plan.movedBytes()),
         throughHost,
         plan.moves().isEmpty() ? "" : "; in this order:");
+    if (!plan.moves().isEmpty()) {
+      out.add("  or, while training goes on, %s", ShardTexts.waves(plan, usableBytesPerDevice));
+    }
     if (plan.moveOrder().isEmpty()) {
       return;
     }

@@ -6,12 +6,15 @@ import io.shardtide.domain.Explanation;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
+import io.shardtide.domain.MoveWave;
+import io.shardtide.domain.MoveWaves;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WaveSettings;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
@@ -19,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
@@ -37,6 +41,32 @@ final class ShardTexts {
     for (Shard shard : plan.shards()) {
       ofTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
+  }
+
+  /**
+   * Returns in how many waves the moves of a plan can be made while training goes on, and what they
+   * cost; see {@link MoveWaves}.
+   *
+   * @param usableBytesPerDevice memory of a device for shards in bytes, if known
+   */
+  static String waves(ShardingPlan plan, OptionalLong usableBytesPerDevice) {
+    MoveWaves waves = MoveWaves.of(plan, new WaveSettings(usableBytesPerDevice));
+    long stopped = waves.waves().stream().filter(MoveWave::stopsTraining).count();
+    return text(
+        "in %,d %s with %.0f %% of the links%s: %s of transfers, steps %.2f -> %.2f ms meanwhile%s; training loses %s",
+        waves.waves().size(),
+        waves.waves().size() == 1 ? "wave" : "waves",
+        100 * WaveSettings.DEFAULT_LINK_SHARE,
+        usableBytesPerDevice.isEmpty() ? ", without spare memory" : "",
+        duration(waves.durationMs()),
+        waves.stepMs(),
+        waves.slowedStepMs(),
+        stopped == 0 ? "" : text(", none in %,d of the waves", stopped),
+        duration(waves.lostMs()));
+  }
+
+  private static String duration(double ms) {
+    return ms < 1_000 ? text("%.0f ms", ms) : text("%,.1f s", ms / 1_000);
   }
 
   /** Returns how many tables are of each kind: {@code 30 table_wise, 2 row_wise}, say. */

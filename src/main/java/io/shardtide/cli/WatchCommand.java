@@ -3,21 +3,15 @@ package io.shardtide.cli;
 import io.shardtide.client.PlanListener;
 import io.shardtide.client.PlanSubscriber;
 import io.shardtide.client.PlanUpdate;
-import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.torchrec.TorchRecPlans;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
@@ -73,12 +67,6 @@ final class WatchCommand implements Callable<Integer> {
           "Ends after the latest plans. If there is none within the time-out: ends with status 1.")
   private boolean once;
 
-  /** Completed when no plan follows. */
-  private final CompletableFuture<Void> over = new CompletableFuture<>();
-
-  /** Why plans wait, if they do. */
-  private volatile Optional<String> waiting = Optional.empty();
-
   @Override
   public Integer call() throws Exception {
     cluster.check(spec);
@@ -87,7 +75,9 @@ final class WatchCommand implements Callable<Integer> {
     try {
       PlanSubscriber plans = PlanSubscriber.start(cluster.endpoint(), workload, printer);
       try {
-        awaitEnd();
+        printer.awaitEnd(
+            cluster.timeout(),
+            "No plan%s".formatted(workload.map(" of workload "::concat).orElse("")));
       } finally {
         plans.close();
       }
@@ -95,23 +85,6 @@ final class WatchCommand implements Callable<Integer> {
       quietLog.close();
     }
     return 0;
-  }
-
-  private void awaitEnd() throws Exception {
-    long seconds = once ? cluster.timeout().toSeconds() : Long.MAX_VALUE;
-    try {
-      over.get(seconds, TimeUnit.SECONDS);
-    } catch (TimeoutException e) {
-      throw new IllegalStateException(
-          "No plan%s within %d s%s"
-              .formatted(
-                  workload.map(" of workload "::concat).orElse(""),
-                  seconds,
-                  waiting.map(": "::concat).orElse(" on this cluster")),
-          e);
-    } catch (ExecutionException e) {
-      throw e.getCause() instanceof Exception cause ? cause : e;
-    }
   }
 
   private Function<PlanUpdate, String> shape() throws IOException {
@@ -151,24 +124,17 @@ final class WatchCommand implements Callable<Integer> {
   }
 
   /** Prints plans, on the subscriber's thread. */
-  private final class PlanPrinter implements PlanListener {
-    private final PrintWriter out = spec.commandLine().getOut();
-    private final PrintWriter err = spec.commandLine().getErr();
+  private final class PlanPrinter extends WatchPrinter implements PlanListener {
     private final Function<PlanUpdate, String> shape;
-    private boolean printed;
-    private boolean caughtUp;
 
     PlanPrinter(Function<PlanUpdate, String> shape) {
+      super(spec.commandLine().getOut(), spec.commandLine().getErr(), once);
       this.shape = shape;
     }
 
     @Override
     public void plan(PlanUpdate update) {
-      waiting = Optional.empty();
-      out.print(shape.apply(update));
-      out.flush();
-      printed = true;
-      endIfOnce();
+      print(shape.apply(update));
     }
 
     /** A line on standard output in text; the other formats have lines of plans only. */
@@ -176,46 +142,10 @@ final class WatchCommand implements Callable<Integer> {
     public void deleted(String workloadId) {
       String line = "%s was deleted".formatted(workloadId);
       if (format == WatchFormat.TEXT) {
-        out.println(line);
-        out.flush();
+        note(line);
       } else {
         report(line);
       }
-    }
-
-    @Override
-    public void caughtUp() {
-      caughtUp = true;
-      endIfOnce();
-    }
-
-    private void endIfOnce() {
-      if (once && caughtUp && printed) {
-        over.complete(null);
-      }
-    }
-
-    @Override
-    public void undecodable(RejectedEvent record) {
-      report("skipped: %s: %s".formatted(record.source(), record.message()));
-    }
-
-    @Override
-    public void waiting(RuntimeException cause) {
-      waiting = Optional.of(cause.getMessage());
-      if (!once) {
-        report("waiting: " + cause.getMessage());
-      }
-    }
-
-    private void report(String line) {
-      err.println(line);
-      err.flush();
-    }
-
-    @Override
-    public void failed(RuntimeException error) {
-      over.completeExceptionally(error);
     }
   }
 }

@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CanonicalHash;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
@@ -9,8 +10,9 @@ import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.replay.PlanProvenance;
+import io.shardtide.replay.PoolClusterOrigin;
 import java.util.Comparator;
-import java.util.Locale;
+import java.util.List;
 import java.util.OptionalDouble;
 
 /** Prints the provenance of a plan. */
@@ -30,13 +32,32 @@ final class WhyView {
             : "generations %d to %d".formatted(plan.firstGeneration(), plan.generation()),
         plan.createdAt(),
         plan.reason());
+    provenance.pool().ifPresent(pool -> pool(out, pool));
     cost(out, provenance);
     events(out, provenance);
     tables(out, provenance);
-    SearchText.add(out, plan);
+    SearchText.add(
+        out,
+        plan,
+        provenance.cluster().stream().mapToLong(ClusterSpec::usableBytesPerDevice).findFirst());
     shared(out, provenance);
     statuses(out, provenance);
     return out.toString();
+  }
+
+  private static void pool(TextLines out, PoolClusterOrigin origin) {
+    String devices = "%,d devices".formatted(origin.devices());
+    if (origin.generation().isEmpty()) {
+      out.add("  %s of pool %s, by an allocation that is not recorded", devices, origin.poolId());
+      return;
+    }
+    out.add(
+        "  %s of pool %s, by allocation %s of its generation %d: %s",
+        devices,
+        origin.poolId(),
+        origin.allocationId().map(CanonicalHash::shown).orElse("?"),
+        origin.generation().get(),
+        origin.reason().orElse("?"));
   }
 
   private static void cost(TextLines out, PlanProvenance provenance) {
@@ -116,7 +137,19 @@ final class WhyView {
                       : "none recorded");
       out.add("  %s", model);
     }
-    for (PlanProvenance.ProvenanceEvent event : provenance.events()) {
+    events(out, provenance.events());
+    for (InfeasibleWorkload infeasible : provenance.infeasible()) {
+      out.add(
+          "  generation %d does not fit, %s short: %s",
+          infeasible.generation(),
+          ByteSizes.describe(infeasible.shortfall().bytesShort()),
+          infeasible.shortfall().message());
+    }
+  }
+
+  /** Adds events, each with its changes. */
+  static void events(TextLines out, List<PlanProvenance.ProvenanceEvent> events) {
+    for (PlanProvenance.ProvenanceEvent event : events) {
       out.add(
           "  generation %d: event %s%s%s",
           event.generation(),
@@ -124,13 +157,6 @@ final class WhyView {
           event.source().map(source -> " from " + source).orElse(" (not recorded)"),
           event.occurredAt().map(time -> ", " + time).orElse(""));
       out.addAll("    ", event.changes(), SHOWN);
-    }
-    for (InfeasibleWorkload infeasible : provenance.infeasible()) {
-      out.add(
-          "  generation %d does not fit, %s short: %s",
-          infeasible.generation(),
-          ByteSizes.describe(infeasible.shortfall().bytesShort()),
-          infeasible.shortfall().message());
     }
   }
 
@@ -186,7 +212,7 @@ final class WhyView {
         out.add(
             "  step %,d: %s by %s%s",
             status.step(),
-            status.kind().name().toLowerCase(Locale.ROOT).replace('_', ' '),
+            status.describeKind(),
             status.source(),
             status.reason().map(reason -> ", " + reason).orElse(""));
       }

@@ -1,17 +1,9 @@
 package io.shardtide.client;
 
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.SourcePosition;
-import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.time.Instant;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 
 /**
  * Receives plans: first the latest plan of each workload, then each new plan as it is published. It
@@ -43,38 +35,21 @@ import java.util.TreeMap;
  */
 public final class PlanSubscriber implements AutoCloseable {
   private final Endpoint endpoint;
-  private final Registry registry;
-  private final PlanListener listener;
-  private final TopicReader reader;
-  private final Map<String, ShardingPlan> latest = new TreeMap<>();
-  private boolean caughtUp;
+  private final LatestReader<ShardingPlan> reader;
 
   private PlanSubscriber(Endpoint endpoint, Optional<String> workloadId, PlanListener listener) {
     this.endpoint = endpoint;
-    this.listener = listener;
-    registry = endpoint.connectRegistry();
-    try {
-      Topic<ShardingPlan> topic = endpoint.topics().currentPlans();
-      reader =
-          endpoint
-              .reader(registry)
-              .onlyKey(workloadId)
-              .handle(
-                  topic,
-                  StartPosition.BEGINNING,
-                  Optional.of(ShardingPlan::workloadId),
-                  this::receive)
-              .onTombstone(topic, (position, workload) -> delete(workload))
-              .onCaughtUp(this::catchUp)
-              .onUndecodable(listener::undecodable)
-              .onWaiting(listener::waiting)
-              .onFailure(listener::failed);
-      reader.open();
-    } catch (RuntimeException e) {
-      close(registry);
-      throw e;
-    }
-    reader.start("shardtide-plans");
+    Topic<ShardingPlan> topic = endpoint.topics().currentPlans();
+    reader =
+        new LatestReader<>(
+                endpoint,
+                topic,
+                workloadId,
+                ShardingPlan::workloadId,
+                listener,
+                (plan, previous) -> listener.plan(new PlanUpdate(plan, previous)))
+            .onDeleted(topic, listener::deleted)
+            .start("shardtide-plans", TopicReader::open);
   }
 
   /**
@@ -100,40 +75,12 @@ public final class PlanSubscriber implements AutoCloseable {
    * @param run id of this run of the trainer; another one after each start
    */
   public TrainerReports reports(String source, String run) {
-    return TrainerReports.connect(endpoint, registry, source, run);
-  }
-
-  private void receive(SourcePosition position, Instant writtenAt, ShardingPlan plan) {
-    Optional<ShardingPlan> previous = Optional.ofNullable(latest.put(plan.workloadId(), plan));
-    if (caughtUp) {
-      listener.plan(new PlanUpdate(plan, previous));
-    }
-  }
-
-  private void delete(String workloadId) {
-    if (latest.remove(workloadId) != null && caughtUp) {
-      listener.deleted(workloadId);
-    }
-  }
-
-  private void catchUp() {
-    caughtUp = true;
-    latest.values().forEach(plan -> listener.plan(new PlanUpdate(plan, Optional.empty())));
-    listener.caughtUp();
-  }
-
-  private static void close(Registry registry) {
-    try {
-      registry.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return TrainerReports.connect(endpoint, reader.registry(), source, run);
   }
 
   /** Ends the subscription. Returns when a call of the listener that runs has returned. */
   @Override
   public void close() {
     reader.close();
-    close(registry);
   }
 }

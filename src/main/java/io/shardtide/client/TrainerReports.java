@@ -124,17 +124,49 @@ public final class TrainerReports implements AutoCloseable {
    * @param step the current step, at least 0
    */
   public CompletableFuture<Void> finishedMoving(ShardingPlan plan, long step) {
-    return status(plan, PlanStatus.StatusKind.FINISHED_MOVING, step, Optional.empty());
+    return finishedMoving(plan, step, 1, 1);
+  }
+
+  /**
+   * Reports that the shards of a wave of moves are on their devices; see {@link
+   * io.shardtide.domain.MoveWaves}.
+   *
+   * @param step the current step, at least 0
+   * @param wave number of the wave, from 1
+   * @param waves number of waves, at least {@code wave}
+   * @throws io.shardtide.domain.RejectedException if a number is out of range
+   */
+  public CompletableFuture<Void> finishedMoving(ShardingPlan plan, long step, int wave, int waves) {
+    return status(plan, PlanStatus.StatusKind.FINISHED_MOVING, step, Optional.empty(), wave, waves);
   }
 
   private CompletableFuture<Void> status(
       ShardingPlan plan, PlanStatus.StatusKind kind, long step, Optional<String> reason) {
+    return status(plan, kind, step, reason, 1, 1);
+  }
+
+  private CompletableFuture<Void> status(
+      ShardingPlan plan,
+      PlanStatus.StatusKind kind,
+      long step,
+      Optional<String> reason,
+      int wave,
+      int waves) {
     return send(
         topics.planStatus(),
         statuses,
         plan.workloadId(),
         new PlanStatus(
-            plan.workloadId(), plan.planId(), kind, step, reason, source, run, clock.instant()),
+            plan.workloadId(),
+            plan.planId(),
+            kind,
+            step,
+            reason,
+            source,
+            run,
+            clock.instant(),
+            wave,
+            waves),
         waitingStatuses,
         MAX_STATUSES);
   }

@@ -2,14 +2,8 @@ package io.shardtide.client;
 
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topic;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.InstantSource;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import org.apache.kafka.common.serialization.Serializer;
 
 /**
  * Publishes events: changes to the tables and the cluster of workloads. Safe for use by several
@@ -39,23 +33,20 @@ import org.apache.kafka.common.serialization.Serializer;
  * }</pre>
  */
 public final class WorkloadPublisher implements AutoCloseable {
-  private final Endpoint endpoint;
   private final String source;
   private final InstantSource clock;
-  private final Registry registry;
-  private final Topic<WorkloadChange> topic;
-  private final Serializer<WorkloadChange> serializer;
-  private final RecordSender sender;
-  private PendingOutcomes outcomes;
+  private final EventSender<WorkloadChange> sender;
 
   private WorkloadPublisher(Endpoint endpoint, String source, InstantSource clock) {
-    this.endpoint = endpoint;
     this.source = source;
     this.clock = clock;
-    registry = endpoint.connectRegistry();
-    topic = endpoint.topics().workloadChanges();
-    serializer = registry.serde(topic).serializer();
-    sender = new RecordSender(endpoint, topic.maxMessageBytes());
+    sender =
+        new EventSender<>(
+            endpoint,
+            endpoint.topics().workloadChanges(),
+            WorkloadChange::workloadId,
+            WorkloadChange::eventId,
+            PendingOutcomes::new);
   }
 
   /**
@@ -85,7 +76,7 @@ public final class WorkloadPublisher implements AutoCloseable {
    *     then it may be on the log or not, and sending the same event again is safe
    */
   public CompletableFuture<SourcePosition> publish(WorkloadChange event) {
-    return sender.send(topic, serializer, event.workloadId(), event);
+    return sender.send(event);
   }
 
   /**
@@ -100,32 +91,8 @@ public final class WorkloadPublisher implements AutoCloseable {
    * @throws IllegalStateException if the cluster does not have the planner's topics
    * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer
    */
-  @SuppressWarnings("FutureReturnValueIgnored") // The outcome completes with failures.
   public CompletableFuture<Outcome> publishAndAwait(WorkloadChange event) {
-    PendingOutcomes pending = outcomes();
-    UUID id = event.eventId();
-    CompletableFuture<Outcome> outcome = pending.expect(id);
-    try {
-      publish(event)
-          .whenComplete(
-              (position, error) -> {
-                if (error == null) {
-                  pending.sent(id, position);
-                } else {
-                  pending.notSent(id, error);
-                }
-              });
-    } catch (RuntimeException e) {
-      pending.notSent(id, e);
-    }
-    return outcome;
-  }
-
-  private synchronized PendingOutcomes outcomes() {
-    if (outcomes == null) {
-      outcomes = new PendingOutcomes(endpoint, registry);
-    }
-    return outcomes;
+    return sender.sendAndAwait(event);
   }
 
   /**
@@ -133,15 +100,7 @@ public final class WorkloadPublisher implements AutoCloseable {
    * complete exceptionally.
    */
   @Override
-  public synchronized void close() {
+  public void close() {
     sender.close();
-    if (outcomes != null) {
-      outcomes.close();
-    }
-    try {
-      registry.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 }

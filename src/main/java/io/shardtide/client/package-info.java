@@ -1,10 +1,13 @@
 /**
  * The library for programs that use the planner. Publishers of table and cluster changes use {@link
- * io.shardtide.client.WorkloadPublisher}. Trainers receive plans from {@link
- * io.shardtide.client.PlanSubscriber} and report to {@link io.shardtide.client.TrainerReports}.
+ * io.shardtide.client.WorkloadPublisher}, those of pools {@link io.shardtide.client.PoolPublisher}.
+ * Trainers receive plans from {@link io.shardtide.client.PlanSubscriber} and report to {@link
+ * io.shardtide.client.TrainerReports}; {@link io.shardtide.client.AllocationSubscriber} tells them
+ * which nodes of a pool they have.
  *
- * <p>Imports {@code log}, {@code wire}, {@code tls}, {@code cost} and {@code domain}, and of
- * libraries only Kafka's clients, Avro and the registry's client. The artifact with the classifier
- * {@code client} holds these packages; it needs neither Kafka Streams nor TensorFlow.
+ * <p>Imports {@code log}, {@code wire}, {@code tls}, {@code cost}, {@code domain.pool} and {@code
+ * domain}, and of libraries only Kafka's clients, Avro and the registry's client. The artifact with
+ * the classifier {@code client} holds these packages; it needs neither Kafka Streams nor
+ * TensorFlow.
  */
 package io.shardtide.client;

@@ -19,6 +19,7 @@ import java.util.Objects;
  * @param planning when plans are made, and how long the search for them is
  * @param detector detector of drift between measured and predicted costs
  * @param training when cost models are retrained, and when a retrained one is published
+ * @param pools whether pools are allocated
  * @param http where the dashboard, health and metrics are served
  */
 public record ServiceSettings(
@@ -30,6 +31,7 @@ public record ServiceSettings(
     PlanningSettings planning,
     DetectorKind detector,
     TrainingPolicy training,
+    boolean pools,
     HttpSettings http) {
   /** Copies the list. */
   public ServiceSettings {

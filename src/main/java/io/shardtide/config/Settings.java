@@ -275,6 +275,13 @@ public final class Settings {
           Long.toString(TRAINING.seed()),
           "Seed of retraining: the same samples and seed give the same model.",
           Values::whole);
+  static final Setting<Boolean> POOLS =
+      Setting.optional(
+          "pools.enabled",
+          "true or false",
+          "false",
+          "Whether the planner allocates pools of devices to workloads, see POOLS.md.",
+          Values::bool);
   static final Setting<String> HTTP_HOST =
       Setting.optional(
           "http.host",
@@ -339,6 +346,7 @@ public final class Settings {
         TRAINING_GAIN,
         TRAINING_OLD_MARGIN,
         TRAINING_SEED,
+        POOLS,
         HTTP_HOST,
         HTTP_PORT,
         HTTP_TOKEN);

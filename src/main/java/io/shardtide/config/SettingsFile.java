@@ -136,6 +136,7 @@ public final class SettingsFile {
     Optional<PlanningSettings> planning = planning();
     DetectorKind detector = get(Settings.DETECTOR);
     TrainingPolicy training = training();
+    boolean pools = get(Settings.POOLS);
     Optional<HttpSettings> http =
         combine(
             List.of(Settings.HTTP_HOST, Settings.HTTP_TOKEN),
@@ -157,6 +158,7 @@ public final class SettingsFile {
                 planning.get(),
                 detector,
                 training,
+                pools,
                 http.get()));
   }
 

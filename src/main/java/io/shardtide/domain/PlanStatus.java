@@ -1,6 +1,7 @@
 package io.shardtide.domain;
 
 import java.time.Instant;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -16,6 +17,8 @@ import java.util.Optional;
  * @param run the trainer's run; steps count within a run, because a trainer that restarts from a
  *     checkpoint goes back
  * @param occurredAt when it happened; informative, no plan depends on it
+ * @param wave the wave of moves that is finished, from 1; 1 of other statuses
+ * @param waves in how many waves the trainer moves the shards of the plan, at least {@code wave}
  */
 public record PlanStatus(
     String workloadId,
@@ -25,7 +28,9 @@ public record PlanStatus(
     Optional<String> reason,
     String source,
     String run,
-    Instant occurredAt) {
+    Instant occurredAt,
+    int wave,
+    int waves) {
 
   /** What a trainer does with a plan. */
   public enum StatusKind {
@@ -33,12 +38,15 @@ public record PlanStatus(
     ADOPTED,
     /** The trainer does not run the plan. */
     REJECTED,
-    /** All shards are in their places; implies that the plan was adopted. */
+    /**
+     * The shards of a wave of moves are in their places, and all shards if it is the last wave;
+     * implies that the plan was adopted.
+     */
     FINISHED_MOVING
   }
 
   /**
-   * @throws RejectedException if the workload id or the step is invalid
+   * @throws RejectedException if the workload id, the step or the wave is invalid
    */
   public PlanStatus {
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
@@ -52,5 +60,30 @@ public record PlanStatus(
       throw new RejectedException(
           RejectionReason.INVALID_STATUS, "step of a status must be at least 0, got " + step);
     }
+    if (wave < 1 || wave > waves) {
+      throw new RejectedException(
+          RejectionReason.INVALID_STATUS,
+          "wave of a status must be between 1 and its waves, got wave %d of %d"
+              .formatted(wave, waves));
+    }
+  }
+
+  /** A status of a plan whose shards all move at once. */
+  public PlanStatus(
+      String workloadId,
+      String planId,
+      StatusKind kind,
+      long step,
+      Optional<String> reason,
+      String source,
+      String run,
+      Instant occurredAt) {
+    this(workloadId, planId, kind, step, reason, source, run, occurredAt, 1, 1);
+  }
+
+  /** Returns what the trainer does as text: "adopted" or "finished moving (wave 2 of 3)", say. */
+  public String describeKind() {
+    String text = kind.name().toLowerCase(Locale.ROOT).replace('_', ' ');
+    return waves == 1 ? text : "%s (wave %d of %d)".formatted(text, wave, waves);
   }
 }

@@ -162,7 +162,7 @@ public final class TopicReader implements AutoCloseable {
    * after this returned are read. Closes the reader if it fails.
    *
    * @return end of each partition: the offset after its last committed record
-   * @throws IllegalStateException if the cluster does not have one of the topics
+   * @throws MissingTopicException if the cluster does not have one of the topics
    * @throws ClusterUnavailableException if the cluster does not answer
    */
   public Map<TopicPartition, Long> open() {
@@ -191,9 +191,7 @@ public final class TopicReader implements AutoCloseable {
   private List<TopicPartition> partitionsOf(String topic) {
     List<PartitionInfo> found = consumer.partitionsFor(topic);
     if (found.isEmpty()) {
-      throw new IllegalStateException(
-          "There is no topic %s on the Kafka cluster at %s. Start a planner there, or use its topic prefix"
-              .formatted(topic, bootstrapServers));
+      throw new MissingTopicException(topic, bootstrapServers);
     }
     return found.stream()
         .map(info -> new TopicPartition(info.topic(), info.partition()))
@@ -206,7 +204,7 @@ public final class TopicReader implements AutoCloseable {
    *
    * @return for each partition, in their order, the first offset and the one after the last
    *     committed record
-   * @throws IllegalStateException if the cluster does not have the topic
+   * @throws MissingTopicException if the cluster does not have the topic
    * @throws ClusterUnavailableException if the cluster does not answer
    */
   public Map<TopicPartition, OffsetRange> ranges(Topic<?> topic) {

@@ -18,17 +18,25 @@ public final class Export {
   private Export() {}
 
   /**
-   * Writes all records that a replay needs. A file that cannot be completed is not created.
+   * Writes all records that a replay needs. A file that cannot be completed is not created. Without
+   * pools on the log, there are no files of them.
    *
    * @param records the records
    * @param directory the folder; created if necessary
-   * @return the number of records by kind, models included
+   * @return the number of records by kind, models included; without kinds of pools that have none
    */
   public static Map<String, Integer> write(LogRecords records, Path directory) throws IOException {
     Files.createDirectories(directory);
     Map<String, Integer> counts = new LinkedHashMap<>();
     for (RecordKind<?> kind : RecordKind.ALL) {
-      counts.put(kind.name(), write(records, kind, directory.resolve(kind.file())));
+      if (!kind.isOfPools() || records.has(kind)) {
+        counts.put(kind.name(), write(records, kind, directory.resolve(kind.file())));
+      }
+      if (kind.isOfPools() && counts.getOrDefault(kind.name(), 0) == 0) {
+        // Not those of an earlier export either.
+        Files.deleteIfExists(directory.resolve(kind.file()));
+        counts.remove(kind.name());
+      }
     }
     Map<String, ModelBundle> models = records.models();
     for (ModelBundle bundle : models.values()) {

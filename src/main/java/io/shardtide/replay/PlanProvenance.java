@@ -17,6 +17,8 @@ import java.util.UUID;
  * @param plan the plan
  * @param previous the plan that was running
  * @param cluster its cluster; empty if no predictions are recorded
+ * @param pool the allocation that gave it its devices; empty if a publisher did, or no predictions
+ *     are recorded
  * @param events events since the plan that was running, in order
  * @param tables tables that the events changed and did not drop
  * @param shared tables that constraints put on the devices of another one, by name
@@ -28,6 +30,7 @@ public record PlanProvenance(
     ShardingPlan plan,
     Optional<ShardingPlan> previous,
     Optional<ClusterSpec> cluster,
+    Optional<PoolClusterOrigin> pool,
     List<ProvenanceEvent> events,
     List<ProvenanceTable> tables,
     List<SharedDevices> shared,

@@ -10,10 +10,12 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.Names;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import java.io.IOException;
@@ -25,6 +27,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
@@ -39,6 +42,10 @@ public final class ProvenanceCollector {
   private Map<String, TablePrediction> before = Map.of();
   private Map<String, TablePrediction> now = Map.of();
   private Optional<ClusterSpec> cluster = Optional.empty();
+
+  /** The last event with which a pool set the workload's devices. */
+  private Optional<WorkloadChange> poolEvent = Optional.empty();
+
   private boolean isComplete;
 
   private ProvenanceCollector(ShardingPlan plan, Optional<ShardingPlan> previous) {
@@ -63,6 +70,45 @@ public final class ProvenanceCollector {
           p -> previous[0] = plan.previousPlanId().get().equals(p.planId()) ? p : previous[0]);
     }
     return new ProvenanceCollector(plan, Optional.ofNullable(previous[0])).collect(records);
+  }
+
+  /**
+   * Returns the id of a workload's plan.
+   *
+   * @param records the records
+   * @param workloadId the workload
+   * @param generation a generation that the plan covers; empty for the latest plan. The last plan
+   *     if several cover it
+   * @throws IOException if the records cannot be read
+   * @throws IllegalArgumentException if no such plan is recorded
+   */
+  public static String planId(LogRecords records, String workloadId, OptionalLong generation)
+      throws IOException {
+    ShardingPlan[] found = {null};
+    int[] count = {0};
+    if (records.has(RecordKind.PLANS)) {
+      records.read(
+          RecordKind.PLANS,
+          plan -> {
+            if (plan.workloadId().equals(workloadId)) {
+              count[0]++;
+              if (generation.isEmpty()
+                  || (plan.firstGeneration() <= generation.getAsLong()
+                      && generation.getAsLong() <= plan.generation())) {
+                found[0] = plan;
+              }
+            }
+          });
+    }
+    if (found[0] == null) {
+      throw new IllegalArgumentException(
+          "No plan of workload %s%s is recorded, found %,d plans of it"
+              .formatted(
+                  Names.quote(workloadId),
+                  generation.isPresent() ? " for generation " + generation.getAsLong() : "",
+                  count[0]));
+    }
+    return found[0].planId();
   }
 
   private static ShardingPlan find(LogRecords records, String planId) throws IOException {
@@ -159,12 +205,23 @@ public final class ProvenanceCollector {
         plan,
         previous,
         cluster,
+        pool(records),
         events,
         tables(models),
         shared(),
         infeasible,
         statuses,
         Optional.ofNullable(models.get(plan.modelId())).map(model -> model.card().simulated()));
+  }
+
+  /** Returns the allocation of the devices, unless a publisher set others since. */
+  private Optional<PoolClusterOrigin> pool(LogRecords records) throws IOException {
+    return poolEvent.isPresent()
+            && PoolClusterOrigin.cluster(poolEvent.get())
+                .map(ClusterSpec::devices)
+                .equals(cluster.map(ClusterSpec::devices))
+        ? Optional.of(PoolClusterOrigin.find(records, poolEvent.get()))
+        : Optional.empty();
   }
 
   /** Returns the generation of the previous plan, 0 without one. */
@@ -186,6 +243,10 @@ public final class ProvenanceCollector {
               first.generation(), first.eventId(), Optional.empty(), Optional.empty(), List.of()));
     }
     for (GenerationHistory.Applied event : applied) {
+      if (event.generation() <= plan.generation()
+          && PoolClusterOrigin.cluster(event.event()).isPresent()) {
+        poolEvent = Optional.of(event.event());
+      }
       if (event.generation() > since() && event.generation() <= plan.generation()) {
         events.add(
             new PlanProvenance.ProvenanceEvent(

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.resource.PatternType;
@@ -38,11 +39,13 @@ public final class Acls {
 
   private final Topics topics;
   private final String prefix;
+  private final boolean pools;
   private final List<AclGrant> acls = new ArrayList<>();
 
-  private Acls(String prefix) {
-    topics = Topics.withPrefix(prefix);
+  private Acls(String prefix, boolean pools) {
+    topics = Topics.inUse(prefix, pools);
     this.prefix = prefix;
+    this.pools = pools;
   }
 
   /**
@@ -50,9 +53,10 @@ public final class Acls {
    *
    * @param role the role
    * @param prefix the prefix of the topics' names ({@code topics.prefix})
+   * @param pools whether pools are allocated ({@code pools.enabled})
    */
-  public static List<AclGrant> of(Role role, String prefix) {
-    Acls acls = new Acls(prefix);
+  public static List<AclGrant> of(Role role, String prefix, boolean pools) {
+    Acls acls = new Acls(prefix, pools);
     switch (role) {
       case PUBLISHER -> acls.publisher();
       case PLANNER -> acls.planner();
@@ -60,7 +64,8 @@ public final class Acls {
       case DASHBOARD -> acls.reader("displays it", "displays the planner's lag");
       case VIEWER ->
           acls.reader(
-              "reads it: export, replay, why, models list, watch", "reads the planner's progress");
+              "reads it: export, replay, why, models list, pools show, watch",
+              "reads the planner's progress");
     }
     return List.copyOf(acls.acls);
   }
@@ -75,6 +80,13 @@ public final class Acls {
         PatternType.LITERAL,
         AclOperation.DESCRIBE,
         "reads the planner's progress, for changes without output");
+    if (pools) {
+      both(topics.poolChanges().name(), "publishes changes of pools, reads what others changed");
+      topic(
+          topics.currentAllocations().name(),
+          AclOperation.READ,
+          "reads that a change of a pool was applied");
+    }
   }
 
   private void trainer() {
@@ -82,6 +94,12 @@ public final class Acls {
         topics.currentPlans().name(), AclOperation.READ, "reads the latest plan of each workload");
     topic(topics.planStatus().name(), AclOperation.WRITE, "reports on plans");
     topic(topics.measuredCosts().name(), AclOperation.WRITE, "reports measured costs");
+    if (pools) {
+      topic(
+          topics.currentAllocations().name(),
+          AclOperation.READ,
+          "reads which nodes of a pool a workload has");
+    }
   }
 
   private void reader(String topicReason, String groupReason) {
@@ -134,11 +152,23 @@ public final class Acls {
         topics.modelDecisions().name(),
         AclOperation.WRITE,
         "reports the decisions on retrained models");
-    for (TopologyName topology : TopologyName.values()) {
+    if (pools) {
+      plannerOfPools();
+    }
+    for (TopologyName topology : TopologyName.inUse(pools)) {
       for (StoreName store : StoreName.of(topology)) {
         both(store.changelog(prefix), "state of the " + topology + " topology");
       }
     }
+  }
+
+  private void plannerOfPools() {
+    topic(topics.workloadChanges().name(), AclOperation.WRITE, "gives workloads their clusters");
+    topic(topics.poolChanges().name(), AclOperation.READ, "reads changes of pools");
+    both(topics.curveRequests().name(), "written by the pool topology, read by curves");
+    both(topics.throughputCurves().name(), "written by the curves topology, read by pool");
+    topic(topics.allocations().name(), AclOperation.WRITE, "writes allocations");
+    topic(topics.currentAllocations().name(), AclOperation.WRITE, "writes the latest allocations");
   }
 
   private void both(String topic, String reason) {
@@ -185,12 +215,13 @@ public final class Acls {
    *
    * @param role the role
    * @param prefix the prefix of the topics' names
+   * @param pools whether pools are allocated
    * @param principal the user, such as {@code User:planner}
    * @param connection options of the tool that name the cluster and the administrator
    */
   public static List<String> commands(
-      Role role, String prefix, String principal, String connection) {
-    return GrantTemplate.group(of(role, prefix)).entrySet().stream()
+      Role role, String prefix, boolean pools, String principal, String connection) {
+    return GrantTemplate.group(of(role, prefix, pools)).entrySet().stream()
         .map(
             entry ->
                 "kafka-acls.sh %s --add --allow-principal %s %s%s %s%s"
@@ -208,12 +239,26 @@ public final class Acls {
         .toList();
   }
 
-  /** Returns all ACLs as a table in Markdown. */
+  /** Returns the ACLs that are needed without pools, as a table in Markdown. */
   public static String table(String prefix) {
+    return table(role -> of(role, prefix, false));
+  }
+
+  /** Returns the ACLs that pools need besides, as a table in Markdown. */
+  public static String tableOfPools(String prefix) {
+    return table(
+        role -> {
+          List<AclGrant> more = new ArrayList<>(of(role, prefix, true));
+          more.removeAll(of(role, prefix, false));
+          return more;
+        });
+  }
+
+  private static String table(Function<Role, List<AclGrant>> aclsOf) {
     StringBuilder table =
         new StringBuilder("| user | operations | resource | reason |\n|---|---|---|---|\n");
     for (Role role : Role.values()) {
-      GrantTemplate.group(of(role, prefix))
+      GrantTemplate.group(aclsOf.apply(role))
           .forEach(
               (thing, acls) ->
                   table.append(

@@ -18,9 +18,6 @@ import org.apache.kafka.common.resource.ResourceType;
 
 /** Explains which ACL a planner lacks, or why it is not accepted, when the cluster refuses it. */
 final class AuthorizationErrors {
-  private static final String REMEDY =
-      "./shardtide acls --role planner prints the commands that add it";
-
   private AuthorizationErrors() {}
 
   /**
@@ -48,7 +45,6 @@ final class AuthorizationErrors {
   }
 
   private static Optional<String> missing(Throwable error, ServiceSettings settings) {
-    String prefix = settings.topics().prefix();
     for (Throwable e = error; e != null; e = e.getCause()) {
       if (e instanceof AuthenticationException) {
         return Optional.of(
@@ -58,20 +54,21 @@ final class AuthorizationErrors {
       }
       if (e instanceof TopicAuthorizationException topics
           && !topics.unauthorizedTopics().isEmpty()) {
-        return Optional.of(needs(ResourceType.TOPIC, topics.unauthorizedTopics(), prefix));
+        return Optional.of(needs(ResourceType.TOPIC, topics.unauthorizedTopics(), settings));
       }
       if (e instanceof GroupAuthorizationException group && group.groupId() != null) {
-        return Optional.of(needs(ResourceType.GROUP, List.of(group.groupId()), prefix));
+        return Optional.of(needs(ResourceType.GROUP, List.of(group.groupId()), settings));
       }
       if (e instanceof TransactionalIdAuthorizationException) {
         // The error does not name it.
-        return Optional.of(needs(ResourceType.TRANSACTIONAL_ID, List.of(prefix), prefix));
+        return Optional.of(
+            needs(ResourceType.TRANSACTIONAL_ID, List.of(settings.topics().prefix()), settings));
       }
       // Some clients keep only the text of the error.
       if (e instanceof AuthorizationException
           || (e instanceof KafkaException
               && String.valueOf(e.getMessage()).contains("authorization failed"))) {
-        return Optional.of("This user lacks an ACL; " + REMEDY);
+        return Optional.of("This user lacks an ACL; " + remedy(settings));
       }
     }
     return Optional.empty();
@@ -86,8 +83,14 @@ final class AuthorizationErrors {
     }
   }
 
-  private static String needs(ResourceType type, Collection<String> names, String prefix) {
-    List<AclGrant> all = Acls.of(Acls.Role.PLANNER, prefix);
+  private static String remedy(ServiceSettings settings) {
+    return "./shardtide acls --role planner%s prints the commands that add it"
+        .formatted(settings.pools() ? " --pools" : "");
+  }
+
+  private static String needs(
+      ResourceType type, Collection<String> names, ServiceSettings settings) {
+    List<AclGrant> all = Acls.of(Acls.Role.PLANNER, settings.topics().prefix(), settings.pools());
     String needed =
         names.stream()
             .sorted()
@@ -101,6 +104,6 @@ final class AuthorizationErrors {
                                 .collect(Collectors.joining(", ")),
                             name))
             .collect(Collectors.joining("; "));
-    return "This user needs %s; %s".formatted(needed, REMEDY);
+    return "This user needs %s; %s".formatted(needed, remedy(settings));
   }
 }

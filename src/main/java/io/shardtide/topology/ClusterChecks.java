@@ -49,7 +49,7 @@ public final class ClusterChecks {
 
   private ClusterChecks(ServiceSettings settings) {
     this.settings = settings;
-    topics = Topics.withPrefix(settings.topics().prefix());
+    topics = Topics.inUse(settings.topics().prefix(), settings.pools());
   }
 
   /**
@@ -185,7 +185,7 @@ public final class ClusterChecks {
   private CheckResult rights(Admin admin, Acls.Role role)
       throws InterruptedException, ExecutionException {
     String name = role == Acls.Role.PLANNER ? "rights" : role + " rights";
-    RightsCheck.Rights rights = RightsCheck.of(admin, role, settings.topics().prefix());
+    RightsCheck.Rights rights = RightsCheck.of(admin, role, settings);
     List<String> missing = RightsCheck.describe(rights.missing());
     if (missing.isEmpty()) {
       return CheckResult.ok(
@@ -203,8 +203,8 @@ public final class ClusterChecks {
                     ? "; and rights on %d more".formatted(missing.size() - LISTED_RIGHTS)
                     : "");
     String remedy =
-        "run what this prints: ./shardtide acls --role %s --prefix %s --principal User:NAME"
-            .formatted(role, settings.topics().prefix());
+        "run what this prints: ./shardtide acls --role %s --prefix %s --principal User:NAME%s"
+            .formatted(role, settings.topics().prefix(), settings.pools() ? " --pools" : "");
     return role == Acls.Role.PLANNER
         ? CheckResult.failed(name, finding, remedy)
         : CheckResult.warning(name, finding + ": the dashboard stays empty", remedy);
@@ -246,8 +246,7 @@ public final class ClusterChecks {
   }
 
   private CheckResult replicas(Admin admin) throws InterruptedException, ExecutionException {
-    TopicProbe.TopicState state =
-        new TopicProbe(admin, settings.topics().prefix(), PROBE_TIMEOUT_MS).read();
+    TopicProbe.TopicState state = new TopicProbe(admin, settings, PROBE_TIMEOUT_MS).read();
     Optional<String> problem = state.problem();
     if (problem.isPresent()) {
       return CheckResult.failed("replicas", problem.get(), "start the stopped brokers");

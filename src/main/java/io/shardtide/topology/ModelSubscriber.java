@@ -130,6 +130,24 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
     return problem;
   }
 
+  /**
+   * Publishes the models that the topic does not have. Waits while the cluster or the registry is
+   * unavailable.
+   *
+   * @param bundles the models
+   * @param bootstrapServers the cluster, for log lines
+   */
+  void publish(List<ModelBundle> bundles, String bootstrapServers) throws Exception {
+    for (ModelBundle bundle : bundles) {
+      Retry.untilAvailable(
+          "Kafka at " + bootstrapServers + ", or the registry,",
+          () -> {
+            publish(bundle);
+            return true;
+          });
+    }
+  }
+
   /** Publishes a model unless the topic has it; returns when all in-sync replicas have it. */
   void publish(ModelBundle bundle) throws InterruptedException, ExecutionException {
     readNew();

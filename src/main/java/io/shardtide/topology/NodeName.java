@@ -14,12 +14,17 @@ final class NodeName {
   static final String READ_MEASURED = "read-measured";
   static final String READ_SAMPLES = "read-samples";
   static final String READ_ALARMS = "read-alarms";
+  static final String READ_REQUESTS = "read-requests";
+  static final String READ_POOLS = "read-pools";
+  static final String READ_CURVES = "read-curves";
 
   // Processors
   static final String APPLY_CHANGES = "apply-changes";
   static final String PLAN_GENERATIONS = "plan-generations";
   static final String COMPARE_COSTS = "compare-costs";
   static final String TRAIN_MODELS = "train-models";
+  static final String PREDICT_CURVES = "predict-curves";
+  static final String ALLOCATE_POOLS = "allocate-pools";
 
   // Sinks
   static final String WRITE_PREDICTIONS = "write-predictions";
@@ -32,6 +37,11 @@ final class NodeName {
   static final String WRITE_SPEEDS = "write-speeds";
   static final String WRITE_MODELS = "write-models";
   static final String WRITE_DECISIONS = "write-decisions";
+  static final String WRITE_REQUESTS = "write-requests";
+  static final String WRITE_CURVES = "write-curves";
+  static final String WRITE_ALLOCATIONS = "write-allocations";
+  static final String WRITE_CURRENT_ALLOCATIONS = "write-current-allocations";
+  static final String WRITE_CHANGES = "write-changes";
   static final String WRITE_REJECTED = "write-rejected";
 
   private NodeName() {}

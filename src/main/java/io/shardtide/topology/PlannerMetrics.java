@@ -49,6 +49,7 @@ public final class PlannerMetrics {
   private final Timer training;
   private final List<IntSupplier> pending = new CopyOnWriteArrayList<>();
   private final FeedbackMetrics feedback;
+  private final PoolMetrics pools;
 
   /**
    * @param meters registry of the meters; the caller closes it
@@ -111,6 +112,7 @@ public final class PlannerMetrics {
         .description("Workloads with pending changes")
         .register(meters);
     feedback = new FeedbackMetrics(meters);
+    pools = new PoolMetrics(meters, BUCKETS);
   }
 
   private static String tag(Effort effort) {
@@ -223,6 +225,11 @@ public final class PlannerMetrics {
   /** Returns the metrics of feedback. */
   FeedbackMetrics feedback() {
     return feedback;
+  }
+
+  /** Returns the metrics of pools. */
+  PoolMetrics pools() {
+    return pools;
   }
 
   /** A task's share of the pending workloads. */

@@ -1,9 +1,12 @@
 package io.shardtide.topology;
 
 import io.micrometer.core.instrument.binder.kafka.KafkaStreamsMetrics;
+import io.shardtide.allocation.CurveStep;
+import io.shardtide.allocation.PoolStep;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.planning.Planner;
@@ -58,6 +61,7 @@ public final class PlannerService implements AutoCloseable {
   private final AbandonedTransactions abandoned;
   private final ExecutorService searches = background("background-search");
   private final ExecutorService training = background("training");
+  private final ExecutorService curves = background("curves");
   private final CountDownLatch closing = new CountDownLatch(1);
   private final List<KafkaStreams> streams = new ArrayList<>();
   private final List<KafkaStreamsMetrics> binders = new ArrayList<>();
@@ -140,7 +144,7 @@ public final class PlannerService implements AutoCloseable {
       PlannerMetrics metrics,
       ServiceHealth health)
       throws Exception {
-    Topics topics = Topics.withPrefix(settings.topics().prefix());
+    Topics topics = Topics.inUse(settings.topics().prefix(), settings.pools());
     Registry registry =
         Registry.connect(settings.connection().registryUrl(), settings.connection().registry());
     ModelSubscriber models = null;
@@ -154,7 +158,7 @@ public final class PlannerService implements AutoCloseable {
               topics,
               bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics),
               settings.unknownHardware());
-      publish(models, bundles, settings);
+      models.publish(bundles, settings.connection().bootstrapServers());
       ModelSubscriber subscriber = models;
       health.modelsPublished(
           () ->
@@ -200,6 +204,9 @@ public final class PlannerService implements AutoCloseable {
                   topics,
                   new RetrainingRun(t, predictorOf, settings.training(), InstantSource.system()),
                   settings));
+      if (settings.pools()) {
+        service.runPools(topics, settings);
+      }
       service.streams.forEach(KafkaStreams::start);
       service.abandoned.start();
       return service;
@@ -242,6 +249,29 @@ public final class PlannerService implements AutoCloseable {
     }
   }
 
+  private void runPools(Topics topics, ServiceSettings settings) {
+    run(
+        TopologyName.CURVES,
+        retry ->
+            CurvesTopology.build(
+                topics,
+                registry,
+                new CurveStep(
+                    cluster -> models.of(cluster.hardware()).or(() -> models.begin(cluster)),
+                    models::get),
+                models::changes,
+                curves,
+                metrics,
+                retry),
+        settings);
+    run(
+        TopologyName.POOL,
+        retry ->
+            PoolTopology.build(
+                topics, registry, new PoolStep(AllocationPolicy.DEFAULTS), metrics, retry),
+        settings);
+  }
+
   /** Returns whether all topologies have their partitions and are processing. */
   public boolean isRunning() {
     return streams.stream().allMatch(s -> s.state() == KafkaStreams.State.RUNNING);
@@ -260,6 +290,7 @@ public final class PlannerService implements AutoCloseable {
     // The next instance repeats the running search.
     searches.shutdownNow();
     training.shutdownNow();
+    curves.shutdownNow();
     models.close();
     binders.forEach(KafkaStreamsMetrics::close);
     close(registry);
@@ -315,19 +346,6 @@ public final class PlannerService implements AutoCloseable {
           registry.register(topics);
           return true;
         });
-  }
-
-  private static void publish(
-      ModelSubscriber models, List<ModelBundle> bundles, ServiceSettings settings)
-      throws Exception {
-    for (ModelBundle bundle : bundles) {
-      Retry.untilAvailable(
-          "Kafka at " + settings.connection().bootstrapServers() + ", or the registry,",
-          () -> {
-            models.publish(bundle);
-            return true;
-          });
-    }
   }
 
   private void run(

@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.config.ServiceSettings;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -31,7 +32,7 @@ import org.apache.kafka.common.resource.ResourceType;
  */
 final class RightsCheck {
   private final Admin admin;
-  private final String prefix;
+  private final ServiceSettings settings;
   private final List<AclGrant> grants;
   private final Set<AclGrant> missing = new LinkedHashSet<>();
   private boolean complete = true;
@@ -48,10 +49,10 @@ final class RightsCheck {
     }
   }
 
-  private RightsCheck(Admin admin, Acls.Role role, String prefix) {
+  private RightsCheck(Admin admin, Acls.Role role, ServiceSettings settings) {
     this.admin = admin;
-    this.prefix = prefix;
-    grants = Acls.of(role, prefix);
+    this.settings = settings;
+    grants = Acls.of(role, settings.topics().prefix(), settings.pools());
   }
 
   /**
@@ -59,11 +60,11 @@ final class RightsCheck {
    *
    * @param admin client of the user; the caller closes it
    * @param role the role
-   * @param prefix the prefix of the topics' names
+   * @param settings settings of the planner
    */
-  static Rights of(Admin admin, Acls.Role role, String prefix)
+  static Rights of(Admin admin, Acls.Role role, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
-    RightsCheck check = new RightsCheck(admin, role, prefix);
+    RightsCheck check = new RightsCheck(admin, role, settings);
     check.topics();
     check.groups();
     check.transactionalIds();
@@ -137,8 +138,8 @@ final class RightsCheck {
       if (grant.pattern() == PatternType.LITERAL) {
         names.add(grant.name());
       } else if (type != ResourceType.TOPIC) {
-        for (TopologyName topology : TopologyName.values()) {
-          names.add(topology.applicationId(prefix));
+        for (TopologyName topology : TopologyName.inUse(settings.pools())) {
+          names.add(topology.applicationId(settings.topics().prefix()));
         }
       }
     }

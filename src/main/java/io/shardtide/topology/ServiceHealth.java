@@ -133,7 +133,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     parts.add(new HealthPart("registry", probed("registry")));
     parts.add(new HealthPart("state directory", probed("state directory")));
     parts.add(new HealthPart("models", models.get()));
-    for (TopologyName topology : TopologyName.values()) {
+    for (TopologyName topology : TopologyName.inUse(settings.pools())) {
       if (topology != TopologyName.TRAINING || settings.training().enabled()) {
         parts.add(new HealthPart(topology + " topology", topology(topology)));
       }
@@ -240,7 +240,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     try {
       if (admin == null) {
         admin = Admin.create(clients);
-        topics = new TopicProbe(admin, settings.topics().prefix(), TIMEOUT_MS);
+        topics = new TopicProbe(admin, settings, TIMEOUT_MS);
       }
       admin.describeCluster(new DescribeClusterOptions().timeoutMs(TIMEOUT_MS)).nodes().get();
       topicState = topics.read();

@@ -103,7 +103,7 @@ final class StateCheck {
       throws InterruptedException, ExecutionException {
     String prefix = settings.topics().prefix();
     Set<String> topics = admin.listTopics().names().get();
-    for (TopologyName topology : TopologyName.values()) {
+    for (TopologyName topology : TopologyName.inUse(settings.pools())) {
       for (StoreName store : StoreName.of(topology)) {
         if (!topics.contains(store.changelog(prefix))) {
           requireUnused(admin, settings, topology, store.changelog(prefix));

@@ -20,7 +20,12 @@ enum StoreName {
   RESIDUAL_WINDOWS(TopologyName.FEEDBACK, "residual-windows"),
   TRAINING_STATES(TopologyName.TRAINING, "training-states"),
   NEWEST_SAMPLES(TopologyName.TRAINING, "newest-samples"),
-  OLDER_SAMPLES(TopologyName.TRAINING, "older-samples");
+  OLDER_SAMPLES(TopologyName.TRAINING, "older-samples"),
+  CURVE_HEADERS(TopologyName.CURVES, "curve-headers"),
+  CURVE_TABLES(TopologyName.CURVES, "curve-tables"),
+  POOL_HEADERS(TopologyName.POOL, "pool-headers"),
+  POOL_MEMBERS(TopologyName.POOL, "pool-members"),
+  APPLIED_POOL_EVENTS(TopologyName.POOL, "applied-pool-events");
 
   private final TopologyName topology;
   private final String text;

@@ -183,7 +183,10 @@ public final class TopicCheck {
         topics.measuredCosts(),
         topics.trainingSamples(),
         topics.driftAlarms(),
-        topics.deviceSpeeds());
+        topics.deviceSpeeds(),
+        topics.poolChanges(),
+        topics.curveRequests(),
+        topics.throughputCurves());
   }
 
   private boolean isRead(Topic<?> topic) {

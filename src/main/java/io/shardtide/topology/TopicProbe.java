@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.config.ServiceSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.util.ArrayList;
@@ -75,14 +76,15 @@ final class TopicProbe {
 
   /**
    * @param admin client; the caller closes it
-   * @param prefix prefix of the topics' names
+   * @param settings settings of the planner
    * @param timeoutMs how long a request may take
    */
-  TopicProbe(Admin admin, String prefix, int timeoutMs) {
+  TopicProbe(Admin admin, ServiceSettings settings, int timeoutMs) {
     this.admin = admin;
     this.timeoutMs = timeoutMs;
-    Topics.withPrefix(prefix).all().stream().map(Topic::name).forEach(owned::add);
-    for (TopologyName topology : TopologyName.values()) {
+    String prefix = settings.topics().prefix();
+    Topics.inUse(prefix, settings.pools()).all().stream().map(Topic::name).forEach(owned::add);
+    for (TopologyName topology : TopologyName.inUse(settings.pools())) {
       for (StoreName store : StoreName.of(topology)) {
         owned.add(store.changelog(prefix));
       }

@@ -1,10 +1,13 @@
 package io.shardtide.topology;
 
+import io.shardtide.allocation.CurveStep;
+import io.shardtide.allocation.PoolStep;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.planning.Planner;
@@ -103,6 +106,32 @@ public final class Topologies {
                   hardware -> Optional.empty(),
                   Runnable::run,
                   System::nanoTime,
+                  PlannerMetrics.unread(),
+                  RegistryRetry.none())
+              .describe()
+              .toString());
+      descriptions.put(
+          TopologyName.CURVES.toString(),
+          CurvesTopology.build(
+                  topics,
+                  registry,
+                  new CurveStep(
+                      cluster -> Optional.empty(),
+                      id -> {
+                        throw new IllegalStateException("Not called while a topology is described");
+                      }),
+                  () -> 0,
+                  Runnable::run,
+                  PlannerMetrics.unread(),
+                  RegistryRetry.none())
+              .describe()
+              .toString());
+      descriptions.put(
+          TopologyName.POOL.toString(),
+          PoolTopology.build(
+                  topics,
+                  registry,
+                  new PoolStep(AllocationPolicy.DEFAULTS),
                   PlannerMetrics.unread(),
                   RegistryRetry.none())
               .describe()

@@ -2,6 +2,8 @@ package io.shardtide.topology;
 
 import io.shardtide.wire.Topics;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 
 /** Names of the topologies, in the order of the flow. */
 enum TopologyName {
@@ -15,7 +17,11 @@ enum TopologyName {
   /** measured-costs to training-samples, drift-alarms and device-speeds. */
   FEEDBACK("feedback", Duration.ofMillis(50)),
   /** training-samples and drift-alarms to cost-models. */
-  TRAINING("training", Duration.ofMillis(200));
+  TRAINING("training", Duration.ofMillis(200)),
+  /** cost-predictions and curve-requests to throughput-curves. */
+  CURVES("curves", Duration.ofMillis(50)),
+  /** pool-changes and throughput-curves to allocations and workload-changes. */
+  POOL("pool", Duration.ofMillis(50));
 
   private final String text;
   private final Duration tick;
@@ -31,6 +37,19 @@ enum TopologyName {
    */
   Duration tick() {
     return tick;
+  }
+
+  /**
+   * Returns the topologies of a planner.
+   *
+   * @param pools whether it allocates pools ({@code pools.enabled})
+   */
+  static List<TopologyName> inUse(boolean pools) {
+    return Arrays.stream(values()).filter(name -> pools || !name.isOfPools()).toList();
+  }
+
+  private boolean isOfPools() {
+    return this == CURVES || this == POOL;
   }
 
   /** Returns the Kafka Streams application id, which is the consumer group's name too. */

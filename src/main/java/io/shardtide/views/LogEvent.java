@@ -1,5 +1,7 @@
 package io.shardtide.views;
 
+import io.shardtide.domain.Change;
+import io.shardtide.domain.WorkloadChange;
 import java.time.Instant;
 import java.util.Optional;
 
@@ -42,5 +44,27 @@ public record LogEvent(
     ALARM,
     /** A decision about a retrained model. */
     MODEL
+  }
+
+  /** Returns a text for a change: its first part, and how many more it has. */
+  static String describe(WorkloadChange event) {
+    Change first = event.changes().get(0);
+    String text =
+        first instanceof Change.TableUpserted upserted
+            ? "table %s: %,d rows, %d columns, %s lookups"
+                .formatted(
+                    upserted.table().name(),
+                    upserted.table().rows(),
+                    upserted.table().columns(),
+                    upserted.table().poolingFactor())
+            : first instanceof Change.TableDropped dropped
+                ? "table %s dropped".formatted(dropped.name())
+                : first instanceof Change.ClusterSet set
+                    ? "%d devices".formatted(set.cluster().devices())
+                    : "workload deleted: " + ((Change.WorkloadDeleted) first).reason();
+    int more = event.changes().size() - 1;
+    return more == 0
+        ? text
+        : "%s, and %,d more %s".formatted(text, more, more == 1 ? "change" : "changes");
   }
 }

@@ -6,7 +6,6 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ByteSizes;
-import io.shardtide.domain.Change;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.InfeasibleWorkload;
@@ -29,7 +28,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -118,28 +116,8 @@ final class LogProjection {
   synchronized void apply(SourcePosition at, Instant writtenAt, WorkloadChange event) {
     latencies.changed(at, writtenAt);
     changed(event.workloadId()).changed(writtenAt);
-    logEvent(EventKind.CHANGE, writtenAt, event.workloadId(), describe(event), event.source());
-  }
-
-  private static String describe(WorkloadChange event) {
-    Change first = event.changes().get(0);
-    String text =
-        first instanceof Change.TableUpserted upserted
-            ? "table %s: %,d rows, %d columns, %s lookups"
-                .formatted(
-                    upserted.table().name(),
-                    upserted.table().rows(),
-                    upserted.table().columns(),
-                    upserted.table().poolingFactor())
-            : first instanceof Change.TableDropped dropped
-                ? "table %s dropped".formatted(dropped.name())
-                : first instanceof Change.ClusterSet set
-                    ? "%d devices".formatted(set.cluster().devices())
-                    : "workload deleted: " + ((Change.WorkloadDeleted) first).reason();
-    int more = event.changes().size() - 1;
-    return more == 0
-        ? text
-        : "%s, and %,d more %s".formatted(text, more, more == 1 ? "change" : "changes");
+    logEvent(
+        EventKind.CHANGE, writtenAt, event.workloadId(), LogEvent.describe(event), event.source());
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, RejectedEvent event) {
@@ -169,7 +147,7 @@ final class LogProjection {
         Optional.of(status.workloadId()),
         "%s by %s at step %,d%s"
             .formatted(
-                status.kind().name().toLowerCase(Locale.ROOT).replace('_', ' '),
+                status.describeKind(),
                 status.source(),
                 status.step(),
                 status.reason().map(reason -> ": " + reason).orElse("")),
@@ -295,8 +273,12 @@ final class LogProjection {
   }
 
   private WorkloadRow row(WorkloadProjection workload) {
-    return workload.row(
-        modelId -> hardware.values().stream().anyMatch(known -> known.isSimulated(modelId)));
+    return workload.row(this::isSimulated);
+  }
+
+  /** Returns whether a model was trained on simulated costs; false if it is not known. */
+  synchronized boolean isSimulated(String modelId) {
+    return hardware.values().stream().anyMatch(known -> known.isSimulated(modelId));
   }
 
   synchronized List<WorkloadRow> rows() {
@@ -310,7 +292,15 @@ final class LogProjection {
   synchronized Optional<WorkloadView> workload(String id) {
     return Optional.ofNullable(workloads.get(id))
         .filter(WorkloadProjection::exists)
-        .map(w -> new WorkloadView(row(w), w.cluster(), w.infeasible(), w.plans(), w.measured()));
+        .map(
+            w ->
+                new WorkloadView(
+                    row(w),
+                    w.cluster(),
+                    w.infeasible(),
+                    w.plans(),
+                    w.measured(),
+                    Optional.empty()));
   }
 
   synchronized Optional<WorkloadProjection.LocatedPlan> plan(String planId) {

@@ -17,6 +17,13 @@ public sealed interface ViewUpdate {
   record WorkloadRemoved(String workloadId) implements ViewUpdate {}
 
   /**
+   * A pool changed: its nodes, a claim, a curve or its allocation.
+   *
+   * @param row its new row
+   */
+  record PoolChanged(PoolRow row) implements ViewUpdate {}
+
+  /**
    * An event was read from the log.
    *
    * @param event the event

@@ -13,6 +13,9 @@ import io.shardtide.domain.PlanDiff;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.CurveReport;
+import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.log.RecordHandler;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
@@ -48,9 +51,13 @@ public final class Views implements AutoCloseable {
   /** The same for samples: a measurement has one for each device. */
   private static final StartPosition RECENT_SAMPLES = StartPosition.last(5000);
 
+  /** The same for curves: each change of a workload's tables has one of about a kilobyte. */
+  private static final StartPosition RECENT_CURVES = StartPosition.last(5000);
+
   private final Topics topics;
   private final Registry registry;
   private final LogProjection projection;
+  private final PoolsProjection pools;
   private final PlanReader plans;
   private final ConsumerLag lag;
   private final TopicReader recent;
@@ -60,10 +67,15 @@ public final class Views implements AutoCloseable {
   private volatile boolean tablesAreRead;
   private volatile PlannerStatistics statistics;
 
-  private Views(Endpoint endpoint, DetectorKind detector, Consumer<RuntimeException> failed) {
+  private Views(
+      Endpoint endpoint,
+      DetectorKind detector,
+      boolean readsPools,
+      Consumer<RuntimeException> failed) {
     topics = endpoint.topics();
     registry = endpoint.connectRegistry();
     projection = new LogProjection(detector);
+    pools = new PoolsProjection(projection::isSimulated);
     plans = new PlanReader(endpoint, registry);
     lag = new ConsumerLag(endpoint);
     statistics = projection.statistics(lag.now(), false);
@@ -77,6 +89,9 @@ public final class Views implements AutoCloseable {
             // Malformed events and reports are on rejected-events, which is shown.
             .onUndecodable(record -> {})
             .onFailure(failed);
+    if (readsPools) {
+      followPools();
+    }
     tables =
         endpoint
             .reader(registry)
@@ -104,12 +119,17 @@ public final class Views implements AutoCloseable {
    *
    * @param endpoint the cluster and the schema registry
    * @param detector the planner's drift detector
+   * @param readsPools whether pools are shown too: only planners with {@code pools.enabled} have
+   *     their topics
    * @param failed called with the error that ends the views, if one does
    * @throws IllegalStateException if the planner's topics do not exist
    */
   public static Views start(
-      Endpoint endpoint, DetectorKind detector, Consumer<RuntimeException> failed) {
-    return new Views(endpoint, detector, failed);
+      Endpoint endpoint,
+      DetectorKind detector,
+      boolean readsPools,
+      Consumer<RuntimeException> failed) {
+    return new Views(endpoint, detector, readsPools, failed);
   }
 
   private TopicReader recent(TopicReader reader) {
@@ -144,6 +164,19 @@ public final class Views implements AutoCloseable {
         topics.rejectedEvents(), RECENT_LARGE, Optional.empty(), projection::apply);
   }
 
+  private void followPools() {
+    follow(recent, topics.poolChanges(), StartPosition.BEGINNING, PoolChange::poolId, pools::apply);
+    follow(recent, topics.throughputCurves(), RECENT_CURVES, CurveReport::poolId, pools::apply);
+    follow(recent, topics.allocations(), RECENT_LARGE, Allocation::poolId, pools::apply);
+    follow(
+        recent,
+        topics.currentAllocations(),
+        StartPosition.BEGINNING,
+        Allocation::poolId,
+        pools::applyCurrent);
+    recent.latestOnlyAtStart(topics.currentAllocations());
+  }
+
   private static <V> void follow(
       TopicReader reader,
       Topic<V> topic,
@@ -156,6 +189,7 @@ public final class Views implements AutoCloseable {
   private void sendUpdates() {
     if (caughtUp) {
       projection.drainUpdates().forEach(this::notifyListeners);
+      pools.drainUpdates().forEach(this::notifyListeners);
     }
   }
 
@@ -208,7 +242,17 @@ public final class Views implements AutoCloseable {
 
   /** Returns a workload; empty if it does not exist. */
   public Optional<WorkloadView> workload(String workloadId) {
-    return projection.workload(workloadId);
+    return projection.workload(workloadId).map(view -> view.with(pools.share(workloadId)));
+  }
+
+  /** Returns all pools, by id; none if they are not read. */
+  public List<PoolRow> pools() {
+    return pools.rows();
+  }
+
+  /** Returns a pool; empty if it does not exist. */
+  public Optional<PoolView> pool(String poolId) {
+    return pools.pool(poolId);
   }
 
   /** Returns a workload's tables as they are now, by name; empty if it does not exist. */

@@ -13,10 +13,17 @@ import java.util.Optional;
  * @param infeasible why its latest generation does not fit, if so
  * @param plans its latest plans, the oldest first
  * @param measured its latest measurements, the oldest first
+ * @param pool what it asks of a pool and has of it; empty without a claim
  */
 public record WorkloadView(
     WorkloadRow row,
     Optional<ClusterSpec> cluster,
     Optional<InfeasibleWorkload> infeasible,
     List<PlanSummary> plans,
-    List<MeasuredStep> measured) {}
+    List<MeasuredStep> measured,
+    Optional<PoolShare> pool) {
+
+  WorkloadView with(Optional<PoolShare> share) {
+    return new WorkloadView(row, cluster, infeasible, plans, measured, share);
+  }
+}

@@ -4,6 +4,6 @@
  * that the dashboard shows as JSON, and an update for each view that changes.
  *
  * <p>Only reads. Summaries of the latest plans are in memory; the plans stay on the log. Imports
- * client, log, wire, learning, cost and domain.
+ * client, log, wire, learning, cost, domain.pool and domain.
  */
 package io.shardtide.views;

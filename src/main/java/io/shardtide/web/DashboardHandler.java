@@ -69,24 +69,38 @@ final class DashboardHandler extends Handler.Abstract {
     guard = new Guard(host, token.isPresent());
     Dashboard.Actions actions = dashboard.actions();
     queries =
-        Map.of(
-            "/api/workloads", (views, parameters) -> Optional.of(views.workloads()),
-            "/api/workload", (views, parameters) -> views.workload(parameter(parameters, "id")),
-            "/api/tables", (views, parameters) -> views.tables(parameter(parameters, "workload")),
-            "/api/plan", (views, parameters) -> views.plan(parameter(parameters, "id")),
-            "/api/diff",
+        Map.ofEntries(
+            query("/api/workloads", (views, parameters) -> Optional.of(views.workloads())),
+            query("/api/workload", (views, parameters) -> views.workload(id(parameters))),
+            query(
+                "/api/tables",
+                (views, parameters) -> views.tables(parameter(parameters, "workload"))),
+            query("/api/plan", (views, parameters) -> views.plan(id(parameters))),
+            query(
+                "/api/diff",
                 (views, parameters) ->
-                    views.diff(parameter(parameters, "earlier"), parameter(parameters, "later")),
-            "/api/why",
+                    views.diff(parameter(parameters, "earlier"), parameter(parameters, "later"))),
+            query(
+                "/api/why",
                 (views, parameters) ->
-                    Optional.of(exclusively(() -> actions.why(parameter(parameters, "plan")))),
-            "/api/learning", (views, parameters) -> Optional.of(views.learning()),
-            "/api/events", (views, parameters) -> Optional.of(views.events()),
-            "/api/statistics", (views, parameters) -> Optional.of(views.statistics()));
+                    Optional.of(exclusively(() -> actions.why(parameter(parameters, "plan"))))),
+            query("/api/pools", (views, parameters) -> Optional.of(views.pools())),
+            query("/api/pool", (views, parameters) -> views.pool(id(parameters))),
+            query("/api/learning", (views, parameters) -> Optional.of(views.learning())),
+            query("/api/events", (views, parameters) -> Optional.of(views.events())),
+            query("/api/statistics", (views, parameters) -> Optional.of(views.statistics())));
     changes =
         Map.of(
             "/api/promote", parameters -> actions.promote(parameter(parameters, "model")),
             "/api/rollback", parameters -> actions.rollback(parameter(parameters, "hardware")));
+  }
+
+  private static Map.Entry<String, Query> query(String path, Query query) {
+    return Map.entry(path, query);
+  }
+
+  private static String id(Fields parameters) {
+    return parameter(parameters, "id");
   }
 
   /** Ends a request with a status and a message for the user. */

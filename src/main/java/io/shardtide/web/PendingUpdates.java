@@ -9,7 +9,8 @@ import java.util.Map;
 
 /**
  * Updates that a browser has not received yet. Bounded however slowly it reads: a newer row of a
- * workload replaces an older one, and the oldest events are dropped, as the page drops them.
+ * workload or pool replaces an older one, and the oldest events are dropped, as the page drops
+ * them.
  */
 final class PendingUpdates {
   /** Events that are kept: as many as the page keeps. */
@@ -28,6 +29,8 @@ final class PendingUpdates {
       latest.put("workload " + changed.row().workloadId(), text);
     } else if (update instanceof ViewUpdate.WorkloadRemoved removed) {
       latest.put("workload " + removed.workloadId(), text);
+    } else if (update instanceof ViewUpdate.PoolChanged changed) {
+      latest.put("pool " + changed.row().poolId(), text);
     } else if (update instanceof ViewUpdate.StatisticsChanged) {
       latest.put("statistics", text);
     } else {

@@ -32,6 +32,8 @@ final class UpdateTexts {
       return encode("workload", changed.row());
     } else if (update instanceof ViewUpdate.WorkloadRemoved removed) {
       return encode("deleted", removed);
+    } else if (update instanceof ViewUpdate.PoolChanged changed) {
+      return encode("pool", changed.row());
     } else if (update instanceof ViewUpdate.EventLogged logged) {
       return encode("event", logged.event());
     } else {

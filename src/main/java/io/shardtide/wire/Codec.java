@@ -21,6 +21,14 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TrainingState;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.CurveHeader;
+import io.shardtide.domain.pool.CurveReport;
+import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolHeader;
+import io.shardtide.domain.pool.PoolMember;
 import java.util.function.Function;
 import org.apache.avro.Schema;
 import org.apache.avro.specific.SpecificData;
@@ -171,6 +179,44 @@ public record Codec<V, A extends SpecificRecord>(
           io.shardtide.avro.WorkloadHeader.class,
           WorkloadHeaderMapping::toAvro,
           WorkloadHeaderMapping::fromAvro);
+
+  /** Pools as publishers set them. */
+  public static final Codec<Pool, io.shardtide.avro.PoolSpec> POOL =
+      new Codec<>(io.shardtide.avro.PoolSpec.class, PoolMapping::toAvro, PoolMapping::setFromAvro);
+
+  /** Changes to pools. */
+  public static final Codec<PoolChange, io.shardtide.avro.PoolChange> POOL_CHANGE =
+      new Codec<>(io.shardtide.avro.PoolChange.class, PoolMapping::toAvro, PoolMapping::fromAvro);
+
+  /** Requests for throughput curves. */
+  public static final Codec<CurveRequest, io.shardtide.avro.CurveRequest> CURVE_REQUEST =
+      new Codec<>(
+          io.shardtide.avro.CurveRequest.class, CurveMapping::toAvro, CurveMapping::fromAvro);
+
+  /** Throughput curves. */
+  public static final Codec<CurveReport, io.shardtide.avro.CurveReport> CURVE_REPORT =
+      new Codec<>(
+          io.shardtide.avro.CurveReport.class, CurveMapping::toAvro, CurveMapping::fromAvro);
+
+  /** Allocations of pools. */
+  public static final Codec<Allocation, io.shardtide.avro.Allocation> ALLOCATION =
+      new Codec<>(
+          io.shardtide.avro.Allocation.class,
+          AllocationMapping::toAvro,
+          AllocationMapping::fromAvro);
+
+  /** State of a pool, in stores. */
+  public static final Codec<PoolHeader, io.shardtide.avro.PoolHeader> POOL_HEADER =
+      new Codec<>(io.shardtide.avro.PoolHeader.class, PoolMapping::toAvro, PoolMapping::fromAvro);
+
+  /** State of a workload with a claim, in stores. */
+  public static final Codec<PoolMember, io.shardtide.avro.PoolMember> POOL_MEMBER =
+      new Codec<>(io.shardtide.avro.PoolMember.class, CurveMapping::toAvro, CurveMapping::fromAvro);
+
+  /** State of a workload whose throughput may be requested, in stores. */
+  public static final Codec<CurveHeader, io.shardtide.avro.CurveHeader> CURVE_HEADER =
+      new Codec<>(
+          io.shardtide.avro.CurveHeader.class, CurveMapping::toAvro, CurveMapping::fromAvro);
 
   /** Returns the writer's schema. */
   public Schema schema() {

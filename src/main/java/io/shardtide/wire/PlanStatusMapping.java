@@ -17,7 +17,9 @@ final class PlanStatusMapping {
         status.reason().orElse(null),
         status.source(),
         status.run(),
-        status.occurredAt().truncatedTo(ChronoUnit.MILLIS));
+        status.occurredAt().truncatedTo(ChronoUnit.MILLIS),
+        status.wave(),
+        status.waves());
   }
 
   static PlanStatus fromAvro(io.shardtide.avro.PlanStatus avro) {
@@ -29,6 +31,8 @@ final class PlanStatusMapping {
         Optional.ofNullable(avro.getReason()),
         avro.getSource(),
         avro.getRun(),
-        avro.getOccurredAt());
+        avro.getOccurredAt(),
+        avro.getWave(),
+        avro.getWaves());
   }
 }

@@ -12,6 +12,10 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.CurveReport;
+import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.wire.Topic.Retention;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +23,8 @@ import java.util.List;
 /**
  * All topics of one prefix. The key of a record is the workload id; on the topics of cost models
  * (training-samples, drift-alarms, model-decisions, cost-models) it is the hardware, so that all
- * records of one model are in order.
+ * records of one model are in order; on the topics of pools (pool-changes, throughput-curves,
+ * allocations, current-allocations) it is the pool.
  */
 public final class Topics {
   /** The default prefix of all names. */
@@ -59,9 +64,14 @@ public final class Topics {
   private final Topic<ModelDecision> modelDecisions;
   private final Topic<ModelBundle> costModels;
   private final Topic<InfeasibleWorkload> infeasibleWorkloads;
+  private final Topic<PoolChange> poolChanges;
+  private final Topic<CurveRequest> curveRequests;
+  private final Topic<CurveReport> throughputCurves;
+  private final Topic<Allocation> allocations;
+  private final Topic<Allocation> currentAllocations;
   private final Topic<RejectedEvent> rejectedEvents;
 
-  private Topics(String prefix) {
+  private Topics(String prefix, boolean pools) {
     this.prefix = prefix;
     workloadChanges = large("workload-changes", Codec.WORKLOAD_CHANGE);
     costPredictions = log("cost-predictions", Codec.COST_PREDICTIONS);
@@ -82,12 +92,22 @@ public final class Topics {
     modelDecisions = log("model-decisions", Codec.MODEL_DECISION);
     costModels = log("cost-models", Codec.MODEL_BUNDLE);
     infeasibleWorkloads = log("infeasible-workloads", Codec.INFEASIBLE_WORKLOAD);
+    poolChanges = large("pool-changes", Codec.POOL_CHANGE);
+    curveRequests = log("curve-requests", Codec.CURVE_REQUEST);
+    throughputCurves = log("throughput-curves", Codec.CURVE_REPORT);
+    allocations = large("allocations", Codec.ALLOCATION);
+    currentAllocations =
+        add("current-allocations", Codec.ALLOCATION, Retention.LATEST, LARGE_RECORD_BYTES);
     rejectedEvents =
         add(
             "rejected-events",
             Codec.REJECTED_EVENT,
             Retention.FOREVER,
             LARGE_RECORD_BYTES + REJECTION_BYTES);
+    if (!pools) {
+      all.removeAll(
+          List.of(poolChanges, curveRequests, throughputCurves, allocations, currentAllocations));
+    }
   }
 
   private <V> Topic<V> log(String name, Codec<V, ?> codec) {
@@ -109,9 +129,20 @@ public final class Topics {
     return prefix;
   }
 
-  /** Returns the topics with a prefix before each name. */
+  /** Returns the topics with a prefix before each name, those of pools included. */
   public static Topics withPrefix(String prefix) {
-    return new Topics(prefix);
+    return new Topics(prefix, true);
+  }
+
+  /**
+   * Returns the topics that a planner uses.
+   *
+   * @param prefix text before each name
+   * @param pools whether it allocates pools ({@code pools.enabled}); if not, {@link #all()} is
+   *     without the topics of pools
+   */
+  public static Topics inUse(String prefix, boolean pools) {
+    return new Topics(prefix, pools);
   }
 
   /** Changes of workloads, from publishers. */
@@ -179,12 +210,37 @@ public final class Topics {
     return infeasibleWorkloads;
   }
 
+  /** Changes of pools, from publishers. */
+  public Topic<PoolChange> poolChanges() {
+    return poolChanges;
+  }
+
+  /** Workloads whose throughput pools need. */
+  public Topic<CurveRequest> curveRequests() {
+    return curveRequests;
+  }
+
+  /** Predicted throughput of workloads, by pool. */
+  public Topic<CurveReport> throughputCurves() {
+    return throughputCurves;
+  }
+
+  /** All allocations of pools. */
+  public Topic<Allocation> allocations() {
+    return allocations;
+  }
+
+  /** The latest allocation of each pool. */
+  public Topic<Allocation> currentAllocations() {
+    return currentAllocations;
+  }
+
   /** Events that were not applied. */
   public Topic<RejectedEvent> rejectedEvents() {
     return rejectedEvents;
   }
 
-  /** Returns all topics, in the order of the flow. */
+  /** Returns all topics, in the order of the flow; see {@link #inUse}. */
   public List<Topic<?>> all() {
     return List.copyOf(all);
   }

@@ -12,10 +12,15 @@ import io.shardtide.client.TrainerReports;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.PoolSamples;
 import io.shardtide.web.Health;
 import io.shardtide.web.WebServer;
 import java.io.BufferedReader;
@@ -51,6 +56,9 @@ class DashboardApiIT {
   private static final HttpClient HTTP = HttpClient.newHttpClient();
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
+  /** A workload with a claim on a pool. */
+  private static final String POOLED = "pooled";
+
   @TempDir private static Path folder;
 
   private static EmbeddedKafka kafka;
@@ -66,7 +74,7 @@ class DashboardApiIT {
     registry = DevelopmentRegistry.start(0, Optional.of(folder));
     planner =
         DemoPlanner.start(
-            kafka, registry, folder.resolve("state"), List.of(Fixtures.bundle()), false, 0);
+            kafka, registry, folder.resolve("state"), List.of(Fixtures.bundle()), false, true, 0);
     log = new LogClient(kafka.bootstrapServers(), registry.url(), "shardtide.");
     log.publish(
         Fixtures.event(
@@ -79,6 +87,7 @@ class DashboardApiIT {
     log.publish(Fixtures.event(OptionalLong.of(1), Fixtures.drop("a")));
     log.rejected(1);
     measure(plans.get(1));
+    share();
     document = get("/api/openapi.json");
     awaitServed(planner.url());
   }
@@ -89,6 +98,30 @@ class DashboardApiIT {
     planner.close();
     registry.close();
     kafka.close();
+  }
+
+  /** Gives a workload all of a pool of two devices, and waits for its plan on them. */
+  private static void share() throws Exception {
+    log.publish(
+        Fixtures.eventOf(
+            POOLED, Fixtures.set(1, Fixtures.GIB), Fixtures.upsert("p", 10_000, 16, 2)));
+    publish(
+        PoolSamples.event(
+            new PoolUpdate.PoolSet(PoolSamples.pool(2, Fixtures.GIB)),
+            PoolSamples.claim(POOLED, 2, 2, 1)));
+    Awaitility.await("a plan on two devices")
+        .atMost(PATIENCE)
+        .ignoreExceptions()
+        .until(
+            () -> {
+              JsonNode row = get("/api/workload?id=" + POOLED).get("row");
+              return row.get("devices").intValue() == 2
+                  && row.get("health").textValue().equals("GOOD");
+            });
+  }
+
+  private static void publish(PoolChange event) throws Exception {
+    log.publishValue(log.topics().poolChanges(), event.poolId(), event);
   }
 
   private static void measure(ShardingPlan plan) throws Exception {
@@ -217,6 +250,8 @@ class DashboardApiIT {
             "/api/plan?id=" + second,
             "/api/diff?earlier=%s&later=%s".formatted(first, second),
             "/api/why?plan=" + second,
+            "/api/pools",
+            "/api/pool?id=" + PoolSamples.POOL,
             "/api/learning",
             "/api/events",
             "/api/statistics")) {
@@ -265,12 +300,31 @@ class DashboardApiIT {
   }
 
   @Test
+  void a_pool_agrees_with_the_log() throws Exception {
+    Allocation allocation = log.committed(log.topics().allocations()).get(0);
+    JsonNode pool = get("/api/pool?id=" + PoolSamples.POOL);
+    assertThat(pool.at("/history/0/allocationId").textValue()).isEqualTo(allocation.allocationId());
+    assertThat(pool.at("/history/0/poolDevices").intValue()).isEqualTo(2);
+    assertThat(pool.at("/nodes/0/state").textValue()).isEqualTo("TAKEN");
+    assertThat(pool.at("/nodes/0/workloadId").textValue()).isEqualTo(POOLED);
+    JsonNode share = pool.at("/workloads/0");
+    assertThat(share.get("samplesPerSecond").doubleValue())
+        .isEqualTo(allocation.workloads().get(0).samplesPerSecond());
+    assertThat(share.at("/curve/points/0/devices").intValue()).isEqualTo(2);
+    assertThat(share.at("/curve/simulated").booleanValue()).isTrue();
+    assertThat(get("/api/workload?id=" + POOLED).at("/pool/claim/leastDevices").intValue())
+        .isEqualTo(2);
+    assertThat(get("/api/workload?id=" + Fixtures.WORKLOAD).get("pool").isNull()).isTrue();
+  }
+
+  @Test
   void missing_workloads_and_plans_are_404() throws Exception {
     for (String path :
         List.of(
             "/api/workload?id=nowhere",
             "/api/tables?workload=nowhere",
             "/api/plan?id=beef",
+            "/api/pool?id=nowhere",
             "/api/diff?earlier=beef&later=" + plans.get(0).planId())) {
       HttpResponse<String> response = request(planner.url() + path);
       assertThat(response.statusCode()).as(path).isEqualTo(404);
@@ -286,7 +340,7 @@ class DashboardApiIT {
   /** Another process, which runs no planner, shows all workloads, as any instance does. */
   @Test
   void every_instance_shows_all_workloads() throws Exception {
-    try (DashboardFeed feed = new DashboardFeed(endpoint(), DetectorKind.DEFAULT);
+    try (DashboardFeed feed = new DashboardFeed(endpoint(), DetectorKind.DEFAULT, true);
         WebServer other =
             WebServer.start(
                 "127.0.0.1",
@@ -322,13 +376,16 @@ class DashboardApiIT {
         new BufferedReader(new InputStreamReader(stream.body(), StandardCharsets.UTF_8))) {
       assertThat(lines.readLine()).isEqualTo("event: statistics");
       log.publish(Fixtures.event(OptionalLong.of(99), Fixtures.drop("a")));
+      publish(PoolSamples.event(new PoolUpdate.PoolNodeAdded(new PoolNode("n3", ""))));
       boolean change = false;
       boolean rejected = false;
-      for (String line = lines.readLine(); !(change && rejected); line = lines.readLine()) {
+      boolean pool = false;
+      for (String line = lines.readLine(); !(change && rejected && pool); line = lines.readLine()) {
         assertThat(line).as("the stream is open").isNotNull();
         if (line.startsWith("data: ")) {
           JsonNode data = JSON.readTree(line.substring("data: ".length()));
           change |= data.path("kind").asText().equals("CHANGE");
+          pool |= data.path("poolId").asText().equals(PoolSamples.POOL);
           rejected |= data.path("text").asText().contains("got 99");
         }
       }

@@ -121,7 +121,13 @@ class DashboardBenchmark {
         DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
         DemoPlanner planner =
             DemoPlanner.start(
-                kafka, registry, folder.resolve("state"), List.of(Fixtures.bundle()), false, 0);
+                kafka,
+                registry,
+                folder.resolve("state"),
+                List.of(Fixtures.bundle()),
+                false,
+                false,
+                0);
         LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), "shardtide.");
         Browser browser = Browser.start(folder)) {
       ShardingPlan[] latest = new ShardingPlan[WORKLOADS];

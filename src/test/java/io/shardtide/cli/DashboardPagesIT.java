@@ -60,6 +60,13 @@ class DashboardPagesIT {
   }
 
   @Nested
+  class PoolPages extends DashboardPoolPages {
+    PoolPages() {
+      super(site);
+    }
+  }
+
+  @Nested
   class PlanPages extends DashboardPlanPages {
     PlanPages() {
       super(site);

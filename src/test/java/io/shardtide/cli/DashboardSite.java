@@ -14,6 +14,11 @@ import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.pool.Claim;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Browser;
@@ -35,6 +40,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -61,12 +68,20 @@ final class DashboardSite implements AutoCloseable {
   /** A workload with slow devices, see {@link #slowDown}. */
   static final String SLOW = "ads-cvr";
 
+  /** A pool of twelve nodes of four devices in three racks, see {@link #publishPool}. */
+  static final String POOL = "gpus";
+
   /** The name of its table. */
   static final String HOSTILE_TABLE =
       "<img src=x onerror=\"window.owned=1\"><script>owned=1</script>";
 
   private static final List<String> OTHERS =
       List.of("ads-ctr", SLOW, "home-feed", "notifications", "search", "shop-similar");
+
+  /** The workloads of {@link #POOL}, by the devices that they can use. */
+  static final SortedMap<Integer, String> POOLED =
+      new TreeMap<>(Map.of(4, "new-arrivals", 12, "video-ranking", 24, "search-ads"));
+
   private static final Path SCREENSHOTS = Path.of("target/dashboard");
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -93,6 +108,7 @@ final class DashboardSite implements AutoCloseable {
                   folder.resolve("state"),
                   List.of(Fixtures.bundle(), ModelFiles.shippedForNodes()),
                   false,
+                  true,
                   0));
       publisher = opened(WorkloadPublisher.connect(endpoint, "test"));
       opened(
@@ -223,6 +239,53 @@ final class DashboardSite implements AutoCloseable {
         .atMost(PATIENCE)
         .pollInterval(Duration.ofMillis(20))
         .until(() -> latest.containsKey(workload) && latest(workload).generation() >= generation);
+  }
+
+  /** Publishes workloads and a pool on which each has a claim, and one with names not to parse. */
+  void publishPool() throws Exception {
+    String hardware = ModelFiles.shippedForNodes().hardware();
+    List<PoolUpdate> updates = new ArrayList<>();
+    List<PoolNode> nodes = new ArrayList<>();
+    for (int n = 1; n <= 12; n++) {
+      nodes.add(new PoolNode("node-%02d".formatted(n), "r" + (1 + (n - 1) / 4)));
+    }
+    updates.add(new PoolUpdate.PoolSet(Pool.of(4, 16 * Fixtures.GIB, 0, hardware, nodes)));
+    for (Map.Entry<Integer, String> workload : POOLED.entrySet()) {
+      List<Change> changes = new ArrayList<>();
+      changes.add(
+          new Change.ClusterSet(new ClusterSpec(4, 16 * Fixtures.GIB, 65_536, 4, hardware)));
+      for (int t = 0; t < workload.getKey(); t++) {
+        changes.add(
+            Fixtures.upsert(
+                "t%02d".formatted(t), 200_000L * (1 + t % 5), 64 + 32 * (t % 3), 5 + 7 * t % 60));
+      }
+      change(workload.getValue(), changes);
+      updates.add(claim(workload.getValue(), Math.min(16, workload.getKey())));
+    }
+    change(POOL, updates.toArray(PoolUpdate[]::new));
+    change(
+        HOSTILE,
+        new PoolUpdate.PoolSet(
+            Pool.of(
+                1,
+                Fixtures.GIB,
+                0,
+                Fixtures.bundle().hardware(),
+                List.of(new PoolNode(HOSTILE_TABLE, HOSTILE), new PoolNode("b", HOSTILE)))),
+        new PoolUpdate.ClaimSet(new Claim(HOSTILE, 2, 2, 1, 0)));
+  }
+
+  /** Returns a claim of a workload of {@link #POOL}. */
+  static PoolUpdate claim(String workload, int mostDevices) {
+    return new PoolUpdate.ClaimSet(new Claim(workload, 4, mostDevices, 1, 0));
+  }
+
+  /** Publishes an event of a pool. */
+  void change(String pool, PoolUpdate... updates) throws Exception {
+    write(
+        Topics::poolChanges,
+        pool,
+        new PoolChange(UUID.randomUUID(), pool, Fixtures.TIME, "test", List.of(updates)));
   }
 
   /** Publishes a model, and waits until {@link #WORKLOAD} has a plan with its predictions. */

@@ -153,6 +153,7 @@ class DeletedWorkloadIT {
         Views.start(
             planner.endpoint(),
             DetectorKind.DEFAULT,
+            false,
             error -> {
               throw new AssertionError(error);
             });

@@ -100,7 +100,7 @@ class DoctorIT {
 
   @Test
   void with_all_rights_a_planner_can_start_and_nothing_is_changed() throws Exception {
-    kafka.allow("planner", Acls.of(Acls.Role.PLANNER, "ready."));
+    kafka.allow("planner", Acls.of(Acls.Role.PLANNER, "ready.", false));
     Path config = secured("ready.");
     await()
         .atMost(Duration.ofSeconds(60))
@@ -133,7 +133,7 @@ class DoctorIT {
     AclGrant write =
         new AclGrant(
             ResourceType.TOPIC, "poor.cost-models", PatternType.LITERAL, AclOperation.WRITE, "-");
-    List<AclGrant> rights = new ArrayList<>(Acls.of(Acls.Role.PLANNER, "poor."));
+    List<AclGrant> rights = new ArrayList<>(Acls.of(Acls.Role.PLANNER, "poor.", false));
     rights.removeIf(
         right -> right.name().equals(write.name()) && right.operation() == write.operation());
     rights.removeIf(right -> right.type() == ResourceType.TRANSACTIONAL_ID);
@@ -188,7 +188,7 @@ class DoctorIT {
         .contains("The brokers do not accept this user");
     assertThat(status(checks, "rights")).isEqualTo("skipped");
 
-    kafka.allow("planner", Acls.of(Acls.Role.PLANNER, "moved."));
+    kafka.allow("planner", Acls.of(Acls.Role.PLANNER, "moved.", false));
     Files.createDirectories(folder.resolve("state"));
     Files.writeString(folder.resolve("state/kafka-cluster-id"), "elsewhere\nmoved.\n");
     checks = checks(secured("moved."), 1);

@@ -115,7 +115,7 @@ class ForeignRecordsIT {
       StringWriter err = new StringWriter();
       try (LiveTrainer trainer = train(endpoint);
           DemoClient demo = DemoClient.connect(endpoint, registry);
-          Views views = Views.start(endpoint, DetectorKind.DEFAULT, failures::add);
+          Views views = Views.start(endpoint, DetectorKind.DEFAULT, false, failures::add);
           PlanSubscriber plans =
               PlanSubscriber.start(endpoint, Optional.of(Fixtures.WORKLOAD), listener)) {
         assertThat(plans).isNotNull();

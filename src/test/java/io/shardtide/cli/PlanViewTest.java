@@ -3,10 +3,12 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ByteSizes;
+import io.shardtide.testing.RandomMoves;
 import io.shardtide.testing.Samples;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine.Help.Ansi;
 
@@ -37,9 +39,23 @@ class PlanViewTest {
                    0  ███████████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    6.50   ████············      160 B of 640 B
                    1  ███████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓··▒▒▒▒▒▒▒▒▒▒▒▒▒      6.25   ████············      160 B of 640 B
               moves 1 shard, 160 B of 320 B (50.0 %), 1 of them through host memory
+              in 1 wave with 25 % of the links: 0 ms of transfers, steps 6.50 -> 8.17 ms meanwhile; training loses 1.0 s
                 a  columns 0 to 3  device 0 -> 1  160 B
             """
                 .replace("PLANID", Samples.plan().planId().substring(0, 12)));
+  }
+
+  @Test
+  void waves_are_described_for_devices_of_any_memory() {
+    assertThat(ShardTexts.waves(Samples.plan(), OptionalLong.empty()))
+        .isEqualTo(
+            "in 1 wave with 25 % of the links, without spare memory: 0 ms of transfers, steps 6.50 -> 8.17 ms meanwhile; training loses 1.0 s");
+    assertThat(
+            IntStream.range(0, 100)
+                .mapToObj(
+                    seed -> ShardTexts.waves(RandomMoves.of(8, seed).plan(), OptionalLong.of(1)))
+                .toList())
+        .anySatisfy(text -> assertThat(text).contains("ms meanwhile, none in 1 of the waves; "));
   }
 
   @Test

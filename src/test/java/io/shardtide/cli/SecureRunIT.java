@@ -103,7 +103,7 @@ class SecureRunIT {
   @Test
   void it_serves_and_keeps_its_secrets() throws Exception {
     for (Role role : Role.values()) {
-      kafka.allow(role.toString(), Acls.of(role, "a."));
+      kafka.allow(role.toString(), Acls.of(role, "a.", false));
     }
     RunningService service = RunningService.start(settings("a.", "kafka.client.id=planner-7"));
     StringBuilder answers = new StringBuilder();
@@ -134,7 +134,7 @@ class SecureRunIT {
       // The broker's address is refused to a planner that has lost a right.
       kafka.forbid(
           "planner",
-          Acls.of(Role.PLANNER, "a.").stream()
+          Acls.of(Role.PLANNER, "a.", false).stream()
               .filter(
                   r ->
                       r.operation() == AclOperation.WRITE
@@ -231,7 +231,7 @@ class SecureRunIT {
             .collect(Collectors.toSet());
     Set<AclBinding> listed = new HashSet<>();
     for (Role role : Role.values()) {
-      Acls.of(role, "d.").forEach(right -> listed.add(right.binding("User:" + role)));
+      Acls.of(role, "d.", false).forEach(right -> listed.add(right.binding("User:" + role)));
     }
     assertThat(given).isEqualTo(listed);
   }

@@ -18,6 +18,7 @@ class WhyViewTest {
                 Samples.plan(),
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 List.of(),
                 List.of(),
                 shared,

@@ -137,6 +137,7 @@ class ExamplesIT {
         """
         import io.shardtide.client.*;
         import io.shardtide.domain.*;
+        import io.shardtide.domain.pool.*;
         import java.util.*;
         import java.util.concurrent.*;
 
@@ -175,7 +176,7 @@ class ExamplesIT {
 
   @Test
   void the_examples_compile_and_run() throws Exception {
-    try (LocalPlanner planner = LocalPlanner.start(folder, Topics.DEFAULT_PREFIX, 1);
+    try (LocalPlanner planner = LocalPlanner.startWithPools(folder, Topics.DEFAULT_PREFIX);
         LogClient log = planner.log()) {
       assertThat(runExample("WorkloadPublisher", planner.bootstrapServers(), planner.registryUrl()))
           .contains("generation 1");
@@ -185,6 +186,11 @@ class ExamplesIT {
       assertThat(runExample("PlanSubscriber", planner.bootstrapServers(), planner.registryUrl()))
           .contains("plan " + log.committed(log.topics().currentPlans()).get(0).planId())
           .containsPattern("user_id columns \\d+\\+\\d+ on device \\d");
+      assertThat(runExample("PoolPublisher", planner.bootstrapServers(), planner.registryUrl()))
+          .contains("allocated at generation 1");
+      assertThat(
+              runExample("AllocationSubscriber", planner.bootstrapServers(), planner.registryUrl()))
+          .contains("waits: has no predicted throughput yet");
     }
   }
 

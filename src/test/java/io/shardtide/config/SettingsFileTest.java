@@ -63,6 +63,7 @@ class SettingsFileTest {
                 PlanningSettings.DEFAULTS,
                 DetectorKind.PAGE_HINKLEY,
                 TrainingPolicy.DEFAULTS,
+                false,
                 new HttpSettings("127.0.0.1", 8080, Optional.empty())));
   }
 
@@ -103,6 +104,7 @@ class SettingsFileTest {
             planning.exploration = 0.1
             feedback.detector = adwin
             training.enabled = false
+            pools.enabled = true
             training.samples = 7
             training.samples.after.drift = 1000000
             training.schedule.hours = 2
@@ -160,6 +162,7 @@ class SettingsFileTest {
                     .oldMargin(10)
                     .seed(-3)
                     .build(),
+                true,
                 new HttpSettings(
                     "0.0.0.0", 0, Optional.of(Token.of("a-token-that-nobody-guesses")))));
     assertThat(parse("planning.deep=false").planning().deep()).isEmpty();

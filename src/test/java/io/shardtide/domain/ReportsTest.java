@@ -128,6 +128,34 @@ class ReportsTest {
     assertThat(status(0).step()).isZero();
   }
 
+  @Test
+  void a_status_has_a_wave_of_its_waves() {
+    assertThat(status(1, 2, 3).describeKind()).isEqualTo("finished moving (wave 2 of 3)");
+    assertThat(status(1, 1, 1).describeKind()).isEqualTo("finished moving");
+    for (int wave : new int[] {0, 4}) {
+      assertThatThrownBy(() -> status(1, wave, 3))
+          .isInstanceOfSatisfying(
+              RejectedException.class,
+              e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_STATUS))
+          .hasMessage(
+              "wave of a status must be between 1 and its waves, got wave %d of 3".formatted(wave));
+    }
+  }
+
+  private static PlanStatus status(long step, int wave, int waves) {
+    return new PlanStatus(
+        "w",
+        "plan",
+        PlanStatus.StatusKind.FINISHED_MOVING,
+        step,
+        Optional.empty(),
+        "trainer",
+        "run",
+        Fixtures.TIME,
+        wave,
+        waves);
+  }
+
   private static PlanStatus status(long step) {
     return new PlanStatus(
         "w",

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /** A broker, a registry and a planner of this process: what a client of the log meets. */
 public final class LocalPlanner implements AutoCloseable {
@@ -32,13 +33,24 @@ public final class LocalPlanner implements AutoCloseable {
    * @param partitions of each topic
    */
   public static LocalPlanner start(Path folder, String prefix, int partitions) throws Exception {
+    return start(folder, prefix, settings -> settings.partitions(partitions));
+  }
+
+  /** Starts one that plans each generation and allocates pools. */
+  public static LocalPlanner startWithPools(Path folder, String prefix) throws Exception {
+    return start(folder, prefix, TestSettings::pools);
+  }
+
+  private static LocalPlanner start(
+      Path folder, String prefix, UnaryOperator<TestSettings> settings) throws Exception {
     EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
     DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
     PlannerService planner =
         PlannerService.start(
-            TestSettings.of(
-                    kafka.bootstrapServers(), registry.url(), prefix, folder.resolve("state"))
-                .partitions(partitions)
+            settings
+                .apply(
+                    TestSettings.of(
+                        kafka.bootstrapServers(), registry.url(), prefix, folder.resolve("state")))
                 .build(),
             List.of(Fixtures.bundle(), ModelFiles.shippedForNodes()),
             PlainTowers::new);

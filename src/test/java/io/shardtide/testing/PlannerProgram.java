@@ -1,6 +1,5 @@
 package io.shardtide.testing;
 
-import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
@@ -19,12 +18,15 @@ import java.util.Optional;
 /**
  * A planner as a process of its own, so that it can be killed. Arguments: the brokers, the
  * registry, the topics' prefix, the number of partitions, the folder for its state, how to plan
- * ({@link Planning}), and any settings of Kafka's clients as {@code name=value}. Says that it runs
- * on standard output.
+ * ({@link Planning}), and any settings of Kafka's clients as {@code name=value}, or {@value
+ * #POOLS}. Says that it runs on standard output.
  */
 public final class PlannerProgram {
   /** What it says when both topologies have their partitions. */
   static final String READY = "planner runs";
+
+  /** The argument with which it allocates pools. */
+  public static final String POOLS = "pools.enabled=true";
 
   /** When plans are made. */
   public enum Planning {
@@ -82,18 +84,22 @@ public final class PlannerProgram {
 
   public static void main(String[] args) throws Exception {
     Map<String, String> kafka = new HashMap<>();
-    for (String setting : List.of(args).subList(6, args.length)) {
+    List<String> more = new ArrayList<>(List.of(args).subList(6, args.length));
+    boolean pools = more.remove(POOLS);
+    for (String setting : more) {
       int equals = setting.indexOf('=');
       kafka.put(setting.substring(0, equals), setting.substring(equals + 1));
     }
-    ServiceSettings settings =
+    TestSettings settings =
         TestSettings.of(args[0], args[1], args[2], Path.of(args[4]))
             .partitions(Integer.parseInt(args[3]))
             .planning(Planning.valueOf(args[5]).settings())
-            .kafka(kafka)
-            .build();
+            .kafka(kafka);
     PlannerService service =
-        PlannerService.start(settings, List.of(Fixtures.bundle()), PlainTowers::new);
+        PlannerService.start(
+            (pools ? settings.pools() : settings).build(),
+            List.of(Fixtures.bundle()),
+            PlainTowers::new);
     Runtime.getRuntime().addShutdownHook(new Thread(service::close));
     while (!service.isRunning()) {
       Thread.sleep(10);

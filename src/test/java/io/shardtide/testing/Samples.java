@@ -182,7 +182,9 @@ public final class Samples {
         Optional.of("device 3 has no room"),
         "trainer-0",
         "run-1",
-        Fixtures.TIME);
+        Fixtures.TIME,
+        2,
+        3);
   }
 
   public static DeviceSpeeds speeds() {

@@ -41,6 +41,7 @@ public final class TestSettings {
   private int replication = 1;
   private PlanningSettings planning = PlanningSettings.eachGeneration(SearchSettings.QUICK);
   private TrainingPolicy training = TrainingPolicy.DEFAULTS;
+  private boolean pools;
   private UnknownHardware unknownHardware = UnknownHardware.NEAREST;
 
   private TestSettings(String bootstrapServers, String registryUrl, String prefix, Path state) {
@@ -93,6 +94,12 @@ public final class TestSettings {
     return this;
   }
 
+  /** Allocates pools. */
+  public TestSettings pools() {
+    pools = true;
+    return this;
+  }
+
   public ServiceSettings build() {
     return new ServiceSettings(
         new ConnectionSettings(bootstrapServers, registryUrl, kafka, registry),
@@ -103,6 +110,7 @@ public final class TestSettings {
         planning,
         DetectorKind.DEFAULT,
         training,
+        pools,
         HttpSettings.DEFAULTS);
   }
 }

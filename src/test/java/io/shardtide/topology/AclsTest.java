@@ -26,6 +26,8 @@ import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.streams.errors.StreamsException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The list of rights against the topologies, and as people read it; {@code SecurityIT} tries it.
@@ -36,8 +38,8 @@ class AclsTest {
       TestSettings.of("k:1", "http://registry", PREFIX, Path.of("state")).build();
   private static final Path PAGE = Path.of("docs/SECURITY.md");
 
-  private static Set<String> planner(AclOperation operation) {
-    return Acls.of(Role.PLANNER, PREFIX).stream()
+  private static Set<String> planner(AclOperation operation, boolean pools) {
+    return Acls.of(Role.PLANNER, PREFIX, pools).stream()
         .filter(r -> r.pattern() == PatternType.LITERAL && r.operation() == operation)
         .map(AclGrant::name)
         .collect(Collectors.toCollection(TreeSet::new));
@@ -53,12 +55,16 @@ class AclsTest {
   }
 
   /** What the topologies read, write and remember is what the planner may read and write. */
-  @Test
-  void the_planners_topics_are_those_of_the_topologies() {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void the_planners_topics_are_those_of_the_topologies(boolean pools) {
     String models = Topics.withPrefix(PREFIX).costModels().name();
     Set<String> reads = new TreeSet<>(Set.of(models));
     Set<String> writes = new TreeSet<>(Set.of(models));
     Map<String, String> topologies = Topologies.describe(Topics.withPrefix(PREFIX));
+    topologies
+        .keySet()
+        .retainAll(TopologyName.inUse(pools).stream().map(TopologyName::toString).toList());
     topologies.forEach(
         (name, description) -> {
           reads.addAll(found("Source: \\S+ \\(topics: \\[([^]]*)]\\)", description));
@@ -71,27 +77,52 @@ class AclsTest {
                 writes.add(PREFIX + name + "-" + store + "-changelog");
               });
         });
-    assertThat(topologies).hasSize(4);
-    assertThat(planner(AclOperation.READ)).isEqualTo(reads);
-    assertThat(planner(AclOperation.WRITE)).isEqualTo(writes);
+    assertThat(topologies).hasSize(pools ? 6 : 4);
+    assertThat(planner(AclOperation.READ, pools)).isEqualTo(reads);
+    assertThat(planner(AclOperation.WRITE, pools)).isEqualTo(writes);
   }
 
-  @Test
-  void acls_are_unique_and_name_no_whole_cluster() {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void acls_are_unique_and_name_no_whole_cluster(boolean pools) {
     for (Role role : Role.values()) {
-      List<AclGrant> rights = Acls.of(role, PREFIX);
+      List<AclGrant> rights = Acls.of(role, PREFIX, pools);
       assertThat(rights).extracting(r -> r.binding("User:x")).doesNotHaveDuplicates().isNotEmpty();
       assertThat(rights).allMatch(r -> r.name().startsWith(PREFIX));
     }
   }
 
-  /** Rewritten with {@code -Drights.write=true}. */
+  /** Without pools, nobody needs a right that has to do with them; with pools, only more. */
+  @Test
+  void pools_only_add_acls() {
+    for (Role role : Role.values()) {
+      List<AclGrant> without = Acls.of(role, PREFIX, false);
+      assertThat(Acls.of(role, PREFIX, true)).as(role.toString()).containsAll(without);
+      assertThat(without)
+          .as(role.toString())
+          .noneMatch(r -> r.name().matches(".*(pool|curve|allocation).*"));
+    }
+    assertThat(planner(AclOperation.WRITE, false)).doesNotContain(PREFIX + "workload-changes");
+  }
+
   @Test
   void the_docs_have_the_table_of_acls() throws IOException {
+    assertTable(0, Acls.table(Topics.DEFAULT_PREFIX));
+  }
+
+  @Test
+  void the_docs_have_the_table_of_acls_for_pools() throws IOException {
+    assertTable(1, Acls.tableOfPools(Topics.DEFAULT_PREFIX));
+  }
+
+  /** Compares a table of the page, or writes it with {@code -Drights.write=true}. */
+  private static void assertTable(int index, String table) throws IOException {
     String text = Files.readString(PAGE);
     int start = text.indexOf("| user | operations |");
+    for (int i = 0; i < index; i++) {
+      start = text.indexOf("| user | operations |", start + 1);
+    }
     int end = text.indexOf("\n\n", start) + 1;
-    String table = Acls.table(Topics.DEFAULT_PREFIX);
     if (Boolean.getBoolean("rights.write")) {
       Files.writeString(PAGE, text.substring(0, start) + table + text.substring(end));
     } else {
@@ -101,11 +132,11 @@ class AclsTest {
 
   @Test
   void the_commands_are_those_of_kafkas_tool() {
-    assertThat(Acls.commands(Role.PUBLISHER, PREFIX, "User:etl", "--bootstrap-server k:1"))
+    assertThat(Acls.commands(Role.PUBLISHER, PREFIX, false, "User:etl", "--bootstrap-server k:1"))
         .first()
         .isEqualTo(
             "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:etl --operation Write --topic p.workload-changes");
-    assertThat(Acls.commands(Role.PLANNER, PREFIX, "User:p", "--bootstrap-server k:1"))
+    assertThat(Acls.commands(Role.PLANNER, PREFIX, false, "User:p", "--bootstrap-server k:1"))
         .contains(
             "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:p --operation Create --topic p. --resource-pattern-type prefixed",
             "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:p --operation DescribeConfigs --topic p. --resource-pattern-type prefixed",
@@ -144,6 +175,15 @@ class AclsTest {
             "No. The brokers do not accept this user, or it does not trust their certificates;");
     assertThat(AuthorizationErrors.describe(new StreamsException("other"), SETTINGS))
         .isEqualTo("other");
+    assertThat(
+            AuthorizationErrors.describe(
+                new StreamsException(new TopicAuthorizationException(Set.of("p.curve-requests"))),
+                TestSettings.of("k:1", "http://registry", PREFIX, Path.of("state"))
+                    .pools()
+                    .build()))
+        .endsWith(
+            "This user needs Create, DescribeConfigs, Read, Write on p.curve-requests;"
+                + " ./shardtide acls --role planner --pools prints the commands that add it");
     Exception other = new IllegalStateException("other");
     assertThat(AuthorizationErrors.explain(other, SETTINGS)).isSameAs(other);
   }

@@ -184,7 +184,9 @@ class AsyncApiTest {
         .contains(
             key.startsWith("The workload's id")
                 ? "Keyed by workloadId"
-                : key.startsWith("The hardware") ? "Keyed by hardware" : "Keyed like the record");
+                : key.startsWith("The hardware")
+                    ? "Keyed by hardware"
+                    : key.startsWith("The pool") ? "Keyed by poolId" : "Keyed like the record");
     assertThat(kafka.get("schemaIdLocation").textValue()).isEqualTo("payload");
     assertThat(kafka.get("schemaIdPayloadEncoding").textValue()).isEqualTo("confluent");
     assertThat(kafka.get("schemaLookupStrategy").textValue()).isEqualTo("TopicNameStrategy");

@@ -56,7 +56,7 @@ class CertificateIT {
             SecureKafka.start(data, Map.of("listener.name.clients.ssl.client.auth", "requested"))) {
       kafka.users("planner");
       for (Role role : Role.values()) {
-        kafka.allow("planner", Acls.of(role, prefix));
+        kafka.allow("planner", Acls.of(role, prefix, false));
       }
       Path store = Certificates.makePlanner(data, VALID);
       Map<String, Object> clients = kafka.clients("planner");

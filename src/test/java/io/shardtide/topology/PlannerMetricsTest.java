@@ -9,15 +9,21 @@ import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolHeader;
+import io.shardtide.domain.pool.PoolState;
+import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.learning.ExclusionReason;
 import io.shardtide.learning.Feedback;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PoolSamples;
 import io.shardtide.testing.Samples;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -49,7 +55,16 @@ class PlannerMetricsTest {
             "shardtide.training.samples",
             "shardtide.measurements.set.aside",
             "shardtide.drift.alarms",
-            "shardtide.slow.devices");
+            "shardtide.slow.devices",
+            "shardtide.allocations",
+            "shardtide.allocation",
+            "shardtide.workloads.adjusted",
+            "shardtide.claims.without.devices",
+            "shardtide.pool.free.nodes",
+            "shardtide.allocation.gap",
+            "shardtide.allocation.fairness.loss",
+            "shardtide.curve",
+            "shardtide.curves.pending");
     assertThat(meters.get("shardtide.events.rejected").counters())
         .hasSize(RejectionReason.values().length)
         .allMatch(counter -> counter.count() == 0);
@@ -171,5 +186,58 @@ class PlannerMetricsTest {
     assertThat(meters.get("shardtide.workloads.pending").gauge().value()).isEqualTo(5);
     two.close();
     assertThat(meters.get("shardtide.workloads.pending").gauge().value()).isZero();
+  }
+
+  private double gauge(String name) {
+    return meters.get(name).gauge().value();
+  }
+
+  @Test
+  void pools_are_shown_while_their_task_is_open() {
+    PoolHeader allocated = PoolSamples.header();
+    PoolState claimed =
+        PoolState.empty("other")
+            .apply(
+                new PoolChange(
+                    UUID.randomUUID(),
+                    "other",
+                    Fixtures.TIME,
+                    "test",
+                    List.of(
+                        new PoolUpdate.PoolSet(PoolSamples.pool(3, Fixtures.GIB)),
+                        PoolSamples.claim("w", 1, 4, 1),
+                        PoolSamples.claim("x", 1, 4, 1))));
+    try (PoolMetrics.OpenPools one = metrics.pools().open();
+        PoolMetrics.OpenPools two = metrics.pools().open()) {
+      one.show(allocated);
+      two.show(PoolHeader.empty("other").with(claimed));
+      assertThat(gauge("shardtide.claims.without.devices")).isEqualTo(2);
+      assertThat(gauge("shardtide.pool.free.nodes")).isEqualTo(3);
+      assertThat(gauge("shardtide.allocation.gap")).isEqualTo(0.01);
+      assertThat(gauge("shardtide.allocation.fairness.loss")).isEqualTo(0.25);
+      one.show(PoolHeader.empty(PoolSamples.POOL).with(allocated.state()));
+      assertThat(gauge("shardtide.claims.without.devices")).as("no allocation yet").isEqualTo(3);
+      assertThat(gauge("shardtide.allocation.gap")).isZero();
+    }
+    assertThat(gauge("shardtide.claims.without.devices")).isZero();
+    assertThat(gauge("shardtide.pool.free.nodes")).isZero();
+  }
+
+  @Test
+  void allocations_and_curves_are_counted() {
+    metrics.pools().allocated(metrics.pools().allocating(), PoolSamples.allocation());
+    metrics.pools().predicted(1_000, 1_040);
+    metrics.pools().predicted(1_000, 900);
+    assertThat(meters.get("shardtide.allocations").counter().count()).isEqualTo(1);
+    assertThat(meters.get("shardtide.allocation").timer().count()).isEqualTo(1);
+    assertThat(meters.get("shardtide.workloads.adjusted").counter().count())
+        .isEqualTo(PoolSamples.allocation().quality().adjusted());
+    assertThat(meters.get("shardtide.curve").timer().count()).isEqualTo(2);
+    assertThat(meters.get("shardtide.curve").timer().totalTime(TimeUnit.MILLISECONDS))
+        .isEqualTo(40);
+    PlannerMetrics.Pending pending = metrics.pools().pendingCurves(() -> 2);
+    assertThat(gauge("shardtide.curves.pending")).isEqualTo(2);
+    pending.close();
+    assertThat(gauge("shardtide.curves.pending")).isZero();
   }
 }

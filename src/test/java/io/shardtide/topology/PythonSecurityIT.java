@@ -84,7 +84,7 @@ class PythonSecurityIT {
     registry = DevelopmentRegistry.start(0, Optional.empty());
     for (Role role : List.of(Role.PLANNER, Role.PUBLISHER, Role.TRAINER)) {
       kafka.users(role.toString());
-      kafka.allow(role.toString(), Acls.of(role, PREFIX));
+      kafka.allow(role.toString(), Acls.of(role, PREFIX, false));
     }
     Map<String, String> clients = new HashMap<>();
     kafka.clients("planner").forEach((key, value) -> clients.put(key, value.toString()));
@@ -208,7 +208,7 @@ class PythonSecurityIT {
 
   @Test
   void a_publisher_names_the_right_that_is_missing() throws Exception {
-    for (AclGrant right : Acls.of(Role.PUBLISHER, PREFIX)) {
+    for (AclGrant right : Acls.of(Role.PUBLISHER, PREFIX, false)) {
       Python.Ended refused =
           without(Role.PUBLISHER, right, () -> publish("lacks-" + right.name().hashCode()));
       assertThat(refused.status()).as(right.toString()).isEqualTo(1);
@@ -220,7 +220,7 @@ class PythonSecurityIT {
 
   @Test
   void a_trainer_names_the_right_that_is_missing() throws Exception {
-    for (AclGrant right : Acls.of(Role.TRAINER, PREFIX)) {
+    for (AclGrant right : Acls.of(Role.TRAINER, PREFIX, false)) {
       Python.Ended refused = without(Role.TRAINER, right, PythonSecurityIT::train);
       assertThat(refused.err()).as(right.toString()).contains(sentence(Role.TRAINER, right));
       assertThat(refused.err()).doesNotContain("Traceback");

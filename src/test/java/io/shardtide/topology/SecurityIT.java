@@ -84,7 +84,7 @@ class SecurityIT {
 
   private void allow(Role... roles) throws Exception {
     for (Role role : roles) {
-      kafka.allow(role.toString(), Acls.of(role, prefix));
+      kafka.allow(role.toString(), Acls.of(role, prefix, false));
     }
   }
 
@@ -110,11 +110,14 @@ class SecurityIT {
     }
   }
 
-  /** Each entry by itself: with it the client may, without it it may not, with it again it may. */
+  /**
+   * Each entry by itself, those of pools included: with it the client may, without it it may not,
+   * with it again it may.
+   */
   @ParameterizedTest
   @EnumSource
   void every_acl_is_necessary(Role role) throws Exception {
-    List<AclGrant> rights = Acls.of(role, prefix);
+    List<AclGrant> rights = Acls.of(role, prefix, true);
     topics(rights);
     String readable =
         rights.stream()
@@ -292,7 +295,7 @@ class SecurityIT {
 
   /** Returns the planner's right on a thing by its name after the prefix. */
   private AclGrant right(ResourceType type, AclOperation operation, String name) {
-    return Acls.of(Role.PLANNER, prefix).stream()
+    return Acls.of(Role.PLANNER, prefix, false).stream()
         .filter(
             r -> r.type() == type && r.operation() == operation && r.name().equals(prefix + name))
         .findFirst()
@@ -371,7 +374,7 @@ class SecurityIT {
   @Test
   void publishers_and_trainers_cannot_write_each_others_topics() throws Exception {
     allow(Role.values());
-    topics(Acls.of(Role.PLANNER, prefix));
+    topics(Acls.of(Role.PLANNER, prefix, false));
     try (LogClient publisher = client("publisher");
         LogClient trainer = client("trainer")) {
       assertThatThrownBy(() -> trainer.publish(Fixtures.WORKLOAD, new byte[0]))

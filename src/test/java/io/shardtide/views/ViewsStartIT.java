@@ -3,6 +3,7 @@ package io.shardtide.views;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.MINUTES;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.client.Endpoint;
@@ -16,6 +17,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -71,6 +73,7 @@ class ViewsStartIT {
     registry = DevelopmentRegistry.start(0, Optional.of(folder));
   }
 
+  /** As a planner without pools does. */
   @BeforeEach
   void createTopics() throws Exception {
     log = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
@@ -87,7 +90,8 @@ class ViewsStartIT {
         Admin.create(
             Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()))) {
       List<NewTopic> topics = new ArrayList<>();
-      for (Topic<?> topic : log.topics().all()) {
+      // A dashboard must start where pools are off, too.
+      for (Topic<?> topic : Topics.inUse(prefix, false).all()) {
         Map<String, String> config = new HashMap<>(topic.config());
         if (topic.retention() == Topic.Retention.LATEST) {
           // A cluster compacts when half of a log is stale, and a segment when it is full.
@@ -186,11 +190,16 @@ class ViewsStartIT {
     return sum;
   }
 
+  private Endpoint endpoint() {
+    return Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix(prefix);
+  }
+
   private Views views() {
     Views views =
         Views.start(
-            Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix(prefix),
+            endpoint(),
             DetectorKind.DEFAULT,
+            false,
             error -> {
               throw new AssertionError(error);
             });
@@ -212,6 +221,16 @@ class ViewsStartIT {
           generation, read, (System.nanoTime() - start) / 1e9);
       return read;
     }
+  }
+
+  @Test
+  void topics_of_pools_are_read_only_where_pools_are_enabled() {
+    try (Views views = views()) {
+      assertThat(views.pools()).isEmpty();
+    }
+    assertThatThrownBy(() -> Views.start(endpoint(), DetectorKind.DEFAULT, true, error -> {}))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("There is no topic " + prefix);
   }
 
   @Test

@@ -322,7 +322,7 @@ class DashboardHandlerTest {
         new ObjectMapper().readTree(response.substring(response.indexOf("\r\n\r\n") + 4));
     List<String> paths = new ArrayList<>();
     document.get("paths").fieldNames().forEachRemaining(paths::add);
-    assertThat(paths).hasSize(12);
+    assertThat(paths).hasSize(14);
     for (String path : paths) {
       String method = document.get("paths").get(path).has("post") ? "POST " : "GET ";
       assertThat(status(request(method + path))).as(path).isIn(401, 503);

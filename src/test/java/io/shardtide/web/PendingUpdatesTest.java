@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import io.shardtide.views.LogEvent;
 import io.shardtide.views.PlannerStatistics;
+import io.shardtide.views.PoolRow;
 import io.shardtide.views.ViewUpdate;
 import io.shardtide.views.WorkloadRow;
 import java.nio.charset.StandardCharsets;
@@ -40,6 +41,28 @@ class PendingUpdatesTest {
             OptionalDouble.empty(),
             Optional.empty(),
             WorkloadRow.WorkloadHealth.GOOD,
+            Optional.empty()));
+  }
+
+  private static ViewUpdate poolRow(String pool, long generation) {
+    return new ViewUpdate.PoolChanged(
+        new PoolRow(
+            pool,
+            generation,
+            Optional.empty(),
+            8,
+            2,
+            1,
+            0,
+            16,
+            1,
+            0,
+            Optional.empty(),
+            0,
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            OptionalDouble.empty(),
+            false,
             Optional.empty()));
   }
 
@@ -98,6 +121,17 @@ class PendingUpdatesTest {
     add(new ViewUpdate.WorkloadRemoved("w"));
     add(row("w", 2));
     assertThat(drained()).contains("event: workload").doesNotContain("event: deleted");
+  }
+
+  @Test
+  void the_latest_row_of_a_pool_arrives_beside_a_workload_of_that_name() throws Exception {
+    add(row("w", 1));
+    add(poolRow("w", 1));
+    add(poolRow("w", 2));
+    String text = drained();
+    assertThat(count(text, "event: workload\n")).isEqualTo(1);
+    assertThat(count(text, "event: pool\n")).isEqualTo(1);
+    assertThat(text).contains("event: pool\ndata: {\"poolId\":\"w\",\"generation\":2,");
   }
 
   @Test

@@ -41,7 +41,12 @@ import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingState;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.domain.pool.CurveHeader;
+import io.shardtide.domain.pool.CurveReport;
+import io.shardtide.domain.pool.PoolHeader;
+import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PoolSamples;
 import io.shardtide.testing.Samples;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -76,6 +81,25 @@ class RoundTripTest {
         Arguments.of(Codec.TRAINING_STATE, TrainingState.begin(7)),
         Arguments.of(
             Codec.TRAINING_STATE, TrainingState.begin(7).received(true).alarmed("m").keeping(3)),
+        Arguments.of(Codec.POOL_CHANGE, PoolSamples.change()),
+        Arguments.of(Codec.CURVE_REQUEST, PoolSamples.request()),
+        Arguments.of(Codec.CURVE_REQUEST, PoolSamples.request().withdrawn()),
+        Arguments.of(Codec.CURVE_REPORT, PoolSamples.report()),
+        Arguments.of(Codec.CURVE_REPORT, new CurveReport("p", "w", Optional.empty())),
+        Arguments.of(Codec.ALLOCATION, PoolSamples.allocation()),
+        Arguments.of(Codec.POOL_HEADER, PoolHeader.empty("p")),
+        Arguments.of(Codec.POOL_HEADER, PoolSamples.header()),
+        Arguments.of(Codec.POOL_MEMBER, PoolSamples.member()),
+        Arguments.of(
+            Codec.POOL_MEMBER,
+            new PoolMember(PoolSamples.request(), Optional.empty(), Optional.empty(), false)),
+        Arguments.of(Codec.CURVE_HEADER, CurveHeader.NONE),
+        Arguments.of(
+            Codec.CURVE_HEADER,
+            CurveHeader.NONE
+                .with(3, Optional.of(Samples.cluster()))
+                .with(PoolSamples.request())
+                .with(PoolSamples.report(), "id")),
         Arguments.of(Codec.WORKLOAD_HEADER, WorkloadHeader.NONE),
         Arguments.of(
             Codec.WORKLOAD_HEADER,

@@ -42,7 +42,14 @@ class SchemaTest {
         Codec.FEEDBACK_HEADER,
         Codec.RESIDUAL_WINDOW,
         Codec.DATED_TABLE,
-        Codec.TRAINING_STATE);
+        Codec.TRAINING_STATE,
+        Codec.POOL_CHANGE,
+        Codec.CURVE_REQUEST,
+        Codec.CURVE_REPORT,
+        Codec.ALLOCATION,
+        Codec.POOL_HEADER,
+        Codec.POOL_MEMBER,
+        Codec.CURVE_HEADER);
   }
 
   /**

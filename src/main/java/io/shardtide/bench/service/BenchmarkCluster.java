@@ -149,6 +149,7 @@ final class BenchmarkCluster implements AutoCloseable {
         planning,
         DetectorKind.DEFAULT,
         TrainingPolicy.DEFAULTS,
+        false,
         HttpSettings.DEFAULTS);
   }
 

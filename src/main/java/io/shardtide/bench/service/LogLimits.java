@@ -85,6 +85,7 @@ public final class LogLimits {
           Views.start(
               Endpoint.of(cluster.bootstrapServers(), cluster.registryUrl()),
               DetectorKind.DEFAULT,
+              false,
               error -> {})) {
         await("reading plans", views::isCaughtUp);
         row("start until all workloads are shown", "%,.1f", since(began), "s");

@@ -41,7 +41,7 @@ final class ReplayedPlans {
           kind.topic().apply(log.topics()),
           record -> {
             if (record instanceof CommittedRecord.Stored<V> stored
-                && workloads.contains(kind.workloadId().apply(stored.value()))) {
+                && workloads.contains(kind.key().apply(stored.value()))) {
               try {
                 each.accept(stored.value());
               } catch (IllegalArgumentException e) {

@@ -1,12 +1,15 @@
 package io.shardtide.domain.pool;
 
 import io.shardtide.domain.CanonicalHash;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 
 /**
  * Which nodes of a pool each workload has, and why: a function of the pool's state, the curves, the
@@ -17,6 +20,7 @@ import java.util.Set;
  * @param generation the pool's generation
  * @param previousId the allocation before, if there was one
  * @param policy the policy
+ * @param curveIds ids of the curves that it was made from, by workload
  * @param workloads what each workload with a claim has, in the order of their ids
  * @param transfers nodes that a workload no longer has, in the order of their names
  * @param quality how good it is
@@ -27,6 +31,7 @@ public record Allocation(
     long generation,
     Optional<String> previousId,
     AllocationPolicy policy,
+    SortedMap<String, String> curveIds,
     List<WorkloadAllocation> workloads,
     List<NodeTransfer> transfers,
     AllocationQuality quality) {
@@ -39,6 +44,7 @@ public record Allocation(
     Objects.requireNonNull(previousId, "previousId");
     Objects.requireNonNull(policy, "policy");
     Objects.requireNonNull(quality, "quality");
+    curveIds = Collections.unmodifiableSortedMap(new TreeMap<>(curveIds));
     workloads =
         workloads.stream().sorted(Comparator.comparing(WorkloadAllocation::workloadId)).toList();
     transfers = transfers.stream().sorted(Comparator.comparing(NodeTransfer::node)).toList();
@@ -59,20 +65,28 @@ public record Allocation(
       long generation,
       Optional<String> previousId,
       AllocationPolicy policy,
+      SortedMap<String, String> curveIds,
       List<WorkloadAllocation> workloads,
       List<NodeTransfer> transfers,
       AllocationQuality quality) {
     Allocation unnamed =
-        new Allocation("", poolId, generation, previousId, policy, workloads, transfers, quality);
+        new Allocation(
+            "", poolId, generation, previousId, policy, curveIds, workloads, transfers, quality);
     return new Allocation(
         unnamed.hash(),
         poolId,
         generation,
         previousId,
         policy,
+        unnamed.curveIds,
         unnamed.workloads,
         unnamed.transfers,
         quality);
+  }
+
+  /** Returns whether the id is that of the other components. */
+  public boolean hasValidId() {
+    return allocationId.equals(hash());
   }
 
   /** Returns what a workload has; empty if it has no claim. */
@@ -97,6 +111,7 @@ public record Allocation(
         .put(policy.adjustmentSeconds())
         .put(policy.paybackSeconds())
         .put(policy.solverIterations());
+    hash.putAll(curveIds.entrySet(), c -> hash.put(c.getKey()).put(c.getValue()));
     hash.putAll(
         workloads,
         w -> {
@@ -106,6 +121,14 @@ public record Allocation(
               .put(w.fairNodes())
               .put(w.change().name())
               .put(w.reason());
+          // Allocations of pools without links keep the ids that they had before there were any.
+          w.ring()
+              .ifPresent(
+                  ring ->
+                      hash.put(ring.gigabytesPerSecond())
+                          .put(ring.byNameGigabytesPerSecond())
+                          .put(ring.mostGigabytesPerSecond())
+                          .put(ring.slowestPairGigabytesPerSecond()));
         });
     hash.putAll(
         transfers, t -> hash.put(t.node()).put(t.from()).put(t.to().orElse("")).put(t.reason()));

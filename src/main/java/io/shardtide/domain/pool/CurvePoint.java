@@ -9,6 +9,9 @@ import java.util.OptionalDouble;
  * @param stepMs predicted cost of one step in milliseconds, above 0; empty if the tables do not fit
  */
 public record CurvePoint(int devices, OptionalDouble stepMs) {
+  /** Stands in ids for a step of tables that do not fit: no predicted step. */
+  static final double DOES_NOT_FIT = 0;
+
   /** Checks the ranges. */
   public CurvePoint {
     if (devices < 1) {

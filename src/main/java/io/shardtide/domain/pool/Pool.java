@@ -7,6 +7,8 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -22,13 +24,15 @@ import java.util.TreeMap;
  * @param hardware name of the hardware, which selects the cost model
  * @param nodes the nodes by name; none if all were lost. All devices together are {@link
  *     ClusterSpec#MAX_DEVICES} at most
+ * @param links measured bandwidth between nodes; empty if it was not measured
  */
 public record Pool(
     int devicesPerNode,
     long memoryBytesPerDevice,
     long hostMemoryBytesPerDevice,
     String hardware,
-    SortedMap<String, PoolNode> nodes) {
+    SortedMap<String, PoolNode> nodes,
+    Optional<PoolLinks> links) {
 
   /**
    * @throws RejectedException if a value is outside its range
@@ -44,20 +48,54 @@ public record Pool(
         ClusterSpec.MAX_MEMORY_BYTES);
     check("devices", (long) nodes.size() * devicesPerNode, 0, ClusterSpec.MAX_DEVICES);
     nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes));
+    Objects.requireNonNull(links, "links");
   }
 
-  /**
-   * Returns a pool of nodes.
-   *
-   * @throws RejectedException if a value is outside its range, there is no node, or two nodes have
-   *     one name
-   */
+  /** A pool whose links were not measured. */
+  public Pool(
+      int devicesPerNode,
+      long memoryBytesPerDevice,
+      long hostMemoryBytesPerDevice,
+      String hardware,
+      SortedMap<String, PoolNode> nodes) {
+    this(
+        devicesPerNode,
+        memoryBytesPerDevice,
+        hostMemoryBytesPerDevice,
+        hardware,
+        nodes,
+        Optional.empty());
+  }
+
+  /** Returns a pool of nodes whose links were not measured; see the other method. */
   public static Pool of(
       int devicesPerNode,
       long memoryBytesPerDevice,
       long hostMemoryBytesPerDevice,
       String hardware,
       Collection<PoolNode> nodes) {
+    return of(
+        devicesPerNode,
+        memoryBytesPerDevice,
+        hostMemoryBytesPerDevice,
+        hardware,
+        nodes,
+        Optional.empty());
+  }
+
+  /**
+   * Returns a pool of nodes.
+   *
+   * @throws RejectedException if a value is outside its range, there is no node, two nodes have one
+   *     name, or the links are not those of the nodes
+   */
+  public static Pool of(
+      int devicesPerNode,
+      long memoryBytesPerDevice,
+      long hostMemoryBytesPerDevice,
+      String hardware,
+      Collection<PoolNode> nodes,
+      Optional<PoolLinks> links) {
     SortedMap<String, PoolNode> byName = new TreeMap<>();
     for (PoolNode node : nodes) {
       if (byName.put(node.name(), node) != null) {
@@ -65,8 +103,9 @@ public record Pool(
       }
     }
     check("nodes", byName.size(), 1, ClusterSpec.MAX_DEVICES);
+    links.ifPresent(measured -> measured.check(byName.values()));
     return new Pool(
-        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, byName);
+        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, byName, links);
   }
 
   /** Returns the number of devices. */
@@ -109,7 +148,7 @@ public record Pool(
     }
     SortedMap<String, PoolNode> more = new TreeMap<>(nodes);
     more.put(node.name(), node);
-    return new Pool(devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, more);
+    return with(more);
   }
 
   /**
@@ -125,8 +164,12 @@ public record Pool(
           "a lost node must be one of the pool's %d, got %s"
               .formatted(nodes.size(), Names.quote(node)));
     }
+    return with(fewer);
+  }
+
+  private Pool with(SortedMap<String, PoolNode> others) {
     return new Pool(
-        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, fewer);
+        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, others, links);
   }
 
   private static RejectedException duplicate(PoolNode node) {

@@ -1,5 +1,7 @@
 package io.shardtide.domain.pool;
 
+import io.shardtide.domain.Names;
+import io.shardtide.domain.RejectionReason;
 import java.util.Objects;
 
 /** One change to a pool. */
@@ -34,9 +36,11 @@ public sealed interface PoolUpdate {
    * @param node name of a node of the pool
    */
   record PoolNodeLost(String node) implements PoolUpdate {
-    /** Checks that there is a name. */
+    /**
+     * @throws io.shardtide.domain.RejectedException if no node can have the name
+     */
     public PoolNodeLost {
-      Objects.requireNonNull(node, "node");
+      Names.check(node, "name of a node", RejectionReason.INVALID_POOL);
     }
   }
 
@@ -58,9 +62,12 @@ public sealed interface PoolUpdate {
    * @param workloadId a workload with a claim
    */
   record ClaimWithdrawn(String workloadId) implements PoolUpdate {
-    /** Checks that there is a workload. */
+    /**
+     * @throws io.shardtide.domain.RejectedException if no workload can have the id
+     */
     public ClaimWithdrawn {
-      Objects.requireNonNull(workloadId, "workloadId");
+      Names.check(
+          workloadId, "workload id of a withdrawn claim", RejectionReason.INVALID_WORKLOAD_ID);
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.shardtide.domain.pool;
 
+import io.shardtide.domain.CanonicalHash;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalDouble;
@@ -34,6 +35,15 @@ public record ThroughputCurve(
                 .formatted(points.get(p - 1).devices(), points.get(p).devices()));
       }
     }
+  }
+
+  /** Returns the SHA-256 of the curve in hexadecimal digits. */
+  public String id() {
+    CanonicalHash hash = new CanonicalHash("throughput curve 1");
+    hash.put(workloadId).put(generation).put(modelId).put(batchSize);
+    return hash.putAll(
+            points, p -> hash.put(p.devices()).put(p.stepMs().orElse(CurvePoint.DOES_NOT_FIT)))
+        .hex();
   }
 
   /**

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 class AllocationTest {
@@ -51,6 +52,7 @@ class AllocationTest {
         1,
         Optional.empty(),
         AllocationPolicy.DEFAULTS,
+        new TreeMap<>(),
         workloads,
         List.of(),
         new AllocationQuality(1, 0, 0, 0));

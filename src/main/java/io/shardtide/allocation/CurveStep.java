@@ -1,0 +1,219 @@
+package io.shardtide.allocation;
+
+import io.shardtide.allocation.CurveSearch.SearchedCurve;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.CanonicalHash;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Names;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.pool.CurveHeader;
+import io.shardtide.domain.pool.CurvePoint;
+import io.shardtide.domain.pool.CurveReport;
+import io.shardtide.domain.pool.CurveReport.PredictedCurve;
+import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.ThroughputCurve;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+import java.util.function.Function;
+
+/**
+ * Predicts the throughput of workloads that have a claim on a pool. A curve is searched again only
+ * if tables, batch, devices or model changed; what is published is recorded, so that an allocation
+ * and its replay need no cost model.
+ */
+public final class CurveStep {
+  private final Function<ClusterSpec, Optional<TowerPredictor>> predictors;
+  private final Function<String, CostModel> models;
+
+  /**
+   * @param predictors returns the current predictor of a cluster's hardware
+   * @param models returns a cost model by its id
+   */
+  public CurveStep(
+      Function<ClusterSpec, Optional<TowerPredictor>> predictors,
+      Function<String, CostModel> models) {
+    this.predictors = predictors;
+    this.models = models;
+  }
+
+  /**
+   * Follows a workload.
+   *
+   * @return the report of its deletion, if it is deleted and a pool had its curve
+   */
+  public Optional<CurveReport> take(CurveStore store, CostPredictions part) {
+    String id = part.workloadId();
+    Update update = part.update().orElse(null);
+    if (update instanceof Update.Predicted predicted) {
+      store.putTable(id, predicted.prediction().table());
+    } else if (update instanceof Update.Dropped dropped) {
+      store.removeTable(id, dropped.name());
+    }
+    if (!part.isLast()) {
+      return Optional.empty();
+    }
+    CurveHeader header = store.header(id);
+    if (!part.isDeletion()) {
+      store.putHeader(id, header.with(part.generation(), Optional.of(part.cluster())));
+      return Optional.empty();
+    }
+    CurveHeader deleted = header.with(part.generation(), Optional.empty());
+    Optional<CurveReport> report =
+        header
+            .report()
+            .filter(r -> r.predicted().isPresent())
+            .map(r -> new CurveReport(r.poolId(), id, Optional.empty()));
+    store.putHeader(id, report.map(r -> deleted.with(r, "")).orElse(deleted));
+    return report;
+  }
+
+  /**
+   * Takes a pool's request.
+   *
+   * @throws RejectedException if the workload has a claim on another pool
+   */
+  public void take(CurveStore store, CurveRequest request) {
+    CurveHeader header = store.header(request.workloadId());
+    Optional<CurveRequest> other =
+        header.request().filter(r -> !r.poolId().equals(request.poolId()));
+    if (other.isPresent()) {
+      if (request.isWithdrawn()) {
+        return;
+      }
+      throw new RejectedException(
+          RejectionReason.INVALID_CLAIM,
+          "workload %s must have a claim on one pool, got one on %s besides that on %s. Maybe withdraw one, then set the other again"
+              .formatted(
+                  Names.quote(request.workloadId()),
+                  Names.quote(request.poolId()),
+                  Names.quote(other.get().poolId())));
+    }
+    store.putHeader(request.workloadId(), header.with(request));
+  }
+
+  /**
+   * Returns the curve to search for a workload.
+   *
+   * @param store state
+   * @param workloadId the workload
+   * @param before its curve before, if it is known; otherwise that of the state is used
+   * @return empty if no pool requests it, it has no cluster or no tables, there is no model of the
+   *     pool's hardware, or the curve that was published is current
+   */
+  public Optional<CurveTask> task(
+      CurveStore store, String workloadId, Optional<SearchedCurve> before) {
+    CurveHeader header = store.header(workloadId);
+    if (header.request().isEmpty() || header.cluster().isEmpty()) {
+      return Optional.empty();
+    }
+    CurveRequest request = header.request().get();
+    ClusterSpec cluster = header.cluster().get();
+    Optional<ClusterSpec> whole = cluster(request, cluster);
+    Optional<TowerPredictor> predictor = predictors.apply(whole.orElse(cluster));
+    List<TableSpec> tables =
+        store.tables(workloadId).stream().sorted(Comparator.comparing(TableSpec::name)).toList();
+    if (predictor.isEmpty() || tables.isEmpty()) {
+      return Optional.empty();
+    }
+    String inputId = inputId(whole, cluster, tables, predictor.get().modelId());
+    Optional<PredictedCurve> published =
+        header
+            .report()
+            .flatMap(CurveReport::predicted)
+            .filter(p -> inputId.equals(header.inputId()));
+    if (published.filter(p -> isCurrent(p, request, cluster)).isPresent()) {
+      return Optional.empty();
+    }
+    Optional<SearchedCurve> known =
+        published
+            .filter(p -> whole.isPresent() && before.isEmpty())
+            .map(p -> new SearchedCurve(p.curve(), whole.get(), tables, new TreeMap<>()));
+    return Optional.of(
+        new CurveTask(
+            request,
+            header.generation(),
+            cluster,
+            tables,
+            predictor.get(),
+            models.apply(predictor.get().modelId()),
+            before.or(() -> known),
+            inputId));
+  }
+
+  /** Searches a curve; reads and writes no state. */
+  public static SearchedCurve search(CurveTask task) {
+    Optional<ClusterSpec> whole = cluster(task.request(), task.cluster());
+    if (whole.isPresent()) {
+      return new CurveSearch(task.predictor(), task.model(), SearchSettings.QUICK)
+          .search(task.request(), task.generation(), task.cluster(), task.tables(), task.before());
+    }
+    return new SearchedCurve(
+        new ThroughputCurve(
+            task.request().workloadId(),
+            task.generation(),
+            task.predictor().modelId(),
+            task.cluster().batchSize(),
+            task.request().devices().stream()
+                .map(devices -> new CurvePoint(devices, OptionalDouble.empty()))
+                .toList()),
+        task.cluster(),
+        task.tables(),
+        new TreeMap<>());
+  }
+
+  /**
+   * Takes the result of a search.
+   *
+   * @return the report to publish; empty if the request was replaced or the workload deleted
+   *     meanwhile
+   */
+  public Optional<CurveReport> finish(CurveStore store, CurveTask task, SearchedCurve searched) {
+    String id = task.request().workloadId();
+    CurveHeader header = store.header(id);
+    if (!header.request().equals(Optional.of(task.request())) || header.cluster().isEmpty()) {
+      return Optional.empty();
+    }
+    CurveReport report =
+        new CurveReport(
+            task.request().poolId(),
+            id,
+            Optional.of(new PredictedCurve(task.cluster(), searched.curve())));
+    store.putHeader(id, header.with(report, task.inputId()));
+    return Optional.of(report);
+  }
+
+  private static boolean isCurrent(
+      PredictedCurve published, CurveRequest request, ClusterSpec cluster) {
+    return published.cluster().equals(cluster)
+        && published.curve().points().stream()
+            .map(CurvePoint::devices)
+            .toList()
+            .equals(request.devices());
+  }
+
+  /** Returns a node of the pool as a cluster; empty if the workload reserves all its memory. */
+  private static Optional<ClusterSpec> cluster(CurveRequest request, ClusterSpec workload) {
+    try {
+      return Optional.of(request.type().cluster(workload, request.type().devicesPerNode()));
+    } catch (RejectedException e) {
+      return Optional.empty();
+    }
+  }
+
+  /** Texts of records are the same on all machines; tables are sorted. */
+  private static String inputId(
+      Optional<ClusterSpec> whole, ClusterSpec cluster, List<TableSpec> tables, String modelId) {
+    CanonicalHash hash = new CanonicalHash("curve input 1");
+    hash.put(whole.map(ClusterSpec::toString).orElseGet(() -> "no memory: " + cluster));
+    return hash.putAll(tables, table -> hash.put(table.toString())).put(modelId).hex();
+  }
+}

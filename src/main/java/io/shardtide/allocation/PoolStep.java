@@ -1,0 +1,259 @@
+package io.shardtide.allocation;
+
+import io.shardtide.domain.CanonicalHash;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Names;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.domain.pool.Claim;
+import io.shardtide.domain.pool.CurveReport;
+import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolHeader;
+import io.shardtide.domain.pool.PoolMember;
+import io.shardtide.domain.pool.PoolState;
+import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.domain.pool.WorkloadAllocation;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.UUID;
+
+/**
+ * Applies events and curves to pools, and allocates them. An allocation names the generation, the
+ * curves and the allocation that it was made from, so that it can be recomputed.
+ */
+public final class PoolStep {
+  /** Begins the source of events that give a workload the cluster of a pool, before its id. */
+  public static final String SOURCE_PREFIX = "pool ";
+
+  private final AllocationPolicy policy;
+
+  /**
+   * @param policy how pools are allocated
+   */
+  public PoolStep(AllocationPolicy policy) {
+    this.policy = policy;
+  }
+
+  /**
+   * Applies an event.
+   *
+   * @param store state; unchanged if the event is rejected
+   * @param event the event
+   * @return requests for the curves of workloads whose claims changed
+   * @throws RejectedException if the event is not applied
+   */
+  public List<CurveRequest> apply(PoolStore store, PoolChange event) {
+    String id = event.poolId();
+    if (store.wasApplied(id, event.eventId())) {
+      throw new RejectedException(
+          RejectionReason.DUPLICATE_EVENT,
+          "event id must be new for pool %s, got %s, which was applied before"
+              .formatted(Names.quote(id), event.eventId()));
+    }
+    PoolHeader before = store.header(id);
+    PoolState after = before.state().apply(event);
+    List<CurveRequest> requests = new ArrayList<>();
+    Map<String, PoolMember> members = store.members(id);
+    for (PoolMember member : members.values()) {
+      if (!after.claims().containsKey(member.request().workloadId())) {
+        requests.add(member.request().withdrawn());
+        store.removeMember(id, member.request().workloadId());
+      }
+    }
+    Set<String> set = claimsSet(event);
+    for (Claim claim : after.claims().values()) {
+      Pool pool = after.pool().orElseThrow();
+      CurveRequest request =
+          CurveRequest.of(
+              id, claim.workloadId(), pool, List.copyOf(CurveSearch.devices(pool, claim)));
+      PoolMember member = members.get(claim.workloadId());
+      // A claim that is set again repeats its request: one on another pool may have been withdrawn.
+      if (member == null || !member.request().equals(request) || set.contains(claim.workloadId())) {
+        requests.add(request);
+        store.putMember(
+            member == null
+                ? new PoolMember(request, Optional.empty(), Optional.empty(), false)
+                : member.with(request));
+      }
+    }
+    store.putHeader(before.with(after));
+    store.putApplied(id, event.eventId(), after.generation());
+    return requests;
+  }
+
+  private static Set<String> claimsSet(PoolChange event) {
+    Set<String> set = new HashSet<>();
+    for (PoolUpdate update : event.updates()) {
+      if (update instanceof PoolUpdate.ClaimSet claimed) {
+        set.add(claimed.claim().workloadId());
+      }
+    }
+    return set;
+  }
+
+  /**
+   * Takes a curve. The pool is due for an allocation if the throughput changed.
+   *
+   * @param store state
+   * @param report the curve; ignored if the claim was withdrawn meanwhile
+   * @param at when; informative
+   * @return the event that gives the workload its cluster, if it has another one
+   */
+  public Optional<WorkloadChange> take(PoolStore store, CurveReport report, Instant at) {
+    Optional<PoolMember> member = store.member(report.poolId(), report.workloadId());
+    if (member.isEmpty()) {
+      return Optional.empty();
+    }
+    PoolMember after = member.get().with(report);
+    store.putMember(after);
+    PoolHeader header = store.header(report.poolId());
+    if (!sameThroughput(header.state(), report.workloadId(), member.get().curve(), after.curve())) {
+      store.putHeader(header.due());
+      return Optional.empty();
+    }
+    return header.isDue()
+        ? Optional.empty()
+        : header.allocation().flatMap(allocation -> send(store, header, allocation, after, at));
+  }
+
+  /**
+   * Returns whether two curves are the same wherever the workload may be. A pool with fewer nodes
+   * requests fewer points, which alone must not lead to another allocation.
+   */
+  private static boolean sameThroughput(
+      PoolState state,
+      String workloadId,
+      Optional<ThroughputCurve> before,
+      Optional<ThroughputCurve> after) {
+    if (before.isEmpty() || after.isEmpty()) {
+      return before.isPresent() == after.isPresent();
+    }
+    Pool pool = state.pool().orElseThrow();
+    Claim claim = state.claims().get(workloadId);
+    int most = Math.min(pool.nodesFor(claim.mostDevices()), pool.nodes().size());
+    for (int nodes = pool.nodesFor(claim.leastDevices()); nodes <= most; nodes++) {
+      int devices = Math.min(nodes * pool.devicesPerNode(), claim.mostDevices());
+      if (!before.get().samplesPerSecond(devices).equals(after.get().samplesPerSecond(devices))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Allocates a pool that is due.
+   *
+   * @param store state
+   * @param poolId the pool
+   * @param at when; informative
+   * @return empty if the pool is not due
+   */
+  public Optional<PoolDecision> allocate(PoolStore store, String poolId, Instant at) {
+    PoolHeader header = store.header(poolId);
+    if (!header.isDue()) {
+      return Optional.empty();
+    }
+    Map<String, PoolMember> members = store.members(poolId);
+    Map<String, ThroughputCurve> curves = new TreeMap<>();
+    members.forEach(
+        (workloadId, member) -> member.curve().ifPresent(curve -> curves.put(workloadId, curve)));
+    Allocation allocation =
+        Allocator.allocate(
+            new AllocationRequest(header.state(), curves, header.allocation(), policy));
+    PoolHeader after = header.with(allocation);
+    store.putHeader(after);
+    List<WorkloadChange> clusters = new ArrayList<>();
+    members
+        .values()
+        .forEach(member -> send(store, after, allocation, member, at).ifPresent(clusters::add));
+    return Optional.of(new PoolDecision(allocation, clusters));
+  }
+
+  /** Gives up on an allocation that failed, until the pool changes again. */
+  public void abandon(PoolStore store, String poolId) {
+    PoolHeader header = store.header(poolId);
+    store.putHeader(new PoolHeader(header.state(), header.allocation(), false));
+  }
+
+  /** Returns whether a claim still waits for its first curve. */
+  public boolean waitsForCurves(PoolStore store, String poolId) {
+    return store.members(poolId).values().stream().anyMatch(m -> m.report().isEmpty());
+  }
+
+  /**
+   * Returns the event that gives a workload the cluster of its allocation. There is none if the
+   * cluster was sent and the workload does not have another one since.
+   */
+  private static Optional<WorkloadChange> send(
+      PoolStore store, PoolHeader header, Allocation allocation, PoolMember member, Instant at) {
+    String workloadId = member.request().workloadId();
+    Optional<ClusterSpec> wanted =
+        member
+            .cluster()
+            .flatMap(
+                cluster ->
+                    allocation
+                        .of(workloadId)
+                        .filter(w -> w.devices() > 0)
+                        .flatMap(w -> cluster(header, cluster, w)));
+    if (wanted.isEmpty() || wanted.equals(member.cluster())) {
+      return Optional.empty();
+    }
+    if (wanted.equals(member.sent()) && !member.isConfirmed()) {
+      return Optional.empty();
+    }
+    store.putMember(member.sent(wanted.get()));
+    return Optional.of(
+        new WorkloadChange(
+            clusterEventId(
+                allocation.allocationId(),
+                workloadId,
+                member.curve().orElseThrow().generation(),
+                wanted.get()),
+            workloadId,
+            at,
+            SOURCE_PREFIX + header.state().id(),
+            OptionalLong.empty(),
+            List.of(new Change.ClusterSet(wanted.get()))));
+  }
+
+  /**
+   * Returns the id of the event that gives a workload its cluster, which tells the allocation.
+   *
+   * @param allocationId the allocation
+   * @param workloadId the workload
+   * @param curveGeneration the workload's generation in its curve at that time
+   * @param cluster the cluster that it gets
+   */
+  public static UUID clusterEventId(
+      String allocationId, String workloadId, long curveGeneration, ClusterSpec cluster) {
+    CanonicalHash hash = new CanonicalHash("cluster of a pool 1");
+    hash.put(allocationId).put(workloadId).put(curveGeneration).put(cluster.toString());
+    return UUID.nameUUIDFromBytes(hash.hex().getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Returns the cluster of an allocation; empty if the workload reserves all its memory. */
+  private static Optional<ClusterSpec> cluster(
+      PoolHeader header, ClusterSpec workload, WorkloadAllocation has) {
+    try {
+      return header.state().pool().map(pool -> pool.cluster(workload, has.devices()));
+    } catch (RejectedException e) {
+      return Optional.empty();
+    }
+  }
+}

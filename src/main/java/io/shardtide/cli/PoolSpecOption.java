@@ -1,0 +1,118 @@
+package io.shardtide.cli;
+
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Option;
+
+/** The options that say what a pool is: a file, or values. */
+final class PoolSpecOption {
+  private static final double GIB = 1L << 30;
+
+  @ArgGroup(multiplicity = "1")
+  private FileOrValues given;
+
+  /** A file, or values. */
+  private static final class FileOrValues {
+    @Option(
+        names = "--file",
+        paramLabel = "FILE",
+        description =
+            "A file with one PoolSpec in Avro's JSON encoding: devicesPerNode, memoryBytesPerDevice, hardware, and nodes"
+                + " with their names and racks.")
+    private Path file;
+
+    @ArgGroup(exclusive = false)
+    private PoolValues values;
+  }
+
+  /** A pool that is built from options. */
+  private static final class PoolValues {
+    @Option(
+        names = "--devices-per-node",
+        required = true,
+        paramLabel = "N",
+        description = "Devices of each node.")
+    private int devicesPerNode;
+
+    @Option(
+        names = "--memory-gib",
+        required = true,
+        paramLabel = "GIB",
+        description = "Memory of each device.")
+    private double memoryGib;
+
+    @Option(
+        names = "--host-memory-gib",
+        defaultValue = "0",
+        paramLabel = "GIB",
+        description = "Host memory of each device for cached shards. Default: ${DEFAULT-VALUE}.")
+    private double hostMemoryGib;
+
+    @Option(
+        names = "--hardware",
+        required = true,
+        paramLabel = "NAME",
+        description = "Hardware of the devices, which selects the cost model.")
+    private String hardware;
+
+    @Option(
+        names = "--nodes",
+        split = ",",
+        paramLabel = "NODE",
+        description = "Nodes whose rack is not known, separated by commas. May be repeated.")
+    private List<String> nodes = List.of();
+
+    @Option(
+        names = "--rack",
+        paramLabel = "RACK=NODE,..",
+        description = "A rack and its nodes. May be repeated.")
+    private List<String> racks = List.of();
+  }
+
+  /**
+   * Returns the pool.
+   *
+   * @throws IOException if the file cannot be read
+   * @throws IllegalArgumentException if a value cannot be used; the message names it
+   */
+  Pool pool() throws IOException {
+    if (given.file == null) {
+      return pool(given.values);
+    }
+    String text = Files.readString(given.file);
+    try {
+      return new JsonLines<>(Codec.POOL).read(text);
+    } catch (IllegalArgumentException e) {
+      throw new IOException("%s: %s".formatted(given.file, e.getMessage()), e);
+    }
+  }
+
+  private static Pool pool(PoolValues values) {
+    List<PoolNode> nodes = new ArrayList<>();
+    values.nodes.forEach(name -> nodes.add(new PoolNode(name.strip(), "")));
+    for (String rack : values.racks) {
+      int equals = rack.indexOf('=');
+      if (equals < 1) {
+        throw new IllegalArgumentException(
+            "--rack must be a rack and its nodes, such as r1=n1,n2, got \"%s\"".formatted(rack));
+      }
+      for (String name : rack.substring(equals + 1).split(",", -1)) {
+        nodes.add(new PoolNode(name.strip(), rack.substring(0, equals).strip()));
+      }
+    }
+    return Pool.of(
+        values.devicesPerNode,
+        Math.round(values.memoryGib * GIB),
+        Math.round(values.hostMemoryGib * GIB),
+        values.hardware,
+        nodes);
+  }
+}

@@ -1,0 +1,77 @@
+package io.shardtide.client;
+
+import io.shardtide.domain.pool.Allocation;
+import java.util.Optional;
+
+/**
+ * Receives allocations of pools: first the latest of each pool, then each new one as it is
+ * published. It keeps no offsets: after a restart it receives the latest again, from the compacted
+ * topic current-allocations.
+ *
+ * <p>A trainer wants to know which nodes its workload has, or why it has none:
+ *
+ * <pre>{@code
+ * Endpoint endpoint = Endpoint.of(bootstrapServers, registryUrl);
+ * CountDownLatch received = new CountDownLatch(1);
+ * try (AllocationSubscriber allocations =
+ *     AllocationSubscriber.start(
+ *         endpoint,
+ *         Optional.of("gpus"),
+ *         update ->
+ *             update
+ *                 .allocation()
+ *                 .of("search-ads")
+ *                 .ifPresent(
+ *                     has -> {
+ *                       System.out.println(
+ *                           has.nodes().isEmpty()
+ *                               ? "waits: " + has.reason()
+ *                               : has.devices() + " devices on " + has.nodes());
+ *                       received.countDown();
+ *                     }))) {
+ *   received.await(30, TimeUnit.SECONDS);
+ * }
+ * }</pre>
+ *
+ * <p>{@link AllocationUpdate#concerns} tells a change of its nodes from one of others'.
+ */
+public final class AllocationSubscriber implements AutoCloseable {
+  private final LatestReader<Allocation> reader;
+
+  private AllocationSubscriber(
+      Endpoint endpoint, Optional<String> poolId, AllocationListener listener) {
+    reader =
+        new LatestReader<>(
+                endpoint,
+                endpoint.topics().currentAllocations(),
+                poolId,
+                Allocation::poolId,
+                listener,
+                (allocation, previous) ->
+                    listener.allocation(new AllocationUpdate(allocation, previous)))
+            .start("shardtide-allocations", PoolTopics::open);
+  }
+
+  /**
+   * Connects and starts to receive.
+   *
+   * @param endpoint the cluster and the registry
+   * @param poolId the pool whose allocations are received; empty for all pools
+   * @param listener receives the allocations, on a thread of this subscriber
+   * @throws io.shardtide.log.MissingTopicException if the cluster does not have the topic
+   *     current-allocations: no planner with {@code pools.enabled=true} was started there, or it
+   *     has another topic prefix
+   * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer within the
+   *     time-out: {@link Endpoint#withTimeout}
+   */
+  public static AllocationSubscriber start(
+      Endpoint endpoint, Optional<String> poolId, AllocationListener listener) {
+    return new AllocationSubscriber(endpoint, poolId, listener);
+  }
+
+  /** Ends the subscription. Returns when a call of the listener that runs has returned. */
+  @Override
+  public void close() {
+    reader.close();
+  }
+}

@@ -1,0 +1,105 @@
+package io.shardtide.client;
+
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolHistory;
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topics;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+
+/**
+ * Finds the outcomes of events of pools that were sent. An allocation names the pool's generation,
+ * not the events in it, so that this class applies pool-changes from the beginning, as the planner
+ * does, to know the generation that an event made. The event is accepted once an allocation has
+ * that generation or a later one, and rejected if the planner says so.
+ */
+final class PoolOutcomes implements OutcomeReader {
+  /** Interval at which positions of events that became known later are looked at. */
+  private static final Duration POSITIONS_INTERVAL = Duration.ofMillis(250);
+
+  private final PendingEvents pending = new PendingEvents();
+  private final TopicReader reader;
+
+  // On the reader's thread only.
+  private final Map<String, PoolHistory> pools = new HashMap<>();
+  private final Map<String, Long> allocated = new HashMap<>();
+  private final Map<UUID, GenerationOfEvent> applied = new HashMap<>();
+
+  /** Where an event is, and the generation that it made. */
+  private record GenerationOfEvent(String poolId, SourcePosition position, long generation) {}
+
+  PoolOutcomes(Endpoint endpoint, Registry registry) {
+    Topics topics = endpoint.topics();
+    reader =
+        endpoint
+            .reader(registry)
+            .handle(
+                topics.poolChanges(),
+                StartPosition.BEGINNING,
+                Optional.of(PoolChange::poolId),
+                this::apply)
+            .handle(
+                topics.currentAllocations(),
+                StartPosition.END,
+                Optional.of(Allocation::poolId),
+                this::allocated)
+            .handle(
+                topics.rejectedEvents(),
+                StartPosition.END,
+                Optional.empty(),
+                (position, writtenAt, rejected) -> pending.reject(rejected))
+            .every(POSITIONS_INTERVAL, this::complete)
+            .onUndecodable(record -> {})
+            .onFailedAttempt(pending::notAccepted)
+            .onFailure(pending::end);
+    PoolTopics.open(reader);
+    reader.start("shardtide-pool-outcomes");
+  }
+
+  @Override
+  public PendingEvents events() {
+    return pending;
+  }
+
+  private void apply(SourcePosition position, Instant writtenAt, PoolChange event) {
+    OptionalLong generation = pools.computeIfAbsent(event.poolId(), PoolHistory::new).apply(event);
+    if (generation.isPresent() && pending.contains(event.eventId())) {
+      applied.put(
+          event.eventId(), new GenerationOfEvent(event.poolId(), position, generation.getAsLong()));
+      complete();
+    }
+  }
+
+  private void allocated(SourcePosition position, Instant writtenAt, Allocation allocation) {
+    allocated.put(allocation.poolId(), allocation.generation());
+    complete();
+  }
+
+  private void complete() {
+    Map<UUID, SourcePosition> written = pending.written();
+    applied.keySet().removeIf(id -> !pending.contains(id));
+    applied.forEach(
+        (id, event) -> {
+          long latest = allocated.getOrDefault(event.poolId(), 0L);
+          // An event that was applied before and is sent again is pending at another position.
+          if (event.position().equals(written.get(id)) && latest >= event.generation()) {
+            pending.accept(id, new Outcome.Accepted(OptionalLong.of(latest), Optional.empty()));
+          }
+        });
+  }
+
+  @Override
+  public void close() {
+    reader.close();
+    pending.end(new IllegalStateException("The publisher was closed"));
+  }
+}

@@ -1,0 +1,50 @@
+package io.shardtide.domain.pool;
+
+import io.shardtide.domain.ClusterSpec;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * State of a workload whose throughput may be requested, besides its tables.
+ *
+ * @param generation the workload's generation
+ * @param cluster its cluster; empty while it has none, and after its deletion
+ * @param request the request of the pool that it has a claim on
+ * @param report the curve that was published last, if one was since the request's pool came
+ * @param inputId SHA-256 of what that curve depends on; empty before the first
+ */
+public record CurveHeader(
+    long generation,
+    Optional<ClusterSpec> cluster,
+    Optional<CurveRequest> request,
+    Optional<CurveReport> report,
+    String inputId) {
+  /** A workload that nothing is known of. */
+  public static final CurveHeader NONE =
+      new CurveHeader(0, Optional.empty(), Optional.empty(), Optional.empty(), "");
+
+  /** Checks that nothing is missing. */
+  public CurveHeader {
+    Objects.requireNonNull(cluster, "cluster");
+    Objects.requireNonNull(request, "request");
+    Objects.requireNonNull(report, "report");
+    Objects.requireNonNull(inputId, "inputId");
+  }
+
+  /** Returns the state after a generation of the workload. */
+  public CurveHeader with(long next, Optional<ClusterSpec> nextCluster) {
+    return new CurveHeader(next, nextCluster, request, report, inputId);
+  }
+
+  /** Returns the state after a request; nothing is kept of a pool that withdrew it. */
+  public CurveHeader with(CurveRequest next) {
+    return next.isWithdrawn()
+        ? new CurveHeader(generation, cluster, Optional.empty(), Optional.empty(), "")
+        : new CurveHeader(generation, cluster, Optional.of(next), report, inputId);
+  }
+
+  /** Returns the state after a curve was published. */
+  public CurveHeader with(CurveReport next, String nextInputId) {
+    return new CurveHeader(generation, cluster, request, Optional.of(next), nextInputId);
+  }
+}

@@ -1,0 +1,58 @@
+package io.shardtide.domain.pool;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.pool.CurveReport.PredictedCurve;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * State of a workload with a claim.
+ *
+ * @param request the curve that was requested last
+ * @param report the latest curve, if there was one
+ * @param sent the cluster that was sent to the workload last, if one was
+ * @param isConfirmed whether the workload had that cluster since
+ */
+public record PoolMember(
+    CurveRequest request,
+    Optional<CurveReport> report,
+    Optional<ClusterSpec> sent,
+    boolean isConfirmed) {
+  /** Checks that nothing is missing. */
+  public PoolMember {
+    Objects.requireNonNull(request, "request");
+    Objects.requireNonNull(report, "report");
+    Objects.requireNonNull(sent, "sent");
+  }
+
+  /** Returns the latest curve; empty before the first, and if the workload is deleted. */
+  public Optional<ThroughputCurve> curve() {
+    return report.flatMap(CurveReport::curve);
+  }
+
+  /** Returns the workload's cluster, as of the latest curve. */
+  public Optional<ClusterSpec> cluster() {
+    return report.flatMap(CurveReport::predicted).map(PredictedCurve::cluster);
+  }
+
+  /** Returns the state after another request. */
+  public PoolMember with(CurveRequest next) {
+    return new PoolMember(next, report, sent, isConfirmed);
+  }
+
+  /** Returns the state after a curve. */
+  public PoolMember with(CurveReport next) {
+    PoolMember after = new PoolMember(request, Optional.of(next), sent, isConfirmed);
+    return new PoolMember(
+        request,
+        after.report,
+        sent,
+        isConfirmed || (sent.isPresent() && after.cluster().equals(sent)));
+  }
+
+  /** Returns the state after a cluster was sent. */
+  public PoolMember sent(ClusterSpec cluster) {
+    return new PoolMember(
+        request, report, Optional.of(cluster), cluster().equals(Optional.of(cluster)));
+  }
+}

@@ -1,0 +1,173 @@
+package io.shardtide.replay;
+
+import io.shardtide.allocation.EqualShares;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.Names;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.PoolState;
+import io.shardtide.domain.pool.ThroughputCurve;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Collects the records that led to an allocation of a pool. */
+public final class AllocationCollector {
+  private static final int MAX_LISTED = 10;
+
+  private final String poolId;
+  private final OptionalLong generation;
+  private final TreeSet<String> pools = new TreeSet<>();
+  private final TreeSet<Long> generations = new TreeSet<>();
+  private final List<String> others = new ArrayList<>();
+  private Optional<Allocation> before = Optional.empty();
+  private Optional<Allocation> previous = Optional.empty();
+  private Optional<Allocation> found = Optional.empty();
+
+  private AllocationCollector(String poolId, OptionalLong generation) {
+    this.poolId = poolId;
+    this.generation = generation;
+  }
+
+  /**
+   * Collects the provenance of the last allocation of a generation.
+   *
+   * @param records the records
+   * @param poolId the pool
+   * @param generation a generation of the pool; empty for that of its latest allocation
+   * @throws IOException if the records cannot be read
+   * @throws IllegalArgumentException if no such allocation is recorded
+   */
+  public static AllocationProvenance collect(
+      LogRecords records, String poolId, OptionalLong generation) throws IOException {
+    AllocationCollector collector = new AllocationCollector(poolId, generation);
+    if (records.has(RecordKind.ALLOCATIONS)) {
+      records.read(RecordKind.ALLOCATIONS, collector::take);
+    }
+    AllocationInputs inputs = AllocationInputs.read(records);
+    Allocation allocation =
+        collector.found.orElseThrow(
+            () -> new IllegalArgumentException(collector.notFound(inputs.generations())));
+    return collector.provenance(allocation, inputs, records.models());
+  }
+
+  private void take(Allocation allocation) {
+    pools.add(allocation.poolId());
+    if (!allocation.poolId().equals(poolId)) {
+      return;
+    }
+    if (generation.isEmpty() || generation.getAsLong() == allocation.generation()) {
+      found.ifPresent(
+          earlier -> {
+            if (earlier.generation() != allocation.generation()) {
+              others.clear();
+            } else {
+              others.add(earlier.allocationId());
+            }
+          });
+      found = Optional.of(allocation);
+      previous = before;
+    }
+    generations.add(allocation.generation());
+    before = Optional.of(allocation);
+  }
+
+  private String notFound(PoolGenerations events) {
+    if (!generations.isEmpty()) {
+      long wanted = generation.orElseThrow();
+      Long at = generations.floor(wanted);
+      Long next = generations.ceiling(wanted);
+      return "Pool %s has no allocation of generation %d, found %,d generations with one%s%s"
+          .formatted(
+              Names.quote(poolId),
+              wanted,
+              generations.size(),
+              at == null ? "" : "; the last one before it is " + at,
+              next == null ? "" : "; the first one after it is " + next);
+    }
+    if (events.last(poolId) > 0) {
+      PoolState state = events.at(poolId, events.last(poolId)).orElseThrow();
+      return "Pool %s has no allocation yet, found %,d claims on it: it waits for the curves of new claims, 10 s at most"
+          .formatted(Names.quote(poolId), state.claims().size());
+    }
+    TreeSet<String> known = new TreeSet<>(pools);
+    known.addAll(events.pools());
+    return "No allocation of pool %s is recorded, found %s"
+        .formatted(
+            Names.quote(poolId),
+            known.isEmpty()
+                ? "no pool. Maybe set pools.enabled=true, or export the log again"
+                : "pools "
+                    + known.stream()
+                        .limit(MAX_LISTED)
+                        .map(Names::quote)
+                        .collect(Collectors.joining(", "))
+                    + (known.size() > MAX_LISTED ? ", ..." : ""));
+  }
+
+  private AllocationProvenance provenance(
+      Allocation allocation, AllocationInputs inputs, Map<String, ModelBundle> models) {
+    PoolGenerations events = inputs.generations();
+    long since = previous.map(Allocation::generation).orElse(0L);
+    boolean isLatest = before.equals(Optional.of(allocation));
+    return new AllocationProvenance(
+        allocation,
+        previous,
+        events.at(poolId, allocation.generation()),
+        events.between(poolId, since, allocation.generation()),
+        curves(allocation, inputs, models),
+        inputs.missing(allocation).isPresent()
+            ? OptionalDouble.empty()
+            : OptionalDouble.of(
+                EqualShares.weightedThroughput(inputs.request(allocation, previous))),
+        others,
+        isLatest ? events.between(poolId, allocation.generation(), events.last(poolId)) : List.of(),
+        isLatest ? unallocated(allocation, inputs) : List.of());
+  }
+
+  private List<AllocationProvenance.UsedCurve> curves(
+      Allocation allocation, AllocationInputs inputs, Map<String, ModelBundle> models) {
+    List<AllocationProvenance.UsedCurve> used = new ArrayList<>();
+    allocation
+        .curveIds()
+        .forEach(
+            (workload, id) -> {
+              Optional<ThroughputCurve> curve = inputs.curve(allocation, workload);
+              used.add(
+                  new AllocationProvenance.UsedCurve(
+                      workload,
+                      id,
+                      curve,
+                      previous.flatMap(p -> inputs.curve(p, workload)),
+                      previous.filter(p -> id.equals(p.curveIds().get(workload))).isEmpty(),
+                      curve
+                          .map(c -> models.get(c.modelId()))
+                          .map(model -> model.card().simulated())));
+            });
+    return used;
+  }
+
+  private List<AllocationProvenance.UnallocatedClaim> unallocated(
+      Allocation allocation, AllocationInputs inputs) {
+    PoolGenerations events = inputs.generations();
+    return events
+        .at(poolId, events.last(poolId))
+        .map(state -> state.claims().keySet().stream())
+        .orElseGet(Stream::empty)
+        .filter(workload -> allocation.of(workload).isEmpty())
+        .map(
+            workload ->
+                new AllocationProvenance.UnallocatedClaim(
+                    workload,
+                    inputs.hasCurve(poolId, workload)
+                        ? "its curve is there, and the next allocation decides"
+                        : "it has no predicted throughput yet, for which the next allocation waits 10 s at most"))
+        .toList();
+  }
+}

@@ -1,0 +1,86 @@
+package io.shardtide.replay;
+
+import io.shardtide.allocation.PoolStep;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.pool.Allocation;
+import java.io.IOException;
+import java.util.Optional;
+import java.util.TreeSet;
+
+/**
+ * The allocation that gave a workload its cluster.
+ *
+ * @param poolId the pool
+ * @param allocationId the allocation; empty if it is not recorded
+ * @param generation the pool's generation of that allocation; empty if it is not recorded
+ * @param devices devices that the workload got
+ * @param reason why it got them, for people; empty if the allocation is not recorded
+ */
+public record PoolClusterOrigin(
+    String poolId,
+    Optional<String> allocationId,
+    Optional<Long> generation,
+    int devices,
+    Optional<String> reason) {
+
+  /** Returns the cluster that a pool's event gives its workload; empty for other events. */
+  static Optional<ClusterSpec> cluster(WorkloadChange event) {
+    return event.source().startsWith(PoolStep.SOURCE_PREFIX)
+            && event.changes().size() == 1
+            && event.changes().get(0) instanceof Change.ClusterSet set
+        ? Optional.of(set.cluster())
+        : Optional.empty();
+  }
+
+  /**
+   * Finds the allocation that an event came from: the event's id tells it.
+   *
+   * @param event an event with a {@link #cluster}
+   * @throws IOException if the records cannot be read
+   */
+  static PoolClusterOrigin find(LogRecords records, WorkloadChange event) throws IOException {
+    ClusterSpec cluster = cluster(event).orElseThrow();
+    String poolId = event.source().substring(PoolStep.SOURCE_PREFIX.length());
+    TreeSet<Long> curves = new TreeSet<>();
+    if (records.has(RecordKind.CURVES)) {
+      records.read(
+          RecordKind.CURVES,
+          report ->
+              report
+                  .curve()
+                  .filter(curve -> report.poolId().equals(poolId))
+                  .filter(curve -> curve.workloadId().equals(event.workloadId()))
+                  .ifPresent(curve -> curves.add(curve.generation())));
+    }
+    Allocation[] found = {null};
+    if (records.has(RecordKind.ALLOCATIONS)) {
+      records.read(
+          RecordKind.ALLOCATIONS,
+          allocation -> {
+            if (allocation.poolId().equals(poolId) && sent(allocation, event, cluster, curves)) {
+              found[0] = allocation;
+            }
+          });
+    }
+    Optional<Allocation> allocation = Optional.ofNullable(found[0]);
+    return new PoolClusterOrigin(
+        poolId,
+        allocation.map(Allocation::allocationId),
+        allocation.map(Allocation::generation),
+        cluster.devices(),
+        allocation.flatMap(a -> a.of(event.workloadId())).map(w -> w.reason()));
+  }
+
+  private static boolean sent(
+      Allocation allocation, WorkloadChange event, ClusterSpec cluster, TreeSet<Long> curves) {
+    String workload = event.workloadId();
+    return allocation.of(workload).filter(w -> w.devices() == cluster.devices()).isPresent()
+        && curves.stream()
+            .anyMatch(
+                curve ->
+                    PoolStep.clusterEventId(allocation.allocationId(), workload, curve, cluster)
+                        .equals(event.eventId()));
+  }
+}

@@ -1,0 +1,140 @@
+package io.shardtide.cli;
+
+import static io.shardtide.testing.PoolSamples.claim;
+import static io.shardtide.testing.PoolSamples.event;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.pool.PoolUpdate.PoolNodeLost;
+import io.shardtide.domain.pool.PoolUpdate.PoolSet;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.replay.RecordKind;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.MemoryRecords;
+import io.shardtide.topology.PoolLog;
+import io.shardtide.wire.Topic;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The commands export, replay and why on a cluster, without topics of pools and with them. */
+class PoolExportIT {
+  private static final String PREFIX = "pools.";
+
+  @TempDir private Path folder;
+  private String brokers;
+  private String registryUrl;
+  private StringWriter out;
+
+  private int run(String command, String... options) {
+    List<String> args =
+        new ArrayList<>(
+            List.of(
+                command, "--bootstrap", brokers, "--registry", registryUrl, "--prefix", PREFIX));
+    args.addAll(List.of(options));
+    out = new StringWriter();
+    PrintWriter writer = new PrintWriter(out);
+    return Shardtide.run(writer, writer, args.toArray(new String[0]));
+  }
+
+  private void create(List<? extends Topic<?>> topics) throws Exception {
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", brokers))) {
+      admin
+          .createTopics(topics.stream().map(t -> new NewTopic(t.name(), 2, (short) 1)).toList())
+          .all()
+          .get();
+    }
+  }
+
+  private static <V> void publish(LogClient client, MemoryRecords records, RecordKind<V> kind)
+      throws Exception {
+    for (V value : records.all(kind)) {
+      client.publishValue(kind.topic().apply(client.topics()), kind.key().apply(value), value);
+    }
+  }
+
+  @Test
+  void a_cluster_is_exported_and_replayed_without_pools_and_with_them() throws Exception {
+    MemoryRecords records;
+    try (PoolLog log = new PoolLog(Files.createDirectory(folder.resolve("state")))) {
+      log.workload("ads", 4);
+      log.workload("search", 2);
+      log.publish(
+          event(new PoolSet(PoolLog.NODES), claim("ads", 2, 8, 1), claim("search", 2, 8, 1)));
+      log.publish(event(new PoolNodeLost("n1")));
+      records = log.records();
+    }
+    assertThat(records.all(RecordKind.ALLOCATIONS)).hasSizeGreaterThan(1);
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
+        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {
+      brokers = kafka.bootstrapServers();
+      registryUrl = registry.url();
+      List<Topic<?>> ofPools =
+          new ArrayList<>(
+              List.of(
+                  client.topics().poolChanges(),
+                  client.topics().curveRequests(),
+                  client.topics().throughputCurves(),
+                  client.topics().allocations(),
+                  client.topics().currentAllocations()));
+      create(client.topics().all().stream().filter(t -> !ofPools.contains(t)).toList());
+      for (ModelBundle bundle : records.models().values()) {
+        client.publishValue(client.topics().costModels(), bundle.hardware(), bundle);
+      }
+      for (RecordKind<?> kind : RecordKind.ALL) {
+        if (!kind.isOfPools()) {
+          publish(client, records, kind);
+        }
+      }
+      Path export = folder.resolve("export");
+      assertThat(run("export", "--out", export.toString())).as("%s", out).isZero();
+      assertThat(out.toString()).doesNotContain("allocations");
+      checkFiles(export, false);
+      assertThat(run("replay", "--out", folder.resolve("made.jsonl").toString())).isZero();
+      assertThat(out.toString()).contains(" 0 differ").doesNotContain("allocations");
+      assertThat(run("why", "--pool", "gpus")).isEqualTo(1);
+      assertThat(out.toString()).contains("No allocation of pool \"gpus\" is recorded");
+
+      create(ofPools);
+      assertThat(run("export", "--out", export.toString())).as("%s", out).isZero();
+      checkFiles(export, false);
+      for (RecordKind<?> kind : RecordKind.OF_POOLS) {
+        publish(client, records, kind);
+      }
+      assertThat(run("export", "--out", export.toString())).as("%s", out).isZero();
+      assertThat(out.toString())
+          .contains("%d allocations".formatted(records.all(RecordKind.ALLOCATIONS).size()));
+      checkFiles(export, true);
+      assertThat(run("replay", "--out", folder.resolve("made.jsonl").toString()))
+          .as("%s", out)
+          .isZero();
+      assertThat(out.toString())
+          .contains(
+              "%d allocations equal, 0 differ, 0 not"
+                  .formatted(records.all(RecordKind.ALLOCATIONS).size()));
+      assertThat(run("why", "--pool", "gpus", "--generation", "2")).as("%s", out).isZero();
+      assertThat(out.toString()).contains("node n1 is lost");
+      assertThat(run("export", "--workload", "ads", "--out", export.toString())).isZero();
+      checkFiles(export, false);
+    }
+  }
+
+  private static void checkFiles(Path export, boolean hasPools) {
+    for (RecordKind<?> kind : RecordKind.ALL) {
+      assertThat(Files.exists(export.resolve(kind.file())))
+          .as(kind.file())
+          .isEqualTo(hasPools || !kind.isOfPools());
+    }
+  }
+}

@@ -1,0 +1,141 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Wrong values of the command pools, which are named before anything is sent or waited for. */
+class PoolsCommandTest {
+  @TempDir private Path folder;
+
+  private final StringWriter err = new StringWriter();
+
+  private int run(String... args) {
+    List<String> all = new ArrayList<>(List.of("pools"));
+    all.addAll(List.of(args));
+    all.addAll(List.of("--bootstrap", "127.0.0.1:1", "--registry", "http://127.0.0.1:1"));
+    err.getBuffer().setLength(0);
+    return Shardtide.run(
+        new PrintWriter(new StringWriter()), new PrintWriter(err), all.toArray(new String[0]));
+  }
+
+  private void fails(String message, String... args) {
+    assertThat(run(args)).isEqualTo(1);
+    assertThat(err.toString().strip()).isEqualTo("shardtide: " + message);
+  }
+
+  private void setFails(String message, String... more) {
+    List<String> args =
+        new ArrayList<>(List.of("set", "gpus", "--devices-per-node", "8", "--memory-gib", "80"));
+    args.addAll(List.of("--hardware", "h100"));
+    args.addAll(List.of(more));
+    fails(message, args.toArray(new String[0]));
+  }
+
+  @Test
+  void values_of_a_pool_are_checked() {
+    setFails("nodes of a pool must be between 1 and 16384, got 0");
+    setFails("names of nodes must differ, got \"n1\" twice", "--nodes", "n1,n2", "--rack", "r=n1");
+    setFails(
+        "--rack must be a rack and its nodes, such as r1=n1,n2, got \"n1,n2\"", "--rack", "n1,n2");
+    setFails(
+        "name of a node must have 1 to 255 characters, none of them a control character, got \"\": it is empty",
+        "--rack",
+        "r1=n1,,n2");
+    fails(
+        "bytes of memory per device of a pool must be between 1 and 17592186044416, got -1073741824",
+        "set",
+        "gpus",
+        "--devices-per-node=8",
+        "--memory-gib=-1",
+        "--hardware=h100",
+        "--nodes=n1");
+  }
+
+  @Test
+  void a_pool_is_read_from_a_file() throws IOException {
+    Path file = folder.resolve("pool.json");
+    Files.writeString(
+        file,
+        """
+        {"devicesPerNode": 0, "memoryBytesPerDevice": 85899345920, "hardware": "h100",
+         "nodes": [{"name": "n1"}, {"name": "n2", "rack": "r1"}]}
+        """);
+    fails(
+        file + ": devices per node of a pool must be between 1 and 16384, got 0",
+        "set",
+        "gpus",
+        "--file",
+        file.toString());
+    Files.writeString(file, "{");
+    assertThat(run("set", "gpus", "--file", file.toString())).isEqualTo(1);
+    assertThat(err.toString())
+        .startsWith("shardtide: " + file + ": Not a PoolSpec in Avro's JSON encoding: ");
+    fails("nowhere.json does not exist", "set", "gpus", "--file", "nowhere.json");
+    assertThat(run("set", "gpus", "--file", file.toString(), "--hardware", "h100")).isEqualTo(2);
+    assertThat(run("set", "gpus")).isEqualTo(2);
+  }
+
+  @Test
+  void names_and_claims_are_checked() {
+    fails(
+        "least devices of the claim of workload \"ads\" must be between 1 and its most devices, 4, got 8",
+        "claim",
+        "gpus",
+        "ads",
+        "--least",
+        "8",
+        "--most",
+        "4");
+    fails(
+        "weight of the claim of workload \"ads\" must be between 0.001 and 1000.0, got NaN",
+        "claim",
+        "gpus",
+        "ads",
+        "--least=1",
+        "--most=4",
+        "--weight=NaN");
+    fails(
+        "pool id must have 1 to 255 characters, none of them a control character, got \" \": it is empty",
+        "withdraw",
+        " ",
+        "ads");
+    fails(
+        "workload id of a withdrawn claim must have 1 to 255 characters, none of them a control character, got \"\": it is empty",
+        "withdraw",
+        "gpus",
+        "");
+    fails(
+        "name of a node must have 1 to 255 characters, none of them a control character, got \"\": it is empty",
+        "lose",
+        "gpus",
+        "");
+    fails(
+        "rack of node \"n1\" must have 1 to 255 characters, none of them a control character, got \"\uFFFD\": it contains a control character",
+        "add",
+        "gpus",
+        "n1",
+        "--rack",
+        "\u0007");
+    fails(
+        "pool id must have 1 to 255 characters, none of them a control character, got \"\": it is empty",
+        "show",
+        "");
+  }
+
+  @Test
+  void a_missing_subcommand_is_named() {
+    assertThat(Shardtide.run(new PrintWriter(new StringWriter()), new PrintWriter(err), "pools"))
+        .isEqualTo(2);
+    assertThat(err.toString())
+        .contains("Missing subcommand: set, claim, withdraw, lose, add, list, show or watch");
+  }
+}

@@ -1,0 +1,246 @@
+package io.shardtide.topology;
+
+import io.shardtide.allocation.CurveStep;
+import io.shardtide.allocation.PoolStep;
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.domain.pool.CurveReport;
+import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.planning.Planner;
+import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.WorkloadStep;
+import io.shardtide.replay.RecordKind;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.MemoryRecords;
+import io.shardtide.testing.PlainPredictors;
+import io.shardtide.wire.ModelFiles;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Properties;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.TestInputTopic;
+import org.apache.kafka.streams.TestOutputTopic;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.TopologyTestDriver;
+
+/** A log of a pool and its workloads, made by the topologies, without a broker. */
+public final class PoolLog implements AutoCloseable {
+  private static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
+
+  /** Four nodes, n1 to n4, of two devices each. */
+  public static final Pool NODES =
+      Pool.of(
+          2,
+          8 * Fixtures.GIB,
+          0,
+          BUNDLE.hardware(),
+          Stream.of("n1", "n2", "n3", "n4").map(n -> new PoolNode(n, "")).toList());
+
+  private static final ClusterSpec CLUSTER =
+      new ClusterSpec(2, Fixtures.GIB, 65_536, 2, BUNDLE.hardware());
+
+  private final Topics topics = Topics.withPrefix("t.");
+  private final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
+  private final MemoryRecords records = new MemoryRecords();
+  private final Path state;
+  private final List<TopologyTestDriver> drivers = new ArrayList<>();
+  private final TopologyTestDriver curves;
+  private final TopologyTestDriver pool;
+  private final TestInputTopic<String, WorkloadChange> changes;
+  private final TestInputTopic<String, CostPredictions> predicted;
+  private final TestInputTopic<String, CostPredictions> followed;
+  private final TestInputTopic<String, PoolChange> pools;
+  private final TestInputTopic<String, CurveReport> reports;
+  private final TestInputTopic<String, CurveRequest> requests;
+  private final TestOutputTopic<String, CostPredictions> predictions;
+  private final TestOutputTopic<String, CurveRequest> requested;
+  private final TestOutputTopic<String, CurveReport> reported;
+  private final TestOutputTopic<String, Allocation> allocations;
+  private final TestOutputTopic<String, WorkloadChange> sent;
+  private final TestOutputTopic<String, ShardingPlan> plans;
+
+  /**
+   * @param state an empty folder for state stores
+   */
+  public PoolLog(Path state) {
+    this.state = state;
+    records.add(BUNDLE);
+    PlainPredictors predictors = new PlainPredictors();
+    predictors.takeOver(BUNDLE);
+    PlannerMetrics metrics = PlannerMetrics.unread();
+    RegistryRetry retry = RegistryRetry.none();
+    TopologyTestDriver workload =
+        driver(
+            "workload",
+            WorkloadTopology.build(
+                topics,
+                registry,
+                new WorkloadStep(predictors),
+                predictors::changes,
+                metrics,
+                retry));
+    TopologyTestDriver planning =
+        driver(
+            "planning",
+            PlanningTopology.build(
+                topics,
+                registry,
+                new PlanningStep(
+                    predictors,
+                    PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                    new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                task -> {},
+                () -> 0,
+                metrics,
+                retry));
+    curves =
+        driver(
+            "curves",
+            CurvesTopology.build(
+                topics,
+                registry,
+                new CurveStep(cluster -> predictors.of(cluster.hardware()), predictors::get),
+                predictors::changes,
+                Runnable::run,
+                metrics,
+                retry));
+    pool =
+        driver(
+            "pool",
+            PoolTopology.build(
+                topics, registry, new PoolStep(AllocationPolicy.DEFAULTS), metrics, retry));
+    changes = input(workload, topics.workloadChanges());
+    predictions = output(workload, topics.costPredictions());
+    predicted = input(planning, topics.costPredictions());
+    plans = output(planning, topics.shardingPlans());
+    followed = input(curves, topics.costPredictions());
+    requests = input(curves, topics.curveRequests());
+    reported = output(curves, topics.throughputCurves());
+    pools = input(pool, topics.poolChanges());
+    reports = input(pool, topics.throughputCurves());
+    requested = output(pool, topics.curveRequests());
+    allocations = output(pool, topics.allocations());
+    sent = output(pool, topics.workloadChanges());
+  }
+
+  private TopologyTestDriver driver(String name, Topology topology) {
+    Properties properties = new Properties();
+    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, name);
+    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "unused:1");
+    properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
+    TopologyTestDriver driver = new TopologyTestDriver(topology, properties);
+    drivers.add(driver);
+    return driver;
+  }
+
+  private <V> TestInputTopic<String, V> input(TopologyTestDriver driver, Topic<V> topic) {
+    return driver.createInputTopic(
+        topic.name(), new StringSerializer(), registry.serde(topic).serializer());
+  }
+
+  private <V> TestOutputTopic<String, V> output(TopologyTestDriver driver, Topic<V> topic) {
+    return driver.createOutputTopic(
+        topic.name(), new StringDeserializer(), registry.serde(topic).deserializer());
+  }
+
+  /** Returns what is on the log so far. */
+  public MemoryRecords records() {
+    return records;
+  }
+
+  /** Publishes an event of a pool, and waits for what follows from it. */
+  public void publish(PoolChange event) {
+    records.add(RecordKind.POOL_CHANGES, event);
+    pools.pipeInput(event.poolId(), event);
+    settle();
+  }
+
+  /** Publishes the first event of a workload, with some tables. */
+  public void workload(String id, int tables) {
+    List<Change> all = new ArrayList<>(List.of(new Change.ClusterSet(CLUSTER)));
+    for (int t = 0; t < tables; t++) {
+      all.add(Fixtures.upsert("t" + t, 200_000, 64, 20));
+    }
+    change(id, all.toArray(new Change[0]));
+  }
+
+  /** Publishes an event of a workload, and waits for what follows from it. */
+  public void change(String id, Change... changed) {
+    pipe(
+        new WorkloadChange(
+            UUID.randomUUID(), id, Fixtures.TIME, "test", OptionalLong.empty(), List.of(changed)));
+    settle();
+  }
+
+  private void pipe(WorkloadChange event) {
+    records.add(RecordKind.EVENTS, event);
+    changes.pipeInput(event.workloadId(), event);
+  }
+
+  /** Lets an allocation no longer wait for curves. */
+  public void pass(Duration time) {
+    pool.advanceWallClockTime(time);
+    settle();
+  }
+
+  /** Carries records between the topologies until there are none. */
+  private void settle() {
+    boolean moved = true;
+    while (moved) {
+      moved = false;
+      for (CostPredictions part : predictions.readValuesToList()) {
+        records.add(RecordKind.PREDICTIONS, part);
+        followed.pipeInput(part.workloadId(), part);
+        predicted.pipeInput(part.workloadId(), part);
+        moved = true;
+      }
+      for (CurveRequest request : requested.readValuesToList()) {
+        requests.pipeInput(request.workloadId(), request);
+        moved = true;
+      }
+      // A search runs in one look and is taken in the next.
+      curves.advanceWallClockTime(TopologyName.CURVES.tick());
+      curves.advanceWallClockTime(TopologyName.CURVES.tick());
+      for (CurveReport report : reported.readValuesToList()) {
+        records.add(RecordKind.CURVES, report);
+        reports.pipeInput(report.poolId(), report);
+        moved = true;
+      }
+      pool.advanceWallClockTime(TopologyName.POOL.tick());
+      for (WorkloadChange change : sent.readValuesToList()) {
+        pipe(change);
+        moved = true;
+      }
+    }
+    allocations.readValuesToList().forEach(a -> records.add(RecordKind.ALLOCATIONS, a));
+    plans.readValuesToList().forEach(plan -> records.add(RecordKind.PLANS, plan));
+  }
+
+  @Override
+  public void close() {
+    drivers.forEach(TopologyTestDriver::close);
+  }
+}

@@ -1,0 +1,374 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.PoolSamples.POOL;
+import static io.shardtide.testing.PoolSamples.claim;
+import static io.shardtide.testing.PoolSamples.event;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.allocation.AllocationRequest;
+import io.shardtide.allocation.Allocator;
+import io.shardtide.allocation.CurveStep;
+import io.shardtide.allocation.PoolStep;
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.AllocationChange;
+import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.domain.pool.CurveReport;
+import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.NodeTransfer;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.domain.pool.PoolState;
+import io.shardtide.domain.pool.PoolUpdate.ClaimWithdrawn;
+import io.shardtide.domain.pool.PoolUpdate.PoolNodeAdded;
+import io.shardtide.domain.pool.PoolUpdate.PoolNodeLost;
+import io.shardtide.domain.pool.PoolUpdate.PoolSet;
+import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.domain.pool.WorkloadAllocation;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.wire.ModelFiles;
+import io.shardtide.wire.Topic;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.TestInputTopic;
+import org.apache.kafka.streams.TestOutputTopic;
+import org.apache.kafka.streams.TopologyTestDriver;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Pools, curves, workloads and planning, one topology after the other, without a broker. */
+class PoolTopologyTest extends TopologyFixture {
+  private static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
+  private static final Pool NODES =
+      Pool.of(
+          2,
+          8 * Fixtures.GIB,
+          0,
+          BUNDLE.hardware(),
+          Stream.of("n1", "n2", "n3", "n4").map(n -> new PoolNode(n, "")).toList());
+  private static final ClusterSpec CLUSTER =
+      new ClusterSpec(2, Fixtures.GIB, 65_536, 2, BUNDLE.hardware());
+
+  private TopologyTestDriver curves;
+  private TopologyTestDriver pool;
+  private TestInputTopic<String, PoolChange> pools;
+  private TestInputTopic<String, CurveReport> reports;
+  private TestInputTopic<String, CostPredictions> followed;
+  private TestInputTopic<String, CurveRequest> requests;
+  private TestOutputTopic<String, CurveRequest> requested;
+  private TestOutputTopic<String, CurveReport> reported;
+  private TestOutputTopic<String, Allocation> allocations;
+  private TestOutputTopic<String, Allocation> currentAllocations;
+  private TestOutputTopic<String, WorkloadChange> sent;
+  private TestOutputTopic<String, RejectedEvent> rejectedPools;
+  private TestOutputTopic<String, RejectedEvent> rejectedRequests;
+
+  private final List<PoolChange> events = new ArrayList<>();
+  private final List<Allocation> made = new ArrayList<>();
+  private final List<CurveReport> curveLog = new ArrayList<>();
+  private final List<WorkloadChange> clusters = new ArrayList<>();
+  private final Map<String, ShardingPlan> latest = new HashMap<>();
+
+  @BeforeEach
+  void startPools() {
+    predictors.takeOver(BUNDLE);
+    curves =
+        driver(
+            "curves",
+            CurvesTopology.build(
+                topics,
+                registry,
+                new CurveStep(cluster -> predictors.of(cluster.hardware()), predictors::get),
+                predictors::changes,
+                Runnable::run,
+                PlannerMetrics.unread(),
+                RegistryRetry.none()));
+    pool =
+        driver(
+            "pool",
+            PoolTopology.build(
+                topics,
+                registry,
+                new PoolStep(AllocationPolicy.DEFAULTS),
+                PlannerMetrics.unread(),
+                RegistryRetry.none()));
+    pools = input(pool, topics.poolChanges());
+    reports = input(pool, topics.throughputCurves());
+    followed = input(curves, topics.costPredictions());
+    requests = input(curves, topics.curveRequests());
+    requested = output(pool, topics.curveRequests());
+    allocations = output(pool, topics.allocations());
+    currentAllocations = output(pool, topics.currentAllocations());
+    sent = output(pool, topics.workloadChanges());
+    rejectedPools = output(pool, topics.rejectedEvents());
+    reported = output(curves, topics.throughputCurves());
+    rejectedRequests = output(curves, topics.rejectedEvents());
+  }
+
+  @AfterEach
+  void stopPools() {
+    curves.close();
+    pool.close();
+  }
+
+  private <V> TestInputTopic<String, V> input(TopologyTestDriver driver, Topic<V> topic) {
+    return driver.createInputTopic(
+        topic.name(), new StringSerializer(), registry.serde(topic).serializer());
+  }
+
+  private void publish(PoolChange event) {
+    events.add(event);
+    pools.pipeInput(event.poolId(), event);
+    settle();
+  }
+
+  private void workload(String id, int tables) {
+    List<Change> all = new ArrayList<>(List.of(new Change.ClusterSet(CLUSTER)));
+    for (int t = 0; t < tables; t++) {
+      all.add(Fixtures.upsert("t" + t, 200_000, 64, 20));
+    }
+    change(id, all.toArray(new Change[0]));
+  }
+
+  private void change(String id, Change... changed) {
+    pipe(
+        new WorkloadChange(
+            UUID.randomUUID(), id, Fixtures.TIME, "test", OptionalLong.empty(), List.of(changed)));
+    settle();
+  }
+
+  private void pipe(WorkloadChange event) {
+    changes.pipeInput(
+        event.workloadId().getBytes(java.nio.charset.StandardCharsets.UTF_8), bytes(event));
+  }
+
+  /** Carries records between the topologies until there are none. */
+  private void settle() {
+    boolean moved = true;
+    while (moved) {
+      moved = false;
+      for (var record : predictions.readKeyValuesToList()) {
+        followed.pipeInput(record.key, record.value);
+        predicted.pipeInput(record.key, record.value);
+        moved = true;
+      }
+      for (var record : requested.readKeyValuesToList()) {
+        requests.pipeInput(record.key, record.value);
+        moved = true;
+      }
+      // A search runs in one look and is taken in the next.
+      curves.advanceWallClockTime(TopologyName.CURVES.tick());
+      curves.advanceWallClockTime(TopologyName.CURVES.tick());
+      for (var record : reported.readKeyValuesToList()) {
+        curveLog.add(record.value);
+        reports.pipeInput(record.key, record.value);
+        moved = true;
+      }
+      pool.advanceWallClockTime(TopologyName.POOL.tick());
+      for (WorkloadChange change : sent.readValuesToList()) {
+        clusters.add(change);
+        pipe(change);
+        moved = true;
+      }
+    }
+    made.addAll(allocations.readValuesToList());
+    plans.readValuesToList().forEach(plan -> latest.put(plan.workloadId(), plan));
+  }
+
+  private Allocation last() {
+    return made.get(made.size() - 1);
+  }
+
+  private WorkloadAllocation of(String workload) {
+    return last().of(workload).orElseThrow();
+  }
+
+  private void twoWorkloads() {
+    workload("ads", 12);
+    workload("search", 6);
+    publish(event(new PoolSet(NODES), claim("ads", 2, 8, 1), claim("search", 2, 8, 1)));
+  }
+
+  /** What is published is the pool's generation; each workload is planned on its devices. */
+  @Test
+  void workloads_with_a_claim_get_devices_and_plans_for_them() {
+    twoWorkloads();
+    assertThat(last().generation()).isEqualTo(1);
+    assertThat(last().workloads())
+        .extracting(WorkloadAllocation::workloadId)
+        .containsExactly("ads", "search");
+    assertThat(of("ads").nodes().size() + of("search").nodes().size()).isBetween(2, 4);
+    for (String id : List.of("ads", "search")) {
+      assertThat(of(id).change()).isEqualTo(AllocationChange.STARTED);
+      assertThat(latest.get(id).deviceCosts()).as(id).hasSize(of(id).devices());
+    }
+    assertThat(made).as("both curves are waited for").hasSize(1);
+    assertThat(currentAllocations.readKeyValuesToList())
+        .extracting(r -> r.value)
+        .containsExactlyElementsOf(made);
+    assertThat(clusters).extracting(WorkloadChange::eventId).doesNotHaveDuplicates();
+    assertThat(clusters).allMatch(c -> c.changes().get(0) instanceof Change.ClusterSet);
+    assertThat(rejected.isEmpty()).isTrue();
+  }
+
+  @Test
+  void a_lost_node_changes_two_workloads_at_most_and_says_who_lost_it() {
+    twoWorkloads();
+    String node = of("ads").nodes().get(0);
+    publish(event(new PoolNodeLost(node)));
+    assertThat(made).as("a shorter curve leads to no third one").hasSize(2);
+    assertThat(last().generation()).isEqualTo(2);
+    assertThat(last().transfer("ads", node))
+        .map(NodeTransfer::reason)
+        .contains("the pool no longer has the node");
+    assertThat(last().quality().adjusted()).isLessThanOrEqualTo(2);
+    assertThat(of("ads").nodes()).doesNotContain(node);
+    for (String id : List.of("ads", "search")) {
+      assertThat(latest.get(id).deviceCosts()).as(id).hasSize(of(id).devices());
+    }
+  }
+
+  @Test
+  void a_withdrawn_claim_frees_its_nodes_and_the_workload_is_left_alone() {
+    twoWorkloads();
+    publish(event(new ClaimWithdrawn("search")));
+    assertThat(last().of("search")).isEmpty();
+    clusters.clear();
+    change("search", Fixtures.upsert("more", 100_000, 64, 10));
+    assertThat(clusters).isEmpty();
+    assertThat(last().generation()).isEqualTo(2);
+  }
+
+  /** Each allocation is a function of the events, the curves and the allocation before. */
+  @Test
+  void allocations_are_recomputed_from_the_log() {
+    twoWorkloads();
+    change("ads", Fixtures.upsert("more", 2_000_000, 64, 80));
+    publish(event(new PoolNodeLost("n4")));
+    publish(event(new PoolNodeAdded(new PoolNode("n5", "rack"))));
+    assertThat(made).hasSizeGreaterThanOrEqualTo(4);
+    Map<String, ThroughputCurve> byId = new HashMap<>();
+    curveLog.forEach(report -> report.curve().ifPresent(curve -> byId.put(curve.id(), curve)));
+    Optional<Allocation> before = Optional.empty();
+    for (Allocation allocation : made) {
+      PoolState state = PoolState.empty(POOL);
+      for (PoolChange event : events.subList(0, (int) allocation.generation())) {
+        state = state.apply(event);
+      }
+      Map<String, ThroughputCurve> of = new HashMap<>();
+      allocation.curveIds().forEach((id, curveId) -> of.put(id, byId.get(curveId)));
+      assertThat(
+              Allocator.allocate(
+                  new AllocationRequest(state, of, before, AllocationPolicy.DEFAULTS)))
+          .isEqualTo(allocation);
+      before = Optional.of(allocation);
+    }
+  }
+
+  @Test
+  void devices_that_a_publisher_sets_are_set_back_and_its_batch_stays() {
+    twoWorkloads();
+    int devices = of("ads").devices();
+    change(
+        "ads",
+        new Change.ClusterSet(
+            ClusterSpecBuilder.builder(CLUSTER)
+                .devices(1)
+                .devicesPerNode(1)
+                .batchSize(32_768)
+                .build()));
+    ClusterSpec set =
+        ((Change.ClusterSet) clusters.get(clusters.size() - 1).changes().get(0)).cluster();
+    assertThat(set.batchSize()).isEqualTo(32_768);
+    assertThat(set.devices()).isEqualTo(of("ads").devices());
+    assertThat(latest.get("ads").deviceCosts()).hasSize(of("ads").devices());
+    assertThat(devices).isPositive();
+  }
+
+  @Test
+  void a_workload_without_a_cluster_waits_and_holds_up_others_for_a_while_only() {
+    workload("ads", 12);
+    publish(event(new PoolSet(NODES), claim("ads", 2, 8, 1), claim("nobody", 2, 8, 1)));
+    assertThat(made).isEmpty();
+    pool.advanceWallClockTime(Duration.ofMillis(PoolTopology.CURVES_WITHIN_MS));
+    settle();
+    assertThat(of("ads").devices()).isPositive();
+    assertThat(of("nobody").change()).isEqualTo(AllocationChange.WAITS);
+    assertThat(of("nobody").reason()).isEqualTo("has no predicted throughput yet");
+  }
+
+  @Test
+  void invalid_events_are_rejected_and_change_nothing() {
+    twoWorkloads();
+    assertRejected(lostIn("other", new PoolNodeLost("n1")), RejectionReason.UNKNOWN_POOL);
+    assertRejected(event(new PoolNodeLost("n9")), RejectionReason.UNKNOWN_NODE);
+    assertRejected(
+        event(new PoolNodeAdded(new PoolNode("n1", ""))), RejectionReason.DUPLICATE_NODE);
+    assertRejected(event(new ClaimWithdrawn("nobody")), RejectionReason.UNKNOWN_CLAIM);
+    assertRejected(events.get(0), RejectionReason.DUPLICATE_EVENT);
+    assertThat(made).hasSize(1);
+  }
+
+  private static PoolChange lostIn(String id, PoolNodeLost lost) {
+    return new PoolChange(UUID.randomUUID(), id, Fixtures.TIME, "test", List.of(lost));
+  }
+
+  private void assertRejected(PoolChange event, RejectionReason reason) {
+    pools.pipeInput(event.poolId(), event);
+    settle();
+    RejectedEvent rejection = rejectedPools.readValue();
+    assertThat(rejection.reason()).isEqualTo(reason);
+    assertThat(rejection.workloadId()).contains(event.poolId());
+    assertThat(rejectedPools.isEmpty()).isTrue();
+  }
+
+  @Test
+  void a_claim_on_a_second_pool_is_rejected_until_the_first_is_withdrawn() {
+    twoWorkloads();
+    PoolChange second =
+        new PoolChange(
+            UUID.randomUUID(),
+            "other",
+            Fixtures.TIME,
+            "test",
+            List.of(new PoolSet(NODES), claim("ads", 2, 8, 1)));
+    pools.pipeInput("other", second);
+    settle();
+    assertThat(rejectedRequests.readValue().reason()).isEqualTo(RejectionReason.INVALID_CLAIM);
+    publish(event(new ClaimWithdrawn("ads")));
+    pools.pipeInput(
+        "other",
+        new PoolChange(
+            UUID.randomUUID(), "other", Fixtures.TIME, "test", List.of(claim("ads", 2, 8, 1))));
+    settle();
+    assertThat(last().poolId()).isEqualTo("other");
+    assertThat(of("ads").devices()).isPositive();
+  }
+
+  @Test
+  void a_deleted_workload_gets_no_more_clusters() {
+    twoWorkloads();
+    clusters.clear();
+    change("ads", new Change.WorkloadDeleted("retired"));
+    publish(event(new PoolNodeLost(of("search").nodes().get(0))));
+    assertThat(clusters).extracting(WorkloadChange::workloadId).doesNotContain("ads");
+  }
+}

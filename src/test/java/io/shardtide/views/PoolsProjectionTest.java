@@ -1,0 +1,230 @@
+package io.shardtide.views;
+
+import static io.shardtide.testing.PoolSamples.POOL;
+import static io.shardtide.testing.PoolSamples.claim;
+import static io.shardtide.testing.PoolSamples.event;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.AllocationChange;
+import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.domain.pool.AllocationQuality;
+import io.shardtide.domain.pool.NodeTransfer;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.domain.pool.PoolState;
+import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.domain.pool.WorkloadAllocation;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PoolSamples;
+import io.shardtide.views.PoolNodeView.NodeState;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+/** The projection of pools, and its bounds. */
+class PoolsProjectionTest {
+  private static final Instant T = Fixtures.TIME;
+  private static final SourcePosition AT = new SourcePosition("a-topic", 0, 0);
+
+  private final PoolsProjection projection = new PoolsProjection("model"::equals);
+
+  private void apply(PoolChange event) {
+    projection.apply(AT, T, event);
+  }
+
+  private void apply(PoolUpdate... updates) {
+    apply(event(updates));
+  }
+
+  private void apply(Allocation allocation) {
+    projection.apply(AT, T.plusSeconds(allocation.generation()), allocation);
+  }
+
+  /** Sets a pool of nodes n1 to n4, of one device each, with a claim of workload w. */
+  private void start() {
+    apply(new PoolUpdate.PoolSet(PoolSamples.pool(4, Fixtures.GIB)), claim("w", 1, 3, 2));
+  }
+
+  private static WorkloadAllocation has(String workload, String... nodes) {
+    return new WorkloadAllocation(
+        workload,
+        List.of(nodes),
+        nodes.length,
+        10 * nodes.length,
+        1,
+        nodes.length == 0 ? AllocationChange.WAITS : AllocationChange.STARTED,
+        "a reason of " + workload);
+  }
+
+  private static Allocation allocation(
+      long generation, List<NodeTransfer> transfers, WorkloadAllocation... workloads) {
+    return Allocation.of(
+        POOL,
+        generation,
+        Optional.empty(),
+        AllocationPolicy.DEFAULTS,
+        new TreeMap<>(Map.of("w", "curve")),
+        List.of(workloads),
+        transfers,
+        new AllocationQuality(20, 0, 0.25, 0));
+  }
+
+  private PoolView view() {
+    return projection.pool(POOL).orElseThrow();
+  }
+
+  private PoolNodeView node(String name) {
+    return view().nodes().stream().filter(n -> n.name().equals(name)).findFirst().orElseThrow();
+  }
+
+  @Test
+  void nodes_are_taken_free_or_lost() {
+    start();
+    apply(allocation(1, List.of(), has("w", "n1", "n2")));
+    apply(new PoolUpdate.PoolNodeLost("n2"));
+    assertThat(node("n1").state()).isEqualTo(NodeState.TAKEN);
+    assertThat(node("n1").workloadId()).contains("w");
+    assertThat(node("n3").state()).isEqualTo(NodeState.FREE);
+    assertThat(node("n4").rack()).isEqualTo("even");
+    assertThat(node("n2").state()).isEqualTo(NodeState.LOST);
+    assertThat(node("n2").workloadId()).as("had it").contains("w");
+    assertThat(node("n2").lostAt()).contains(T);
+    NodeTransfer transfer = new NodeTransfer("n2", "w", Optional.empty(), "n2 is lost");
+    apply(allocation(2, List.of(transfer), has("w", "n1", "n3")));
+    assertThat(node("n2").workloadId()).as("still had it").contains("w");
+    assertThat(node("n2").transfer().orElseThrow().reason()).isEqualTo("n2 is lost");
+    PoolRow row = view().row();
+    assertThat(List.of(row.nodes(), row.freeNodes(), row.lostNodes())).containsExactly(3, 1, 1);
+    apply(new PoolUpdate.PoolNodeAdded(new PoolNode("n2", "even")));
+    assertThat(node("n2").state()).as("it returned").isEqualTo(NodeState.FREE);
+    assertThat(view().row().lostNodes()).isZero();
+  }
+
+  /** As the planner does: otherwise the generation would be another one. */
+  @Test
+  void events_that_the_planner_rejects_change_nothing() {
+    start();
+    PoolChange lost = event(new PoolUpdate.PoolNodeLost("n1"));
+    apply(lost);
+    apply(new PoolUpdate.PoolNodeAdded(new PoolNode("n1", "")));
+    apply(lost);
+    apply(new PoolUpdate.PoolNodeLost("nowhere"));
+    assertThat(view().row().generation()).isEqualTo(3);
+    assertThat(view().row().nodes()).isEqualTo(4);
+  }
+
+  @Test
+  void a_share_has_the_claim_the_curve_and_the_reason() {
+    start();
+    projection.apply(AT, T, PoolSamples.report());
+    apply(allocation(1, List.of(), has("w", "n1", "n2")));
+    PoolShare share = view().workloads().get(0);
+    assertThat(share.claim().orElseThrow().mostDevices()).isEqualTo(3);
+    assertThat(share.devices()).isEqualTo(2);
+    assertThat(share.share()).isEqualTo(0.5);
+    assertThat(share.samplesPerSecond()).isEqualTo(OptionalDouble.of(20));
+    assertThat(share.reason()).contains("a reason of w");
+    PoolCurve curve = share.curve().orElseThrow();
+    assertThat(curve.simulated()).isTrue();
+    assertThat(curve.points().get(0).samplesPerSecond()).as("does not fit").isEmpty();
+    assertThat(curve.points().get(1).samplesPerSecond().orElseThrow())
+        .isEqualTo(curve.batchSize() * 1e3 / 3.25);
+    assertThat(view().row().simulated()).isTrue();
+    assertThat(projection.share("w")).contains(share);
+    assertThat(projection.share("x")).isEmpty();
+  }
+
+  @Test
+  void a_withdrawn_claim_keeps_its_nodes_until_the_next_allocation() {
+    start();
+    apply(allocation(1, List.of(), has("w", "n1")));
+    apply(new PoolUpdate.ClaimWithdrawn("w"));
+    assertThat(view().workloads().get(0).claim()).isEmpty();
+    assertThat(view().workloads().get(0).nodes()).containsExactly("n1");
+    apply(allocation(2, List.of()));
+    assertThat(view().workloads()).isEmpty();
+    assertThat(node("n1").state()).isEqualTo(NodeState.FREE);
+  }
+
+  /** The two topics are read independently of one another. */
+  @Test
+  void the_current_allocation_is_the_latest_of_both_topics() {
+    start();
+    Allocation first = allocation(1, List.of(), has("w", "n1"));
+    Allocation second = allocation(2, List.of(), has("w", "n2"));
+    projection.applyCurrent(AT, T, second);
+    apply(first);
+    assertThat(node("n2").workloadId()).contains("w");
+    apply(second);
+    projection.applyCurrent(AT, T, first);
+    assertThat(view().row().allocationId()).contains(second.allocationId());
+    assertThat(view().history()).extracting(PastAllocation::generation).containsExactly(1L, 2L);
+  }
+
+  @Test
+  void the_history_has_the_devices_that_the_pool_had_then() {
+    start();
+    apply(allocation(1, List.of(), has("w", "n1"), has("x")));
+    apply(new PoolUpdate.PoolNodeLost("n4"));
+    apply(allocation(2, List.of(), has("w", "n1")));
+    assertThat(view().history())
+        .extracting(PastAllocation::poolDevices)
+        .containsExactly(OptionalInt.of(4), OptionalInt.of(3));
+    assertThat(view().history().get(0).devices()).as("x waits").isEqualTo(Map.of("w", 1));
+  }
+
+  @Test
+  void the_history_is_bounded_by_allocations_and_by_their_workloads() {
+    start();
+    for (long generation = 1; generation <= PoolProjection.HISTORY + 5; generation++) {
+      apply(allocation(generation, List.of(), has("w", "n1")));
+    }
+    assertThat(view().history()).hasSize(PoolProjection.HISTORY);
+    assertThat(view().history().get(0).generation()).isEqualTo(6);
+    WorkloadAllocation[] many = new WorkloadAllocation[PoolState.MAX_CLAIMS];
+    for (int w = 0; w < many.length; w++) {
+      many[w] = has("w" + w, "node " + w);
+    }
+    for (long generation = 1_000; generation < 1_030; generation++) {
+      apply(allocation(generation, List.of(), many));
+    }
+    assertThat(view().history()).hasSize(PoolProjection.HISTORY_SHARES / many.length);
+  }
+
+  @Test
+  void the_latest_lost_nodes_are_kept() {
+    List<PoolNode> nodes = new ArrayList<>(List.of(new PoolNode("stays", "")));
+    for (int n = 0; n < PoolProjection.LOST + 5; n++) {
+      nodes.add(new PoolNode("n%03d".formatted(n), ""));
+    }
+    apply(new PoolUpdate.PoolSet(Pool.of(1, Fixtures.GIB, 0, "hardware", nodes)));
+    for (PoolNode node : nodes.subList(1, nodes.size())) {
+      apply(new PoolUpdate.PoolNodeLost(node.name()));
+    }
+    assertThat(view().nodes()).hasSize(1 + PoolProjection.LOST);
+    assertThat(view().nodes().get(0).name()).isEqualTo("n005");
+  }
+
+  @Test
+  void a_pool_that_changes_is_an_update_once_it_exists() {
+    projection.apply(AT, T, PoolSamples.report());
+    assertThat(projection.drainUpdates()).isEmpty();
+    assertThat(projection.rows()).isEmpty();
+    assertThat(projection.pool(POOL)).isEmpty();
+    start();
+    apply(new PoolUpdate.PoolNodeLost("n1"));
+    assertThat(projection.drainUpdates())
+        .containsExactly(new ViewUpdate.PoolChanged(projection.rows().get(0)));
+    assertThat(projection.drainUpdates()).isEmpty();
+    assertThat(projection.rows().get(0).generation()).isEqualTo(2);
+  }
+}

@@ -1,0 +1,101 @@
+package io.shardtide.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.domain.MoveWaves;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WaveSettings;
+import io.shardtide.testing.Python;
+import io.shardtide.testing.RandomMoves;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The Python package divides the same moves into the same waves, to the last bit. */
+class MoveWavesPythonTest {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final int RANDOM_PLANS = 300;
+
+  private final JsonLines<ShardingPlan, ?> plans = new JsonLines<>(Codec.SHARDING_PLAN);
+
+  @TempDir private Path folder;
+
+  /** Plans of the real planner that have moves. */
+  private List<ShardingPlan> recorded() throws Exception {
+    List<ShardingPlan> found = new ArrayList<>();
+    try (Stream<Path> files = Files.walk(Path.of("src/test/resources/replay"))) {
+      for (Path file : files.filter(f -> f.endsWith("plans.jsonl")).sorted().toList()) {
+        Files.readAllLines(file).stream()
+            .map(plans::read)
+            .filter(plan -> !plan.moves().isEmpty())
+            .forEach(found::add);
+      }
+    }
+    assertThat(found).isNotEmpty();
+    return found;
+  }
+
+  @Test
+  void python_returns_the_same_waves() throws Exception {
+    assumeTrue(Python.has("json"), "no Python");
+    List<String> expected = new ArrayList<>();
+    List<String> cases = new ArrayList<>();
+    List<ShardingPlan> all = new ArrayList<>(recorded());
+    for (int seed = 0; seed < RANDOM_PLANS; seed++) {
+      all.add(RandomMoves.of(1 + seed % 12, seed).plan());
+    }
+    Random random = new Random(1);
+    int several = 0;
+    int stopped = 0;
+    for (ShardingPlan plan : all) {
+      long fullest = plan.deviceCosts().stream().mapToLong(c -> c.memoryBytes()).max().orElse(0);
+      OptionalLong memory =
+          random.nextInt(3) == 0
+              ? OptionalLong.empty()
+              : OptionalLong.of(Math.max(1, fullest + random.nextInt(3) * fullest / 8));
+      double longestMs =
+          random.nextBoolean() ? Double.POSITIVE_INFINITY : 1e-4 * random.nextDouble();
+      double linkShare = 0.01 + 0.8 * random.nextDouble();
+      MoveWaves waves = MoveWaves.of(plan, new WaveSettings(linkShare, memory, longestMs));
+      several += waves.waves().size() > 1 ? 1 : 0;
+      stopped += (int) waves.waves().stream().filter(wave -> wave.stopsTraining()).count();
+      expected.add(MAPPER.writeValueAsString(waves));
+      ObjectNode line = MAPPER.createObjectNode();
+      line.set("plan", MAPPER.readTree(plans.write(plan)));
+      line.put("linkShare", linkShare);
+      line.put("usableBytesPerDevice", memory.isPresent() ? (Long) memory.getAsLong() : null);
+      line.put("longestMs", Double.isInfinite(longestMs) ? null : (Double) longestMs);
+      cases.add(line.toString());
+    }
+    assertThat(several).isGreaterThan(20);
+    assertThat(stopped).isGreaterThan(20);
+
+    Path in = Files.write(folder.resolve("cases"), cases);
+    Path out = folder.resolve("out");
+    Path err = folder.resolve("err");
+    int status =
+        Python.script("src/test/python/print_waves.py")
+            .redirectInput(in.toFile())
+            .redirectOutput(out.toFile())
+            .redirectError(err.toFile())
+            .start()
+            .waitFor();
+    assertThat(status).as(Files.readString(err)).isZero();
+    List<String> found = Files.readAllLines(out);
+    assertThat(found).hasSize(expected.size());
+    for (int i = 0; i < expected.size(); i++) {
+      JsonNode ours = MAPPER.readTree(expected.get(i));
+      assertThat(MAPPER.readTree(found.get(i))).as(cases.get(i)).isEqualTo(ours);
+    }
+  }
+}
