@@ -190,9 +190,9 @@ public final class PoolStep {
     store.putHeader(new PoolHeader(header.state(), header.allocation(), false));
   }
 
-  /** Returns whether a claim still waits for its first curve. */
+  /** Returns whether a claim has no curve yet for all that it allows. */
   public boolean waitsForCurves(PoolStore store, String poolId) {
-    return store.members(poolId).values().stream().anyMatch(m -> m.report().isEmpty());
+    return store.members(poolId).values().stream().anyMatch(PoolMember::waitsForCurve);
   }
 
   /**

@@ -178,6 +178,9 @@ abstract class DashboardPoolPages {
     browser.await("the row", "document.querySelectorAll('tbody tr').length === 2");
     assertThat(browser.text("tbody tr")).contains("gpus", "(simulated)");
     site.checkBothSchemes("pools");
+    site.open("why", site.latest("video-ranking").planId());
+    browser.await("the story", "document.querySelector('.facts') !== null");
+    assertThat(browser.text(".facts")).containsPattern("12 of pool gpus, generation \\d+: \\D+");
   }
 
   private void size(int width, int height) {

@@ -315,6 +315,17 @@ class PoolTopologyTest extends TopologyFixture {
     assertThat(of("nobody").reason()).isEqualTo("has no predicted throughput yet");
   }
 
+  /** With its old curve, it would be adjusted twice. */
+  @Test
+  void a_claim_that_is_raised_waits_for_its_longer_curve() {
+    workload("ads", 12);
+    publish(event(new PoolSet(NODES), claim("ads", 2, 2, 1)));
+    assertThat(of("ads").devices()).isEqualTo(2);
+    publish(event(claim("ads", 2, 8, 1)));
+    assertThat(made).hasSize(2);
+    assertThat(of("ads").devices()).isGreaterThan(2);
+  }
+
   @Test
   void invalid_events_are_rejected_and_change_nothing() {
     twoWorkloads();

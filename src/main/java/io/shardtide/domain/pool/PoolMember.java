@@ -2,6 +2,7 @@ package io.shardtide.domain.pool;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.pool.CurveReport.PredictedCurve;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -33,6 +34,19 @@ public record PoolMember(
   /** Returns the workload's cluster, as of the latest curve. */
   public Optional<ClusterSpec> cluster() {
     return report.flatMap(CurveReport::predicted).map(PredictedCurve::cluster);
+  }
+
+  /** Returns whether it has no curve yet for all that its claim allows. */
+  public boolean waitsForCurve() {
+    return report.isEmpty() || curve().filter(known -> !covers(known)).isPresent();
+  }
+
+  private boolean covers(ThroughputCurve known) {
+    List<Integer> wanted = request.devices();
+    List<CurvePoint> points = known.points();
+    return wanted.isEmpty()
+        || points.get(0).devices() <= wanted.get(0)
+            && points.get(points.size() - 1).devices() >= wanted.get(wanted.size() - 1);
   }
 
   /** Returns the state after another request. */
