@@ -45,8 +45,8 @@ public record PoolMember(
     List<Integer> wanted = request.devices();
     List<CurvePoint> points = known.points();
     return wanted.isEmpty()
-        || points.get(0).devices() <= wanted.get(0)
-            && points.get(points.size() - 1).devices() >= wanted.get(wanted.size() - 1);
+        || (points.get(0).devices() <= wanted.get(0)
+            && points.get(points.size() - 1).devices() >= wanted.get(wanted.size() - 1));
   }
 
   /** Returns the state after another request. */
