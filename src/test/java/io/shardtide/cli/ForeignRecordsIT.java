@@ -98,7 +98,7 @@ class ForeignRecordsIT {
 
   @Test
   void every_reader_of_the_log_goes_on() throws Exception {
-    try (LocalPlanner planner = LocalPlanner.start(folder, "f.", 1);
+    try (LocalPlanner planner = LocalPlanner.startWithPools(folder, "f.");
         LogClient log = planner.log();
         Registry registry = planner.endpoint().connectRegistry();
         WorkloadPublisher publisher = WorkloadPublisher.connect(planner.endpoint(), "test")) {
