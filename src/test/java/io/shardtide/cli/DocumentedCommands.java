@@ -105,7 +105,7 @@ final class DocumentedCommands {
             .redirectOutput(out.toFile());
     builder.environment().putAll(environment);
     Process process = builder.start();
-    assertThat(process.waitFor(3, TimeUnit.MINUTES)).as(text).isTrue();
+    assertThat(process.waitFor(10, TimeUnit.MINUTES)).as(text).isTrue();
     return process.exitValue();
   }
 }
