@@ -50,7 +50,10 @@ record ListedPool(
         pool.nodes().size(),
         pool.nodes().size()
             // The latest allocation may have nodes that were lost since.
-            - held.stream().flatMap(List::stream).filter(pool.nodes()::containsKey).count(),
+            - held.stream()
+                .flatMap(List::stream)
+                .filter(node -> pool.nodes().containsKey(node))
+                .count(),
         pool.devices(),
         listed.state().claims().size(),
         held.stream().filter(List::isEmpty).count());

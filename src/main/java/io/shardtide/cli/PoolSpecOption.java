@@ -18,6 +18,8 @@ import picocli.CommandLine.Option;
 /** The options that say what a pool is: a file, or values; and what its links are. */
 final class PoolSpecOption {
   private static final double GIB = 1L << 30;
+  private static final String LINKS_EXPECTED =
+      "; expected links as python -m shardtide.collect links writes them";
 
   @ArgGroup(multiplicity = "1")
   private FileOrValues given;
@@ -95,11 +97,11 @@ final class PoolSpecOption {
    * @throws IllegalArgumentException if a value cannot be used; the message names it
    */
   Pool pool() throws IOException {
-    Pool pool = given.file == null ? pool(given.values) : read(given.file, Codec.POOL);
+    Pool pool = given.file == null ? pool(given.values) : read(given.file, Codec.POOL, "");
     if (links == null) {
       return pool;
     }
-    PoolLinks measured = read(links, Codec.POOL_LINKS);
+    PoolLinks measured = read(links, Codec.POOL_LINKS, LINKS_EXPECTED);
     try {
       return Pool.of(
           pool.devicesPerNode(),
@@ -113,12 +115,12 @@ final class PoolSpecOption {
     }
   }
 
-  private static <V> V read(Path file, Codec<V, ?> codec) throws IOException {
+  private static <V> V read(Path file, Codec<V, ?> codec, String expected) throws IOException {
     String text = Files.readString(file);
     try {
       return new JsonLines<>(codec).read(text);
     } catch (IllegalArgumentException e) {
-      throw new IOException("%s: %s".formatted(file, e.getMessage()), e);
+      throw new IOException("%s: %s%s".formatted(file, e.getMessage(), expected), e);
     }
   }
 
