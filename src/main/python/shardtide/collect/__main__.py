@@ -1,15 +1,19 @@
-"""python -m shardtide.collect: measures random sets of shards and collectives on these devices until the time is up."""
+"""python -m shardtide.collect: measures random sets of shards and collectives on these devices until the time is up.
+
+python -m shardtide.collect links: measures the bandwidth between nodes.
+"""
 
 from __future__ import annotations
 
 import argparse
 import math
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,12 +32,17 @@ NOT_COVERED = (
 WITHOUT_FBGEMM = "FBGEMM's table-batched operator: it is embedding_bag of PyTorch, a launch for each table"
 ONE_DEVICE = "collectives: one device is measured; start several ranks with torchrun"
 
+# The first argument that selects the other command.
+LINKS = "links"
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command with these arguments, those of the process unless given."""
-    options = _parse(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    measures_links = given[:1] == [LINKS]
+    options = _parse_links(given[1:]) if measures_links else _parse(given)
     try:
-        _collect(options)
+        _on_ranks(options, _measure_links if measures_links else _measure)
     except ModuleNotFoundError as e:
         if e.name != "torch":
             raise
@@ -41,11 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ValueError, OSError, MemoryError) as e:
         sys.exit(f"shardtide.collect: {e}")
     except KeyboardInterrupt:
-        sys.exit("shardtide.collect: interrupted; the same command continues")
+        then = "no links are written" if measures_links else "the same command continues"
+        sys.exit(f"shardtide.collect: interrupted; {then}")
 
 
-def _collect(arguments: argparse.Namespace) -> None:
-    """Adds samples to a folder until the minutes are over or there are enough."""
+def _on_ranks(arguments: argparse.Namespace, measure: Callable[[argparse.Namespace, Any, int], None]) -> None:
+    """Calls a function with a device and the number of ranks, which torch.distributed joins meanwhile."""
     # Imported here: bad options and a missing PyTorch are reported in one line.
     import torch
     import torch.distributed as distributed
@@ -58,9 +68,11 @@ def _collect(arguments: argparse.Namespace) -> None:
     if size > 1:
         if device.type == "cpu":
             torch.set_num_threads(max(1, (os.cpu_count() or 1) // local_size(size)))
-        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", rank=rank, world_size=size)
+        backend = "nccl" if device.type == "cuda" else "gloo"
+        timeout = timedelta(seconds=arguments.timeout)
+        distributed.init_process_group(backend, rank=rank, world_size=size, timeout=timeout)
     try:
-        _measure(arguments, device, size)
+        measure(arguments, device, size)
     except torch.cuda.OutOfMemoryError as e:
         raise MemoryError(f"{device} has too little free memory; end other programs on it. {e}") from None
     finally:
@@ -69,6 +81,7 @@ def _collect(arguments: argparse.Namespace) -> None:
 
 
 def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
+    """Adds samples to a folder until the minutes are over or there are enough."""
     from shardtide.collect import machine
     from shardtide.collect.collectives import MOST_BYTES, CollectiveMeter, group_shapes
     from shardtide.collect.measure import Meter, limits_of
@@ -79,7 +92,7 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
     from shardtide.train.ranks import Ranks, local_size
 
     began = time.monotonic()
-    ranks = Ranks(timeout_seconds=600)
+    ranks = Ranks(timeout_seconds=arguments.timeout)
     groups = group_shapes(size, local_size(size))
     # Ranks that share a CPU share its memory.
     sharing = local_size(size) if device.type == "cpu" else 1
@@ -139,6 +152,35 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
             print(f"samples are in {arguments.out}{repeated}", file=sys.stderr)
 
 
+def _measure_links(arguments: argparse.Namespace, device: Any, size: int) -> None:
+    """Writes the bandwidth between all pairs of nodes to a file."""
+    from shardtide.collect import links
+    from shardtide.train.ranks import Ranks
+
+    ranks = Ranks(timeout_seconds=arguments.timeout)
+    names = ranks.gather(arguments.node)
+    links.check_nodes(names)
+    file, problem = None, None
+    if ranks.rank == 0:
+        try:
+            file = links.LinkFile(arguments.out)
+        except OSError as e:
+            problem = f"{arguments.out} cannot be written: {e.strerror}"
+    problem = ranks.from_first(problem)
+    if problem:
+        raise OSError(problem if ranks.rank == 0 else "rank 0 ended")
+    try:
+        meter = links.LinkMeter(ranks, device, (arguments.mib or links.MIB[device.type]) * 2**20)
+        speeds = links.measure_links(ranks, meter, names, arguments.at_once)
+        if file:
+            file.write(links.to_json(names, speeds))
+            print("\n".join(links.summary(names, speeds)), file=sys.stderr)
+            print(f"links are in {arguments.out}", file=sys.stderr)
+    finally:
+        if file:
+            file.discard()
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Exits with one line; --help shows the usage."""
@@ -150,7 +192,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m shardtide.collect",
         description="Measures the computation of random sets of embedding shards, and with several ranks their"
         " collectives, as samples of a cost model. The same command continues an interrupted run.",
-        epilog="torchrun --nproc-per-node N -m shardtide.collect --out DIR measures on N devices.",
+        epilog="torchrun --nproc-per-node N -m shardtide.collect --out DIR measures on N devices."
+        " python -m shardtide.collect links --help: the bandwidth between nodes.",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the samples")
     parser.add_argument("--minutes", type=_positive(float), default=15.0, help="how long to measure (default: 15)")
@@ -158,9 +201,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--samples", type=_positive(int), default=sys.maxsize, help="end at this many computations, earlier included"
     )
     parser.add_argument("--seed", type=int, default=0, help="of tables, shards, ids and collectives (default: 0)")
-    parser.add_argument(
-        "--device", default="auto", help="cuda, cuda:N or cpu (default: this rank's GPU if there is one)"
-    )
+    _add_device(parser)
     parser.add_argument(
         "--batch-sizes",
         type=_positive(int),
@@ -187,8 +228,62 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         type=_positive(int),
         help="memory for samples on a device (default: what is free; of a CPU less)",
     )
+    # How long ranks wait for each other: in a round, the fastest for the slowest.
+    parser.set_defaults(timeout=600.0)
     parser.add_argument("--tables", type=_tables, default=1_000, help="how many tables to draw (default: 1000)")
     return parser.parse_args(arguments)
+
+
+def _parse_links(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(
+        prog="python -m shardtide.collect links",
+        description="Measures the bandwidth between each pair of nodes, in both directions at once, and writes it as"
+        " the links of a pool. Pairs are measured one after another, while all other nodes wait.",
+        epilog="On each node: torchrun --nnodes N --nproc-per-node 1 --rdzv-backend c10d --rdzv-endpoint HOST"
+        " -m shardtide.collect links --out FILE. Then: shardtide pools set POOL .. --links FILE.",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="file of the links, on rank 0's node")
+    parser.add_argument(
+        "--node",
+        type=_node,
+        metavar="NAME",
+        default=socket.gethostname(),
+        help="name of this node in the pool (default: its host name)",
+    )
+    _add_device(parser)
+    parser.add_argument(
+        "--mib",
+        type=_positive(int),
+        help="MiB that two nodes send to each other at a time (default: 256 on a GPU, 64 on a CPU)",
+    )
+    parser.add_argument(
+        "--at-once",
+        type=_positive(int),
+        default=1,
+        metavar="N",
+        help="pairs that are measured at a time, of different nodes: faster, but they may share links (default: 1)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_positive(float),
+        default=120.0,
+        metavar="SECONDS",
+        help="how long nodes wait for each other, also for a pair that is measured (default: 120)",
+    )
+    return parser.parse_args(arguments)
+
+
+def _add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--device", default="auto", help="cuda, cuda:N or cpu (default: this rank's GPU if there is one)"
+    )
+
+
+def _node(text: str) -> str:
+    # Not less strict than the planner, which would reject the pool.
+    if not text.strip() or len(text) > 255 or not text.isprintable():
+        raise argparse.ArgumentTypeError(f"must have 1 to 255 characters, all of them printable, got {text!r}")
+    return text
 
 
 def _positive(number: Callable[[str], float]) -> Callable[[str], float]:

@@ -23,6 +23,7 @@ class PythonPackageIT {
         "test_dense_memory.py",
         "test_dlrm.py",
         "test_dlrm_groups.py",
+        "test_links.py",
         "test_package.py",
         "test_profile.py",
         "test_profile_input.py",

@@ -236,39 +236,6 @@ final class AllocationView {
     return notes;
   }
 
-  /** Adds a row for a pool to a table of {@link #listTable}. */
-  void addTo(TextTable table) {
-    int held =
-        shown
-            .allocation()
-            .map(a -> a.workloads().stream().mapToInt(this::heldNodes).sum())
-            .orElse(0);
-    long waiting =
-        shown
-            .allocation()
-            .map(a -> a.workloads().stream().filter(w -> w.nodes().isEmpty()).count())
-            .orElse(0L);
-    table.add(
-        shown.state().id(),
-        Long.toString(shown.state().generation()),
-        "%,d".formatted(pool.nodes().size()),
-        "%,d".formatted(pool.nodes().size() - held),
-        "%,d".formatted(pool.devices()),
-        "%,d".formatted(shown.state().claims().size()),
-        "%,d".formatted(waiting),
-        pool.hardware());
-  }
-
-  private int heldNodes(WorkloadAllocation workload) {
-    return (int) workload.nodes().stream().filter(node -> pool.nodes().containsKey(node)).count();
-  }
-
-  /** Returns an empty table of pools. */
-  static TextTable listTable() {
-    return new TextTable(
-        "pool", " generation", " nodes", " free", " devices", " claims", " waiting", "hardware");
-  }
-
   /** Returns a text in lines of the terminal's width. */
   static String wrapped(String sentence) {
     TextLines text = new TextLines();

@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.ObjectWriter;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
@@ -17,9 +18,17 @@ final class JsonText {
 
   /** Returns a value on several lines, with a line's end. */
   static String pretty(Object value) {
+    return text(MAPPER.writerWithDefaultPrettyPrinter(), value) + System.lineSeparator();
+  }
+
+  /** Returns a value on one line, with its end. */
+  static String line(Object value) {
+    return text(MAPPER.writer(), value) + System.lineSeparator();
+  }
+
+  private static String text(ObjectWriter writer, Object value) {
     try {
-      return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(value)
-          + System.lineSeparator();
+      return writer.writeValueAsString(value);
     } catch (JsonProcessingException e) {
       throw new IllegalStateException("A value cannot be written as JSON", e);
     }

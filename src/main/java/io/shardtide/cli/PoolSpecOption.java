@@ -1,6 +1,8 @@
 package io.shardtide.cli;
 
+import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolLinks;
 import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
@@ -9,15 +11,26 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Option;
 
-/** The options that say what a pool is: a file, or values. */
+/** The options that say what a pool is: a file, or values; and what its links are. */
 final class PoolSpecOption {
   private static final double GIB = 1L << 30;
+  private static final String LINKS_EXPECTED =
+      "; expected links as python -m shardtide.collect links writes them";
 
   @ArgGroup(multiplicity = "1")
   private FileOrValues given;
+
+  @Option(
+      names = "--links",
+      paramLabel = "FILE",
+      description =
+          "A file with one PoolLinks in Avro's JSON encoding, as python -m shardtide.collect links"
+              + " writes it: measured bandwidth between the nodes. It replaces links of --file.")
+  private Path links;
 
   /** A file, or values. */
   private static final class FileOrValues {
@@ -80,18 +93,34 @@ final class PoolSpecOption {
   /**
    * Returns the pool.
    *
-   * @throws IOException if the file cannot be read
+   * @throws IOException if a file cannot be read, or the links in it are not those of the pool
    * @throws IllegalArgumentException if a value cannot be used; the message names it
    */
   Pool pool() throws IOException {
-    if (given.file == null) {
-      return pool(given.values);
+    Pool pool = given.file == null ? pool(given.values) : read(given.file, Codec.POOL, "");
+    if (links == null) {
+      return pool;
     }
-    String text = Files.readString(given.file);
+    PoolLinks measured = read(links, Codec.POOL_LINKS, LINKS_EXPECTED);
     try {
-      return new JsonLines<>(Codec.POOL).read(text);
+      return Pool.of(
+          pool.devicesPerNode(),
+          pool.memoryBytesPerDevice(),
+          pool.hostMemoryBytesPerDevice(),
+          pool.hardware(),
+          pool.nodes().values(),
+          Optional.of(measured));
+    } catch (RejectedException e) {
+      throw new IOException("%s: %s".formatted(links, e.getMessage()), e);
+    }
+  }
+
+  private static <V> V read(Path file, Codec<V, ?> codec, String expected) throws IOException {
+    String text = Files.readString(file);
+    try {
+      return new JsonLines<>(codec).read(text);
     } catch (IllegalArgumentException e) {
-      throw new IOException("%s: %s".formatted(given.file, e.getMessage()), e);
+      throw new IOException("%s: %s%s".formatted(file, e.getMessage(), expected), e);
     }
   }
 

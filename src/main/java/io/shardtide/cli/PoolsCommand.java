@@ -14,6 +14,7 @@ import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
+import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.function.Function;
@@ -62,7 +63,7 @@ final class PoolsCommand implements Runnable {
         "  shardtide pools set --bootstrap kafka:9092 \\",
         "    --registry http://registry:8081 gpus \\",
         "    --devices-per-node 8 --memory-gib 80 --hardware a100 \\",
-        "    --rack r1=n1,n2 --rack r2=n3,n4"
+        "    --rack r1=n1,n2 --rack r2=n3,n4 --links links.json"
       },
       mixinStandardHelpOptions = true)
   int set(
@@ -210,11 +211,16 @@ final class PoolsCommand implements Runnable {
         "    --registry http://registry:8081"
       },
       mixinStandardHelpOptions = true)
-  int list(@Mixin ClusterOption cluster) throws IOException {
+  int list(
+      @Mixin ClusterOption cluster,
+      @Option(
+              names = "--json",
+              description = "Print a line of JSON for each pool instead of a table.")
+          boolean asJson)
+      throws IOException {
     cluster.check(spec);
-    TextTable table = AllocationView.listTable();
-    read(cluster).values().forEach(pool -> new AllocationView(pool, curve -> false).addTo(table));
-    print(table.toString());
+    List<ListedPool> pools = read(cluster).values().stream().map(ListedPool::of).toList();
+    print(asJson ? ListedPool.json(pools) : ListedPool.table(pools).toString());
     return 0;
   }
 

@@ -28,7 +28,9 @@ import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolHeader;
+import io.shardtide.domain.pool.PoolLinks;
 import io.shardtide.domain.pool.PoolMember;
+import java.util.Optional;
 import java.util.function.Function;
 import org.apache.avro.Schema;
 import org.apache.avro.specific.SpecificData;
@@ -183,6 +185,13 @@ public record Codec<V, A extends SpecificRecord>(
   /** Pools as publishers set them. */
   public static final Codec<Pool, io.shardtide.avro.PoolSpec> POOL =
       new Codec<>(io.shardtide.avro.PoolSpec.class, PoolMapping::toAvro, PoolMapping::setFromAvro);
+
+  /** Measured bandwidth between the nodes of a pool. */
+  public static final Codec<PoolLinks, io.shardtide.avro.PoolLinks> POOL_LINKS =
+      new Codec<>(
+          io.shardtide.avro.PoolLinks.class,
+          links -> LinksMapping.toAvro(Optional.of(links)),
+          avro -> LinksMapping.fromAvro(avro).orElseThrow());
 
   /** Changes to pools. */
   public static final Codec<PoolChange, io.shardtide.avro.PoolChange> POOL_CHANGE =

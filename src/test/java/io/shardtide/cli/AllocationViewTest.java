@@ -135,16 +135,4 @@ class AllocationViewTest {
         .contains(
             "feed: no devices; claims at least 32 devices, 4 nodes; the pool has 3 nodes\nads: ");
   }
-
-  @Test
-  void a_pool_is_listed_with_its_free_nodes() {
-    TextTable table = AllocationView.listTable();
-    view(STATE, true).addTo(table);
-    assertThat(table)
-        .hasToString(
-            """
-            pool  generation  nodes  free  devices  claims  waiting  hardware
-            gpus           1      3     1       24       2        1  h100
-            """);
-  }
 }

@@ -193,6 +193,25 @@ class PoolsCommandIT {
     assertThat(answer.get("message").textValue()).contains("got \"n9\"");
     assertThat(pools("show", "gpus", "--json").out().strip())
         .isEqualTo(new JsonLines<>(Codec.ALLOCATION).write(latest()));
+    PoolsResult set =
+        pools(
+            "set",
+            "measured",
+            "--devices-per-node=1",
+            "--memory-gib=80",
+            "--hardware=simulated-8xh100",
+            "--nodes=n1,n2,n3",
+            "--links=src/test/resources/links.json");
+    assertThat(set.status()).as(set.out() + set.err()).isZero();
+    List<String> listed = pools("list", "--json").out().lines().toList();
+    assertThat(listed).hasSize(2);
+    JsonNode gpus = new ObjectMapper().readTree(listed.get(0));
+    assertThat(gpus.get("poolId").textValue()).isEqualTo("gpus");
+    assertThat(gpus.get("generation").longValue()).isEqualTo(8);
+    assertThat(gpus.get("claims").longValue()).isEqualTo(1);
+    JsonNode measured = new ObjectMapper().readTree(listed.get(1));
+    assertThat(measured.get("poolId").textValue()).isEqualTo("measured");
+    assertThat(measured.get("freeNodes").longValue()).isEqualTo(3);
   }
 
   @Test

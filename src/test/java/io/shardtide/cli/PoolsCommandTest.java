@@ -2,6 +2,11 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.domain.pool.NodeLinks;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolLinks;
+import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.domain.pool.RackLinks;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -9,11 +14,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
 
 /** Wrong values of the command pools, which are named before anything is sent or waited for. */
 class PoolsCommandTest {
+  private static final String LINKS = "src/test/resources/links.json";
+
+  private static final String EXPECTED =
+      "; expected links as python -m shardtide.collect links writes them";
+
   @TempDir private Path folder;
 
   private final StringWriter err = new StringWriter();
@@ -82,6 +94,101 @@ class PoolsCommandTest {
     fails("nowhere.json does not exist", "set", "gpus", "--file", "nowhere.json");
     assertThat(run("set", "gpus", "--file", file.toString(), "--hardware", "h100")).isEqualTo(2);
     assertThat(run("set", "gpus")).isEqualTo(2);
+  }
+
+  /** The Python tests compare the file with what is written. */
+  @Test
+  void links_are_read_as_the_python_package_writes_them() throws IOException {
+    Optional<PoolLinks> expected =
+        Optional.of(
+            new NodeLinks(
+                List.of("n1", "n2", "n3"),
+                List.of(
+                    List.of(0.0, 9.877, 2.0), List.of(9.877, 0.0, 5.0), List.of(2.0, 5.0, 0.0))));
+    assertThat(
+            pool(
+                "--devices-per-node=8",
+                "--memory-gib=80",
+                "--hardware=h100",
+                "--rack=r1=n1,n2",
+                "--nodes=n3",
+                "--links",
+                LINKS))
+        .isEqualTo(
+            Pool.of(
+                8,
+                80L << 30,
+                0,
+                "h100",
+                List.of(new PoolNode("n1", "r1"), new PoolNode("n2", "r1"), new PoolNode("n3", "")),
+                expected));
+    Path file = folder.resolve("pool.json");
+    String spec =
+        """
+        {"devicesPerNode": 8, "memoryBytesPerDevice": 85899345920, "hardware": "h100",
+         "nodes": [{"name": "n1"}, {"name": "n2"}, {"name": "n3"}], "links": %s}
+        """;
+    Files.writeString(
+        file, spec.formatted("{\"io.shardtide.avro.PoolLinks\": " + links("racks") + "}"));
+    assertThat(pool("--file", file.toString()).links().orElseThrow()).isInstanceOf(RackLinks.class);
+    assertThat(pool("--file", file.toString(), "--links", LINKS).links()).isEqualTo(expected);
+    String measured = Files.readString(Path.of(LINKS));
+    Files.writeString(file, spec.formatted("{\"io.shardtide.avro.PoolLinks\": " + measured + "}"));
+    assertThat(pool("--file", file.toString()).links()).isEqualTo(expected);
+  }
+
+  private static String links(String form) {
+    return form.equals("racks")
+        ? "{\"withinRacks\": 20, \"betweenRacks\": 5}"
+        : "{\"nodes\": [\"n1\", \"n2\"], \"matrix\": [[0, 4], [%s, 0]]}".formatted(form);
+  }
+
+  private static Pool pool(String... args) throws IOException {
+    return CommandLine.populateCommand(new PoolSpecOption(), args).pool();
+  }
+
+  @Test
+  void wrong_links_are_named_with_their_file() throws IOException {
+    setFails(
+        LINKS + ": nodes of a matrix must be those of the pool, got \"n3\"",
+        "--nodes=n1,n2",
+        "--links",
+        LINKS);
+    setFails(
+        LINKS + ": nodes of a matrix must be all of the pool, got none for \"n4\"",
+        "--nodes=n1,n2,n3,n4",
+        "--links",
+        LINKS);
+    Path file = folder.resolve("links.json");
+    Files.writeString(file, links("3"));
+    setFails(
+        file
+            + ": bandwidth of \"n1\" and \"n2\" must be equal in both directions, got 4.0 and 3.0 GB/s"
+            + EXPECTED,
+        "--nodes=n1,n2",
+        "--links",
+        file.toString());
+    String wrapped = "{\"io.shardtide.avro.PoolLinks\": " + links("4") + "}";
+    for (String text : List.of("", "[1]", "{}", wrapped)) {
+      Files.writeString(file, text);
+      assertThat(
+              run(
+                  "set",
+                  "gpus",
+                  "--devices-per-node=8",
+                  "--memory-gib=80",
+                  "--hardware=h100",
+                  "--nodes=n1,n2",
+                  "--links",
+                  file.toString()))
+          .isEqualTo(1);
+      assertThat(err.toString())
+          .as(text)
+          .startsWith("shardtide: " + file + ": ")
+          .endsWith(EXPECTED + System.lineSeparator());
+    }
+    setFails("nowhere.json does not exist", "--nodes=n1,n2", "--links", "nowhere.json");
+    assertThat(run("set", "gpus", "--links", file.toString())).isEqualTo(2);
   }
 
   @Test

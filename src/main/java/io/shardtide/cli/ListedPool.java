@@ -1,0 +1,94 @@
+package io.shardtide.cli;
+
+import io.shardtide.client.PoolReader.AllocatedPool;
+import io.shardtide.domain.pool.Allocation;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.WorkloadAllocation;
+import java.util.Collection;
+import java.util.List;
+
+/**
+ * A pool in the list of pools; {@code pools list --json} prints these fields.
+ *
+ * @param poolId its id
+ * @param generation number of its events that were applied
+ * @param allocatedGeneration generation of its latest allocation; 0 before the first
+ * @param hardware kind of its devices
+ * @param devicesPerNode devices of each node
+ * @param nodes number of its nodes
+ * @param freeNodes those of them that the latest allocation gives to no workload
+ * @param devices devices of all nodes
+ * @param claims number of claims
+ * @param waiting workloads that the latest allocation gives no node
+ */
+record ListedPool(
+    String poolId,
+    long generation,
+    long allocatedGeneration,
+    String hardware,
+    int devicesPerNode,
+    int nodes,
+    long freeNodes,
+    int devices,
+    int claims,
+    long waiting) {
+
+  /** Returns the entry of a pool that was set. */
+  static ListedPool of(AllocatedPool listed) {
+    Pool pool = listed.state().pool().orElseThrow();
+    List<List<String>> held =
+        listed.allocation().stream()
+            .flatMap(allocation -> allocation.workloads().stream())
+            .map(WorkloadAllocation::nodes)
+            .toList();
+    return new ListedPool(
+        listed.state().id(),
+        listed.state().generation(),
+        listed.allocation().map(Allocation::generation).orElse(0L),
+        pool.hardware(),
+        pool.devicesPerNode(),
+        pool.nodes().size(),
+        pool.nodes().size()
+            // The latest allocation may have nodes that were lost since.
+            - held.stream()
+                .flatMap(List::stream)
+                .filter(node -> pool.nodes().containsKey(node))
+                .count(),
+        pool.devices(),
+        listed.state().claims().size(),
+        held.stream().filter(List::isEmpty).count());
+  }
+
+  /** Returns pools as a table for people. */
+  static TextTable table(Collection<ListedPool> pools) {
+    TextTable table =
+        new TextTable(
+            "pool",
+            " generation",
+            " nodes",
+            " free",
+            " devices",
+            " claims",
+            " waiting",
+            "hardware");
+    for (ListedPool pool : pools) {
+      table.add(
+          pool.poolId,
+          Long.toString(pool.generation),
+          "%,d".formatted(pool.nodes),
+          "%,d".formatted(pool.freeNodes),
+          "%,d".formatted(pool.devices),
+          "%,d".formatted(pool.claims),
+          "%,d".formatted(pool.waiting),
+          pool.hardware);
+    }
+    return table;
+  }
+
+  /** Returns pools as lines of JSON, one for each. */
+  static String json(Collection<ListedPool> pools) {
+    StringBuilder lines = new StringBuilder();
+    pools.forEach(pool -> lines.append(JsonText.line(pool)));
+    return lines.toString();
+  }
+}
