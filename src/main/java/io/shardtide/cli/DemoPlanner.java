@@ -18,6 +18,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.UnknownHardware;
+import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.embedded.Brokers;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.topology.PlannerMetrics;
@@ -80,6 +81,7 @@ final class DemoPlanner implements AutoCloseable {
             DetectorKind.DEFAULT,
             TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).enabled(retrain).build(),
             pools,
+            AllocationPolicy.DEFAULTS,
             HttpSettings.DEFAULTS);
     Deque<Closeable> opened = new ArrayDeque<>();
     String token = randomToken();

@@ -4,6 +4,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.UnknownHardware;
+import io.shardtide.domain.pool.AllocationPolicy;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -20,6 +21,7 @@ import java.util.Objects;
  * @param detector detector of drift between measured and predicted costs
  * @param training when cost models are retrained, and when a retrained one is published
  * @param pools whether pools are allocated
+ * @param allocation how pools are allocated
  * @param http where the dashboard, health and metrics are served
  */
 public record ServiceSettings(
@@ -32,6 +34,7 @@ public record ServiceSettings(
     DetectorKind detector,
     TrainingPolicy training,
     boolean pools,
+    AllocationPolicy allocation,
     HttpSettings http) {
   /** Copies the list. */
   public ServiceSettings {
@@ -43,6 +46,7 @@ public record ServiceSettings(
     Objects.requireNonNull(planning, "planning");
     Objects.requireNonNull(detector, "detector");
     Objects.requireNonNull(training, "training");
+    Objects.requireNonNull(allocation, "allocation");
     Objects.requireNonNull(http, "http");
   }
 }

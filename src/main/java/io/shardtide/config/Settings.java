@@ -6,6 +6,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.UnknownHardware;
+import io.shardtide.domain.pool.AllocationPolicy;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -24,6 +25,7 @@ public final class Settings {
 
   private static final PlanningSettings PLANNING = PlanningSettings.DEFAULTS;
   private static final TrainingPolicy TRAINING = TrainingPolicy.DEFAULTS;
+  private static final AllocationPolicy ALLOCATION = AllocationPolicy.DEFAULTS;
   private static final SearchSettings QUICK = PLANNING.quick();
   private static final SearchSettings DEEP = PLANNING.deep().orElse(SearchSettings.DEEP);
 
@@ -282,6 +284,34 @@ public final class Settings {
           "false",
           "Whether the planner allocates pools of devices to workloads, see POOLS.md.",
           Values::bool);
+  static final Setting<Long> POOLS_ADJUSTED =
+      Setting.whole(
+          "pools.adjusted.at.once",
+          AllocationPolicy.ADJUSTED_AT_ONCE,
+          " workloads",
+          ALLOCATION.adjustedAtOnce(),
+          "Running workloads whose nodes may change in one allocation; more only if least devices require it.");
+  static final Setting<Double> POOLS_FAIRNESS_LOSS =
+      Setting.real(
+          "pools.fairness.loss",
+          AllocationPolicy.FAIRNESS_LOSS,
+          " of the pool",
+          ALLOCATION.fairnessLoss(),
+          "Largest part of a pool in other hands than in the fair allocation. 0: fair; 1: only throughput counts.");
+  static final Setting<Double> POOLS_ADJUSTMENT =
+      Setting.real(
+          "pools.adjustment.seconds",
+          AllocationPolicy.SECONDS,
+          " s",
+          ALLOCATION.adjustmentSeconds(),
+          "Training time that a workload loses when its nodes change.");
+  static final Setting<Double> POOLS_PAYBACK =
+      Setting.real(
+          "pools.payback.seconds",
+          AllocationPolicy.SECONDS,
+          " s",
+          ALLOCATION.paybackSeconds(),
+          "Time within which the gain of such a change must exceed that loss.");
   static final Setting<String> HTTP_HOST =
       Setting.optional(
           "http.host",
@@ -347,41 +377,12 @@ public final class Settings {
         TRAINING_OLD_MARGIN,
         TRAINING_SEED,
         POOLS,
+        POOLS_ADJUSTED,
+        POOLS_FAIRNESS_LOSS,
+        POOLS_ADJUSTMENT,
+        POOLS_PAYBACK,
         HTTP_HOST,
         HTTP_PORT,
         HTTP_TOKEN);
-  }
-
-  /** Returns all settings as a table in Markdown. */
-  public static String table() {
-    StringBuilder table =
-        new StringBuilder("| key | values | default | meaning |\n|---|---|---|---|\n");
-    for (Setting<?> setting : all()) {
-      String fallback =
-          setting.fallback().map(f -> f.isEmpty() ? "none" : "`" + f + "`").orElse("required");
-      table.append(
-          "| `%s` | %s | %s | %s |\n"
-              .formatted(setting.key(), setting.values(), fallback, setting.meaning()));
-    }
-    return table.toString();
-  }
-
-  /** Returns a settings file with every key; those that have a default are commented out. */
-  public static String example() {
-    StringBuilder file = new StringBuilder();
-    for (Setting<?> setting : all()) {
-      file.append("# %s%n# Values: %s.%n".formatted(setting.meaning(), setting.values()));
-      file.append(setting.fallback().isPresent() ? "#" : "");
-      file.append("%s=%s%n%n".formatted(setting.key(), setting.example()));
-    }
-    return file.append(
-            """
-            # Any setting of Kafka's clients and of Kafka Streams, prefixed with "kafka.".
-            #kafka.security.protocol=SASL_SSL
-
-            # Any setting of the registry's client, prefixed with "registry.".
-            #registry.basic.auth.credentials.source=USER_INFO
-            """)
-        .toString();
   }
 }

@@ -7,6 +7,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.UnknownHardware;
+import io.shardtide.domain.pool.AllocationPolicy;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
@@ -137,6 +138,7 @@ public final class SettingsFile {
     DetectorKind detector = get(Settings.DETECTOR);
     TrainingPolicy training = training();
     boolean pools = get(Settings.POOLS);
+    Optional<AllocationPolicy> allocation = allocation();
     Optional<HttpSettings> http =
         combine(
             List.of(Settings.HTTP_HOST, Settings.HTTP_TOKEN),
@@ -146,7 +148,7 @@ public final class SettingsFile {
                     Math.toIntExact(get(Settings.HTTP_PORT)),
                     get(Settings.HTTP_TOKEN)));
     unknown();
-    return planning.isEmpty() || http.isEmpty()
+    return planning.isEmpty() || allocation.isEmpty() || http.isEmpty()
         ? Optional.empty()
         : Optional.of(
             new ServiceSettings(
@@ -159,6 +161,7 @@ public final class SettingsFile {
                 detector,
                 training,
                 pools,
+                allocation.get(),
                 http.get()));
   }
 
@@ -216,6 +219,20 @@ public final class SettingsFile {
         .oldMargin(get(Settings.TRAINING_OLD_MARGIN))
         .seed(get(Settings.TRAINING_SEED))
         .build();
+  }
+
+  private Optional<AllocationPolicy> allocation() {
+    int adjusted = Math.toIntExact(get(Settings.POOLS_ADJUSTED));
+    double fairnessLoss = get(Settings.POOLS_FAIRNESS_LOSS);
+    return combine(
+        List.of(Settings.POOLS_ADJUSTMENT, Settings.POOLS_PAYBACK),
+        () ->
+            new AllocationPolicy(
+                adjusted,
+                fairnessLoss,
+                get(Settings.POOLS_ADJUSTMENT),
+                get(Settings.POOLS_PAYBACK),
+                AllocationPolicy.DEFAULTS.solverIterations()));
   }
 
   /**

@@ -6,7 +6,6 @@ import io.shardtide.allocation.PoolStep;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.planning.Planner;
@@ -268,7 +267,7 @@ public final class PlannerService implements AutoCloseable {
         TopologyName.POOL,
         retry ->
             PoolTopology.build(
-                topics, registry, new PoolStep(AllocationPolicy.DEFAULTS), metrics, retry),
+                topics, registry, new PoolStep(settings.allocation()), metrics, retry),
         settings);
   }
 

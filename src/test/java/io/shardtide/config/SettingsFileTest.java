@@ -11,6 +11,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.UnknownHardware;
+import io.shardtide.domain.pool.AllocationPolicy;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -64,6 +65,7 @@ class SettingsFileTest {
                 DetectorKind.PAGE_HINKLEY,
                 TrainingPolicy.DEFAULTS,
                 false,
+                AllocationPolicy.DEFAULTS,
                 new HttpSettings("127.0.0.1", 8080, Optional.empty())));
   }
 
@@ -105,6 +107,10 @@ class SettingsFileTest {
             feedback.detector = adwin
             training.enabled = false
             pools.enabled = true
+            pools.adjusted.at.once = 2
+            pools.fairness.loss = 1
+            pools.adjustment.seconds = 0
+            pools.payback.seconds = 1.5
             training.samples = 7
             training.samples.after.drift = 1000000
             training.schedule.hours = 2
@@ -163,6 +169,7 @@ class SettingsFileTest {
                     .seed(-3)
                     .build(),
                 true,
+                new AllocationPolicy(2, 1, 0, 1.5, AllocationPolicy.DEFAULTS.solverIterations()),
                 new HttpSettings(
                     "0.0.0.0", 0, Optional.of(Token.of("a-token-that-nobody-guesses")))));
     assertThat(parse("planning.deep=false").planning().deep()).isEmpty();
@@ -371,7 +378,7 @@ class SettingsFileTest {
 
   @Test
   void the_example_is_a_file_with_every_key_and_its_default() {
-    String example = Settings.example();
+    String example = SettingsText.example();
     assertThat(SettingsFile.parse("example", example).planning())
         .isEqualTo(PlanningSettings.DEFAULTS);
     String uncommented = example.replaceAll("(?m)^#(?=[a-z])", "");
@@ -391,9 +398,10 @@ class SettingsFileTest {
     int start = text.indexOf("| key |");
     int end = text.lastIndexOf("|\n") + 2;
     if (Boolean.getBoolean("settings.write")) {
-      Files.writeString(docs, text.substring(0, start) + Settings.table() + text.substring(end));
+      Files.writeString(
+          docs, text.substring(0, start) + SettingsText.table() + text.substring(end));
     } else {
-      assertThat(text.substring(start, end)).isEqualTo(Settings.table());
+      assertThat(text.substring(start, end)).isEqualTo(SettingsText.table());
     }
   }
 }

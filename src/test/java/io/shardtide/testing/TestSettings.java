@@ -10,6 +10,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.UnknownHardware;
+import io.shardtide.domain.pool.AllocationPolicy;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -111,6 +112,7 @@ public final class TestSettings {
         DetectorKind.DEFAULT,
         training,
         pools,
+        AllocationPolicy.DEFAULTS,
         HttpSettings.DEFAULTS);
   }
 }

@@ -12,6 +12,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.UnknownHardware;
+import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.learning.RetrainingRun;
@@ -150,6 +151,7 @@ final class BenchmarkCluster implements AutoCloseable {
         DetectorKind.DEFAULT,
         TrainingPolicy.DEFAULTS,
         false,
+        AllocationPolicy.DEFAULTS,
         HttpSettings.DEFAULTS);
   }
 
