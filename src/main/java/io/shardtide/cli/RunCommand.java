@@ -6,6 +6,7 @@ import io.shardtide.client.Endpoint;
 import io.shardtide.config.InvalidSettingsException;
 import io.shardtide.config.Secrets;
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.config.Settings;
 import io.shardtide.config.SettingsFile;
 import io.shardtide.config.SettingsText;
 import io.shardtide.cost.ModelBundle;
@@ -14,6 +15,7 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.UnknownHardware;
+import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.topology.ClientSettings;
 import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerService;
@@ -238,6 +240,17 @@ final class RunCommand implements Callable<Integer> {
                 planning.quick().paybackSteps()));
     lines.put("column cuts", planning.quick().columnCuts().key());
     lines.put("drift detector", settings.detector().key());
+    if (settings.pools()) {
+      AllocationPolicy policy = settings.allocation();
+      lines.put(
+          "pools",
+          "%d workloads adjusted at once, %s %% of a pool in other hands than fair; %s s each, to pay off within %s s"
+              .formatted(
+                  policy.adjustedAtOnce(),
+                  100 * policy.fairnessLoss(),
+                  policy.adjustmentSeconds(),
+                  policy.paybackSeconds()));
+    }
     pass(lines, Settings.KAFKA, settings.connection().kafka());
     pass(lines, Settings.REGISTRY, settings.connection().registry());
     lines.put("dashboard", web.url() + "/");

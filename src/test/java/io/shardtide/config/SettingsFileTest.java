@@ -216,6 +216,14 @@ class SettingsFileTest {
                 + "  threads must be 1 to 256 threads, got \"x\": it is not a whole number.");
   }
 
+  @Test
+  void an_adjustment_of_a_pool_must_be_able_to_pay() {
+    assertThat(problems(LEAST + "pools.payback.seconds=60"))
+        .containsExactly(
+            "pools.adjustment.seconds and pools.payback.seconds: paybackSeconds must be above 0 and"
+                + " at least adjustmentSeconds, 300.0, got 60.0.");
+  }
+
   /** The bounds are those of the records; here, that both ends reach the file. */
   @ParameterizedTest
   @CsvSource({
@@ -234,6 +242,8 @@ class SettingsFileTest {
     "training.schedule.hours, 1, 87600, 0, 87601",
     "training.gain, 0, 0.99, -0.1, 1",
     "training.old.margin, 0, 10, -0.1, 10.1",
+    "pools.adjusted.at.once, 2, 1000, 1, 1001",
+    "pools.fairness.loss, 0, 1, -0.1, 1.1",
     "http.port, 0, 65535, -1, 65536"
   })
   void numbers_have_the_ranges_of_their_records(
