@@ -60,7 +60,7 @@ def ring_seconds(ranks: Sequence[str], size: int, node_rate: float) -> float:
     node_rate: bytes a second of a node's link
     """
     following = [*ranks[1:], ranks[0]]
-    crossings = sum(rack(a) == RACKS[0] != rack(b) for a, b in zip(ranks, following, strict=True))
+    crossings = sum(rack(a) == RACKS[0] != rack(b) for a, b in zip(ranks, following))
     rate = min(node_rate, node_rate / UPLINK_SHARE / crossings) if crossings else node_rate
     return 2 * (len(ranks) - 1) / len(ranks) * size / rate
 
