@@ -113,7 +113,7 @@ class ArchitectureTest {
           .whereLayer("allocation.choice")
           .mayNotAccessAnyLayer()
           .whereLayer("config")
-          .mayOnlyAccessLayers("domain")
+          .mayOnlyAccessLayers("domain.pool", "domain")
           .whereLayer("cost")
           .mayOnlyAccessLayers("domain")
           .whereLayer("retraining")
@@ -204,6 +204,7 @@ class ArchitectureTest {
               "wire",
               "tensorflow",
               "cost",
+              "domain.pool",
               "domain",
               "config")
           .whereLayer("bench.soak")
