@@ -1,6 +1,8 @@
 package io.shardtide.cli;
 
 import io.shardtide.replay.Export;
+import io.shardtide.replay.LogRecords;
+import io.shardtide.replay.WithoutPools;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.Map;
@@ -54,7 +56,9 @@ final class ExportCommand implements Callable<Integer> {
         ClusterOption.Connection connection =
             cluster.connect(Optional.ofNullable(workload), () -> bar.show(++read[0], size[0]))) {
       size[0] = connection.records().size();
-      Map<String, Integer> counts = Export.write(connection.records(), out);
+      LogRecords records =
+          workload == null ? connection.records() : new WithoutPools(connection.records());
+      Map<String, Integer> counts = Export.write(records, out);
       connection.records().notes().forEach(note -> report.println("note: " + note));
       report.printf(
           "%s in %s%n",

@@ -58,7 +58,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
    * @param clients settings of Kafka's clients, {@code bootstrap.servers} among them
    * @param registry looks schemas up; not closed with this
    * @param topics the topics
-   * @param workload whose records are read, without those of pools; empty for all
+   * @param workload whose records are read, besides all of pools; empty for all
    * @param progress runs after each record
    * @throws IOException if the cluster does not answer, or a topic is missing that is not of pools
    */
@@ -80,7 +80,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
       for (RecordKind<?> kind : RecordKind.ALL) {
         if (!kind.isOfPools()) {
           find(kind.topic().apply(topics));
-        } else if (workload.isEmpty()) {
+        } else {
           findIfUsed(kind.topic().apply(topics));
         }
       }
@@ -162,7 +162,10 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   @Override
   public <V> void read(RecordKind<V> part, Consumer<? super V> each) throws IOException {
     read(
-        part.topic().apply(topics), part.key(), workload, (value, writtenAt) -> each.accept(value));
+        part.topic().apply(topics),
+        part.key(),
+        part.isOfPools() ? Optional.empty() : workload,
+        (value, writtenAt) -> each.accept(value));
   }
 
   @Override
