@@ -6,7 +6,8 @@ Linux only, as root, with the commands ip and tc. Each node is a network namespa
 rack has a bridge for its nodes; one link joins the two bridges. tc's token bucket filter limits each link, in both
 directions: that of a node to --megabits, the one between the racks to a quarter of it. The nodes n00, n01 and so on are
 in turns in the two racks, so that ranks in the order of names are the worst case. The ring all-reduce of gloo, the one
-of dense gradients, and an all-to-all are timed in that order and in --order, in turns. All namespaces are deleted in
+of dense gradients, an all-to-all, and a step of this folder's trainer are timed in that order and in --order, in turns.
+The trainer has a copy of a table of --mebibytes on each node, and one more table on each. All namespaces are deleted in
 the end.
 """
 
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 RACKS = ("east", "west")
@@ -31,6 +32,11 @@ UPLINK_SHARE = 4
 BURST_BYTES = 131_072
 QUEUE_BYTES = 4_194_304
 GIGA = 1e9
+
+TIMED = ("all_reduce", "all_to_all", "training_step")
+BATCH_SIZE = 512
+COLUMNS = 32
+ROWS = 10_000
 
 
 def names(nodes: int) -> list[str]:
@@ -133,29 +139,53 @@ def node_main(node: str, folder: pathlib.Path, options: argparse.Namespace) -> N
     torch.set_num_threads(1)
     os.environ["GLOO_SOCKET_IFNAME"] = "fabric"
     elements = options.mebibytes * 2**20 // 4
-    buffer = torch.ones(elements)
+    buffer = torch.zeros(elements)
     received = torch.empty(elements)
     for turn in range(options.turns):
         for name, ranks in orders(options.nodes, options.order).items():
             store = f"file://{folder}/{turn}-{name.replace(' ', '-')}"
             dist.init_process_group("gloo", init_method=store, rank=ranks.index(node), world_size=len(ranks))
-            for collective in ("all_reduce", "all_to_all"):
+            run: dict[str, Callable[[], Any]] = {
+                "all_reduce": lambda: dist.all_reduce(buffer),
+                "all_to_all": lambda: dist.all_to_all_single(received, buffer),
+                "training_step": trainer(options),
+            }
+            for timed in TIMED:
                 for repetition in range(options.repetitions + 1):
                     dist.barrier()
                     begin = time.perf_counter()
-                    if collective == "all_reduce":
-                        dist.all_reduce(buffer)
-                        buffer.fill_(1)
-                    else:
-                        dist.all_to_all_single(received, buffer)
+                    run[timed]()
                     seconds = torch.tensor([time.perf_counter() - begin], dtype=torch.float64)
                     dist.all_reduce(seconds, dist.ReduceOp.MAX)
                     # The first one opens TCP's window.
                     if repetition and ranks[0] == node:
-                        line = {"collective": collective, "order": name, "seconds": seconds.item()}
+                        line = {"timed": timed, "order": name, "seconds": seconds.item()}
                         print(json.dumps(line), flush=True)
             dist.barrier()
             dist.destroy_process_group()
+
+
+def trainer(options: argparse.Namespace) -> Callable[[], Any]:
+    """Returns what trains a step: gradients of the copies are all-reduced, outputs of the others go all to all."""
+    import torch
+    from shardtide.collect.tables import Table
+
+    from baselines import plan_of, plan_record
+    from data import Feature
+    from layout import TableShape
+    from measuring import Job, Workload
+    from world import World
+
+    def feature(name: str, rows: int) -> Feature:
+        return Feature(TableShape(name, rows, COLUMNS), Table(rows, 1.0, 0.0, 1.0))
+
+    copied = feature("copied", options.mebibytes * 2**20 // (4 * COLUMNS))
+    whole = [feature(f"t{device}", ROWS) for device in range(options.nodes)]
+    shards = plan_of("racks", [copied, *whole], [-1, *range(options.nodes)], options.nodes)["shards"]
+    shards[0]["kind"] = "DATA_PARALLEL"
+    plan = plan_record("racks", shards, options.nodes)
+    world = World(1, torch.device("cpu"), options.timeout)
+    return Job(Workload("racks", [copied, *whole], BATCH_SIZE), plan, world, 0).step
 
 
 def measure(options: argparse.Namespace, folder: pathlib.Path) -> Iterator[dict[str, Any]]:
@@ -183,7 +213,7 @@ def main() -> None:
     parser.add_argument("--order", default="rack-by-rack", help="names in the order of ranks, as an allocation has them")
     parser.add_argument("--megabits", type=int, default=200, help="rate of a node's link, Mbit/s (default 200)")
     parser.add_argument("--mebibytes", type=int, default=8, help="size of the buffer, MiB (default 8)")
-    parser.add_argument("--repetitions", type=int, default=3, help="of each collective in a turn (default 3)")
+    parser.add_argument("--repetitions", type=int, default=3, help="of each of the three in a turn (default 3)")
     parser.add_argument("--turns", type=int, default=3, help="turns of both orders (default 3)")
     parser.add_argument("--timeout", type=float, default=900, help="seconds for all (default 900)")
     parser.add_argument("--node", help=argparse.SUPPRESS)
@@ -205,13 +235,13 @@ def main() -> None:
         "between_racks_gigabytes_per_second": rate / UPLINK_SHARE / GIGA,
         "order": ranks["chosen"],
     }
-    for collective in ("all_reduce", "all_to_all"):
+    for timed in TIMED:
         median, spread = {}, {}
         for name in ranks:
-            times = [line["seconds"] for line in lines if (line["collective"], line["order"]) == (collective, name)]
+            times = [line["seconds"] for line in lines if (line["timed"], line["order"]) == (timed, name)]
             median[name] = statistics.median(times)
             spread[name] = [round(min(times), 4), round(max(times), 4)]
-        result[collective] = {
+        result[timed] = {
             "median_seconds": {name: round(value, 4) for name, value in median.items()},
             "least_and_most_seconds": spread,
             "times_as_fast": round(median["by name"] / median["chosen"], 2),

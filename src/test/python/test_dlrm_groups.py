@@ -327,7 +327,7 @@ def measured(world, grouping):
 def made_follower(ranks, meter, plan, wanted=None):
     """Returns a follower without Kafka that runs a plan and has another one to go to."""
     made = PlanFollower.__new__(PlanFollower)
-    made.ranks, made.running, made._meter = ranks, plan, meter
+    made.ranks, made.running, made._meter, made._next_plan = ranks, plan, meter, None
     made._plans = Plans(wanted) if ranks.rank == 0 else None
     made.reports = Reports() if ranks.rank == 0 else None
     return made
@@ -363,6 +363,7 @@ class Follower(PlanFollower if torch else object):
 
     def __init__(self, log, workload, meter, source, timeout_seconds):
         self.ranks, self.running, self._meter, self._plans = Ranks(timeout_seconds), self.plan, meter, None
+        self._next_plan = None
         self.reports = log and mock.Mock(sent=1, waiting=0, dropped=0, failed=0, problem=None)
 
     def start(self):

@@ -67,7 +67,7 @@ class Model:
 def follower(ranks, size, running="old"):
     """Returns a follower that runs a plan and has another one to go to."""
     made = PlanFollower.__new__(PlanFollower)
-    made.ranks, made.running, made._meter = ranks, record(running, size), None
+    made.ranks, made.running, made._meter, made._next_plan = ranks, record(running, size), None, None
     made._plans = Plans(record("new", size)) if ranks.rank == 0 else None
     made.reports = Reports() if ranks.rank == 0 else None
     return made

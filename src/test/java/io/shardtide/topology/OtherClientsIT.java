@@ -17,6 +17,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -134,7 +135,7 @@ class OtherClientsIT {
   @Test
   void schemas_are_registered_under_the_usual_names_and_evolve_backward_only() throws Exception {
     List<String> subjects = new ArrayList<>();
-    for (Topic<?> topic : client.topics().all()) {
+    for (Topic<?> topic : Topics.inUse(PREFIX, false).all()) {
       subjects.add(topic.name() + "-value");
     }
     JsonNode registered = call("GET", "/subjects", null, 200);
