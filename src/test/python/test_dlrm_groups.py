@@ -448,7 +448,7 @@ class GroupsTest(unittest.TestCase):
         plan = {**grouped(["TABLE_WISE"] * 3, 1, (4, "STRIDED")), "planId": "new"}
         found = run_ranks(follow, 4, plan)
         self.assertEqual([went for went, _ in found], [True] * 4)
-        self.assertEqual(found[0][1], [("finished", "new", 7)])
+        self.assertEqual(found[0][1], [("finished", "new", 7, 1, 1)])
         found = run_ranks(follow, 4, {**plan, "replication": {"groups": 3}})
         self.assertEqual([went for went, _ in found], [False] * 4)
         reason = "Plan new has 3 replica groups; must divide the 4 ranks of this job"

@@ -207,7 +207,7 @@ class SeveralRanks(unittest.TestCase):
     def test_all_go_to_a_plan_at_the_same_step(self):
         found = self.run_ranks(agree)
         self.assertEqual([(rank["went"], rank["runs"]) for rank in found], [(True, "new")] * 3)
-        self.assertEqual(found[0]["statuses"], [["finished", "new", 7]])
+        self.assertEqual(found[0]["statuses"], [["finished", "new", 7, 1, 1]])
 
     def test_what_one_rank_refuses_no_rank_applies(self):
         found = self.run_ranks(refuse)
