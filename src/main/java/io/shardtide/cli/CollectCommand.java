@@ -10,7 +10,6 @@ import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
-import io.shardtide.cost.StepWire;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
@@ -207,7 +206,7 @@ final class CollectCommand implements Callable<Integer> {
             new ComputeSample(shards, device.computeMs(), OptionalDouble.of(device.poolMs())));
       }
     }
-    MeasuredCollectives ofPlan = new MeasuredCollectives(plan.shards(), StepWire.of(cluster));
+    MeasuredCollectives ofPlan = new MeasuredCollectives(plan.shards(), cluster);
     double[] bytes =
         ofPlan.columns().stream()
             .mapToDouble(columns -> (double) columns * batchSize / plan.devices() * Float.BYTES)

@@ -24,10 +24,7 @@ final class SpecTexts {
   static final String CLUSTER_KEYS =
       "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
           + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
-          + " backwardBytesPerElement (4), replicaGroups (1; several: 1+2+4), synchronizationSteps (1),"
-          + " codecs (none; "
-          + CodecTexts.FORM
-          + ")";
+          + " backwardBytesPerElement (4), replicaGroups (1; several: 1+2+4), synchronizationSteps (1)";
 
   private static final double GIB = 1L << 30;
 
@@ -136,8 +133,7 @@ final class SpecTexts {
             take(
                 "synchronizationSteps",
                 Integer.toString(cluster.synchronizationSteps()),
-                Integer::parseInt),
-            optional("codecs").map(CodecTexts::parse).orElse(cluster.codecs()));
+                Integer::parseInt));
     checkEmpty();
     return changed;
   }

@@ -18,17 +18,15 @@ import java.util.stream.IntStream;
  */
 public final class MeasuredCollectives {
   private final List<Shard> shards;
-  private final StepWire wire;
   private final ClusterSpec cluster;
 
   /**
    * @param shards the shards of the plan that ran
-   * @param wire the devices that it ran on, and what their collectives sent
+   * @param cluster the devices that it ran on
    */
-  public MeasuredCollectives(List<Shard> shards, StepWire wire) {
+  public MeasuredCollectives(List<Shard> shards, ClusterSpec cluster) {
     this.shards = List.copyOf(shards);
-    this.wire = wire;
-    cluster = wire.cluster();
+    this.cluster = cluster;
   }
 
   /** Returns the columns of shards with all rows on each device, by device number. */
@@ -58,8 +56,7 @@ public final class MeasuredCollectives {
             add(
                 collective,
                 DeviceGroup.of(cluster),
-                columns(ShardScope.CLUSTER, 0)
-                    * bytesPerColumn(ShardScope.CLUSTER, collective.direction()),
+                columns(ShardScope.CLUSTER, 0) * bytesPerColumn(collective.direction()),
                 IntStream.range(0, cluster.devices()),
                 samples);
         case COPIES ->
@@ -75,7 +72,7 @@ public final class MeasuredCollectives {
   }
 
   private void addNodes(MeasuredCollective measured, List<CostSample.GroupCollective> samples) {
-    double bytesPerColumn = bytesPerColumn(ShardScope.NODE, measured.direction());
+    double bytesPerColumn = bytesPerColumn(measured.direction());
     double[] columns =
         IntStream.range(0, cluster.nodes())
             .mapToDouble(node -> columns(ShardScope.NODE, node))
@@ -111,8 +108,8 @@ public final class MeasuredCollectives {
         .sum();
   }
 
-  private double bytesPerColumn(ShardScope scope, Direction direction) {
-    return cluster.batchSize() * wire.bytesPerElement(scope, direction);
+  private double bytesPerColumn(Direction direction) {
+    return cluster.batchSize() * cluster.wireBytesPerElement(direction);
   }
 
   private double copyElements() {

@@ -5,7 +5,6 @@ import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TableByUse;
 import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
@@ -194,18 +193,17 @@ record MeasuredPlan(
 
   /** Returns the communication as a training sample, if there is any. */
   private Optional<CostSample.StepCommunication> communication(MeasuredCosts measured) {
-    StepWire wire = new StepWire(cluster, plan.codecs());
-    // Samples tell what is sent by columns, which says nothing of unpooled tables, nor of coding.
-    if (!communicates() || !arePooled() || wire.takesCodingTime()) {
+    // Samples tell what is sent by columns, which says nothing of unpooled tables.
+    if (!communicates() || !arePooled()) {
       return Optional.empty();
     }
-    MeasuredCollectives collectives = new MeasuredCollectives(plan.shards(), wire);
+    MeasuredCollectives collectives = new MeasuredCollectives(plan.shards(), cluster);
     return Optional.of(
         new CostSample.StepCommunication(
             collectives.columns(),
             cluster.devicesPerNode(),
-            wire.bytesPerElement(ShardScope.DEVICE, Direction.FORWARD),
-            wire.bytesPerElement(ShardScope.DEVICE, Direction.BACKWARD),
+            cluster.forwardBytesPerElement(),
+            cluster.backwardBytesPerElement(),
             measured.devices(),
             comparison.predicted(),
             allToAllMs(measured, Direction.FORWARD),

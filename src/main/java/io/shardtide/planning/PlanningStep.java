@@ -165,7 +165,6 @@ public final class PlanningStep {
                 Imbalance.ms(
                     store.tables(workloadId),
                     plan.placed(),
-                    plan.codecs(),
                     predicted.cluster(),
                     models.get(predicted.modelId()),
                     header.slow()))

@@ -53,7 +53,6 @@ class FlatPlanJsonTest {
             "reason",
             "shards",
             "replication",
-            "codecs",
             "deviceCosts",
             "predictedMs",
             "moves",

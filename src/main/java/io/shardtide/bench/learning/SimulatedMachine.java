@@ -8,7 +8,6 @@ import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TablePredictions;
 import io.shardtide.cost.TowerPredictor;
@@ -232,8 +231,7 @@ public final class SimulatedMachine implements TowerPredictor {
       List<Integer> devices = cluster.devicesOfNode(node);
       double inside =
           evaluator.bufferMs(
-              BufferCollective.ofRows(
-                  StepWire.of(cluster), ShardScope.NODE, direction, columns * cluster.batchSize()),
+              BufferCollective.ofRows(direction, columns * cluster.batchSize(), cluster),
               new DeviceGroup(devices.size(), devices.size()));
       devices.forEach(d -> ms[d] = inside);
     }

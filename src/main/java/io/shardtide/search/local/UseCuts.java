@@ -1,7 +1,6 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.UsePrediction;
 import io.shardtide.domain.Bottleneck;
@@ -100,8 +99,7 @@ final class UseCuts {
         new PlanShards(HotRows.separate(running.shards()), running.devices()),
         problem.columnCuts(),
         problem.synchronization(),
-        problem.slowdowns(),
-        problem.codecs());
+        problem.slowdowns());
   }
 
   /** Returns the plan of all tables. */
@@ -117,7 +115,6 @@ final class UseCuts {
         shards,
         found.deviceCosts(),
         found.replication(),
-        found.codecs(),
         found.predictedMs(),
         found
             .insight()
@@ -127,17 +124,12 @@ final class UseCuts {
                         insight,
                         byTable,
                         shards,
-                        new StepWire(problem.cluster(), found.codecs()),
                         found.predictedMs() - found.replication().msPerStep())),
         found.evaluations());
   }
 
   private Insight join(
-      Insight insight,
-      Map<String, List<Shard>> byTable,
-      List<Shard> shards,
-      StepWire wire,
-      double predictedMs) {
+      Insight insight, Map<String, List<Shard>> byTable, List<Shard> shards, double predictedMs) {
     Map<String, String> tables = new HashMap<>();
     hotRows.keySet().forEach(table -> tables.put(HotRows.name(table), table));
     Bottleneck found = insight.bottleneck();
@@ -151,7 +143,7 @@ final class UseCuts {
             found.cause(),
             tables.getOrDefault(found.table(), found.table()),
             found.gainMs()),
-        Stream.concat(others, explanations(byTable, shards, wire, predictedMs))
+        Stream.concat(others, explanations(byTable, shards, predictedMs))
             .sorted(Explanation.ORDER)
             .limit(Insight.MAX_EXPLANATIONS)
             .toList());
@@ -159,7 +151,7 @@ final class UseCuts {
 
   /** Explains copies of the hot rows that were not there: predicts the step without them. */
   private Stream<Explanation> explanations(
-      Map<String, List<Shard>> byTable, List<Shard> shards, StepWire wire, double predictedMs) {
+      Map<String, List<Shard>> byTable, List<Shard> shards, double predictedMs) {
     Map<String, Long> before = HotRows.byTable(problem.running().shards());
     return problem.tables().stream()
         .map(TablePrediction::table)
@@ -171,7 +163,7 @@ final class UseCuts {
         .limit(MAX_TABLES)
         .map(
             table -> {
-              double ms = uncutMs(table, byTable.get(table.name()), shards, wire);
+              double ms = uncutMs(table, byTable.get(table.name()), shards);
               return new Explanation(
                   ExplainedAction.HOT_ROWS,
                   table.name(),
@@ -182,14 +174,15 @@ final class UseCuts {
             });
   }
 
-  private double uncutMs(TableSpec table, List<Shard> ofTable, List<Shard> shards, StepWire wire) {
+  private double uncutMs(TableSpec table, List<Shard> ofTable, List<Shard> shards) {
     Sharding.ByUse cut = (Sharding.ByUse) Sharding.of(table, ofTable, problem.cluster());
     List<Shard> uncut = new ArrayList<>(shards);
     uncut.removeAll(ofTable);
     cut.others().shards(table, problem.cluster()).stream()
         .map(shard -> shard.withCacheShare(ofTable.get(ofTable.size() - 1).cacheShare()))
         .forEach(uncut::add);
-    return StepCost.of(problem.tables(), uncut, wire, problem.model(), problem.slowdowns())
+    return StepCost.of(
+            problem.tables(), uncut, problem.cluster(), problem.model(), problem.slowdowns())
         .predictedMs();
   }
 }

@@ -168,7 +168,6 @@ public final class BeamSearch {
         shards,
         deviceCosts,
         Replication.NONE,
-        List.of(),
         placement.predictedMs(),
         Optional.empty(),
         evaluator.evaluations());

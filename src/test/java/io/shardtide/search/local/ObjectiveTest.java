@@ -9,7 +9,6 @@ import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.ShapeCosts;
@@ -34,11 +33,7 @@ class ObjectiveTest {
       new Assignment(costs, problem.model().towerSize(), TABLES.size(), places, cluster);
   private final AllToAllCosts allToAll =
       new AllToAllCosts(
-          evaluator,
-          problem.wire(),
-          ShardScope.DEVICE,
-          DeviceGroup.of(cluster),
-          costs.elementsPerAllToAllUnit());
+          evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit());
 
   private Objective objective() {
     for (int t = 0; t < TABLES.size(); t++) {
@@ -52,7 +47,7 @@ class ObjectiveTest {
         new Communication(
             assignment,
             allToAll,
-            new SplitCosts(evaluator, problem.wire(), places, costs.elementsPerAllToAllUnit()),
+            new SplitCosts(evaluator, cluster, places, costs.elementsPerAllToAllUnit()),
             problem.slowdowns()),
         new Prices(
             new MovePrice(

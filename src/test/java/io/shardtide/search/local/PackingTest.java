@@ -8,7 +8,6 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -51,11 +50,7 @@ class PackingTest {
               evaluator,
               problem.slowdowns(),
               new AllToAllCosts(
-                  evaluator,
-                  problem.wire(),
-                  ShardScope.DEVICE,
-                  DeviceGroup.of(cluster),
-                  costs.elementsPerAllToAllUnit()));
+                  evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit()));
     }
 
     Packing on(int... devices) {
