@@ -12,7 +12,6 @@ import io.shardtide.domain.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -75,14 +74,8 @@ final class AllocationView {
   }
 
   private TextTable nodes() {
-    Map<String, String> holders = new TreeMap<>();
-    shown
-        .allocation()
-        .ifPresent(
-            allocation ->
-                allocation
-                    .workloads()
-                    .forEach(w -> w.nodes().forEach(n -> holders.put(n, w.workloadId()))));
+    SortedMap<String, String> holders =
+        shown.allocation().map(Allocation::holders).orElseGet(TreeMap::new);
     TextTable table = new TextTable("node", "rack", "workload");
     for (PoolNode node : pool.nodes().values()) {
       String holder = holders.remove(node.name());
@@ -149,7 +142,8 @@ final class AllocationView {
             isSimulated(allocation, workload.workloadId()) ? " (simulated costs)" : "");
   }
 
-  private static String list(List<String> names) {
+  /** Returns names in one text: the first ones, and how many more there are. */
+  static String list(List<String> names) {
     String first = String.join(", ", names.subList(0, Math.min(LISTED, names.size())));
     return names.size() <= LISTED
         ? first

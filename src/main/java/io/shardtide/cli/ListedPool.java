@@ -3,9 +3,8 @@ package io.shardtide.cli;
 import io.shardtide.client.PoolReader.AllocatedPool;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.WorkloadAllocation;
 import java.util.Collection;
-import java.util.List;
+import java.util.Set;
 
 /**
  * A pool in the list of pools; {@code pools list --json} prints these fields.
@@ -36,11 +35,7 @@ record ListedPool(
   /** Returns the entry of a pool that was set. */
   static ListedPool of(AllocatedPool listed) {
     Pool pool = listed.state().pool().orElseThrow();
-    List<List<String>> held =
-        listed.allocation().stream()
-            .flatMap(allocation -> allocation.workloads().stream())
-            .map(WorkloadAllocation::nodes)
-            .toList();
+    Set<String> held = listed.allocation().map(a -> a.holders().keySet()).orElse(Set.of());
     return new ListedPool(
         listed.state().id(),
         listed.state().generation(),
@@ -48,15 +43,13 @@ record ListedPool(
         pool.hardware(),
         pool.devicesPerNode(),
         pool.nodes().size(),
-        pool.nodes().size()
-            // The latest allocation may have nodes that were lost since.
-            - held.stream()
-                .flatMap(List::stream)
-                .filter(node -> pool.nodes().containsKey(node))
-                .count(),
+        pool.nodes().keySet().stream().filter(node -> !held.contains(node)).count(),
         pool.devices(),
         listed.state().claims().size(),
-        held.stream().filter(List::isEmpty).count());
+        listed.allocation().stream()
+            .flatMap(allocation -> allocation.workloads().stream())
+            .filter(workload -> workload.nodes().isEmpty())
+            .count());
   }
 
   /** Returns pools as a table for people. */

@@ -21,9 +21,6 @@ import java.util.stream.Collectors;
 final class WhyAllocationView {
   private static final int SHOWN = 20;
 
-  /** Nodes named on a line; a workload may have thousands. */
-  private static final int NODES = 8;
-
   /** Returns the text. */
   String show(AllocationProvenance provenance) {
     TextLines out = new TextLines();
@@ -191,7 +188,7 @@ final class WhyAllocationView {
     for (WorkloadAllocation now : workloads) {
       out.add("  %s %s", now.workloadId(), now.reason());
       if (!now.nodes().isEmpty()) {
-        out.add("    nodes %s", nodes(now.nodes()));
+        out.add("    nodes %s", AllocationView.list(now.nodes()));
       }
     }
   }
@@ -199,11 +196,6 @@ final class WhyAllocationView {
   private static String claim(Claim claim) {
     return "%d to %d, weight %s, priority %d"
         .formatted(claim.leastDevices(), claim.mostDevices(), claim.weight(), claim.priority());
-  }
-
-  private static String nodes(List<String> nodes) {
-    return nodes.stream().limit(NODES).collect(Collectors.joining(", "))
-        + (nodes.size() > NODES ? " and %,d more".formatted(nodes.size() - NODES) : "");
   }
 
   private static void transfers(TextLines out, List<NodeTransfer> transfers) {

@@ -22,6 +22,7 @@ import java.util.function.Function;
  * @param <V> type of the values
  */
 final class LatestReader<V> implements AutoCloseable {
+  private final Topic<V> topic;
   private final SubscriptionListener listener;
   private final Function<V, String> keyOf;
   private final BiConsumer<V, Optional<V>> received;
@@ -48,6 +49,7 @@ final class LatestReader<V> implements AutoCloseable {
       Function<V, String> keyOf,
       SubscriptionListener listener,
       BiConsumer<V, Optional<V>> received) {
+    this.topic = topic;
     this.listener = listener;
     this.keyOf = keyOf;
     this.received = received;
@@ -64,7 +66,7 @@ final class LatestReader<V> implements AutoCloseable {
   }
 
   /** Takes tombstones, of keys with a value. Without this they are records without a value. */
-  LatestReader<V> onDeleted(Topic<V> topic, Consumer<String> handler) {
+  LatestReader<V> onDeleted(Consumer<String> handler) {
     deleted = Optional.of(handler);
     reader.onTombstone(topic, (position, key) -> delete(key));
     return this;

@@ -99,13 +99,11 @@ final class PendingEvents {
   }
 
   private void fail(UUID eventId, Throwable error) {
-    PendingEvent event;
-    synchronized (this) {
-      event = pending.get(eventId);
-    }
-    if (event != null) {
-      event.outcome.completeExceptionally(error);
-    }
+    find(eventId).ifPresent(event -> event.outcome.completeExceptionally(error));
+  }
+
+  private synchronized Optional<PendingEvent> find(UUID eventId) {
+    return Optional.ofNullable(pending.get(eventId));
   }
 
   /** Returns whether an event has no outcome yet. */
@@ -122,13 +120,7 @@ final class PendingEvents {
 
   /** Completes an event, if it is pending. */
   void accept(UUID eventId, Outcome.Accepted outcome) {
-    PendingEvent event;
-    synchronized (this) {
-      event = pending.get(eventId);
-    }
-    if (event != null) {
-      event.outcome.complete(outcome);
-    }
+    find(eventId).ifPresent(event -> event.outcome.complete(outcome));
   }
 
   /** Completes the event that was rejected, now or when its position is known. */

@@ -2,7 +2,6 @@ package io.shardtide.client;
 
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.log.TopicReader;
-import io.shardtide.wire.Topic;
 import java.util.Optional;
 
 /**
@@ -39,16 +38,15 @@ public final class PlanSubscriber implements AutoCloseable {
 
   private PlanSubscriber(Endpoint endpoint, Optional<String> workloadId, PlanListener listener) {
     this.endpoint = endpoint;
-    Topic<ShardingPlan> topic = endpoint.topics().currentPlans();
     reader =
         new LatestReader<>(
                 endpoint,
-                topic,
+                endpoint.topics().currentPlans(),
                 workloadId,
                 ShardingPlan::workloadId,
                 listener,
                 (plan, previous) -> listener.plan(new PlanUpdate(plan, previous)))
-            .onDeleted(topic, listener::deleted)
+            .onDeleted(listener::deleted)
             .start("shardtide-plans", TopicReader::open);
   }
 

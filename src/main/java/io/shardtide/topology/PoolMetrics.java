@@ -101,7 +101,7 @@ final class PoolMetrics {
   private static double freeNodes(PoolHeader pool) {
     Set<String> free =
         new HashSet<>(pool.state().pool().map(p -> p.nodes().keySet()).orElse(Set.of()));
-    pool.allocation().ifPresent(a -> a.workloads().forEach(w -> w.nodes().forEach(free::remove)));
+    pool.allocation().ifPresent(a -> free.removeAll(a.holders().keySet()));
     return free.size();
   }
 

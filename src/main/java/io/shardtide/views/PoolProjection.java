@@ -1,6 +1,5 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.AllocationQuality;
 import io.shardtide.domain.pool.Claim;
@@ -8,6 +7,7 @@ import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.NodeTransfer;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolHistory;
 import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.ThroughputCurve;
@@ -19,9 +19,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -32,7 +30,6 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.UUID;
 import java.util.function.Predicate;
 
 /** One pool, bounded in size. Its events are applied as the planner applies them. */
@@ -52,10 +49,6 @@ final class PoolProjection {
   /** How many nodes are kept with the latest transfer from a workload. */
   static final int TRANSFERS = 2_000;
 
-  /** How many event ids are remembered: as many as the planner does. */
-  private static final int EVENT_IDS = 100_000;
-
-  private final Set<UUID> applied = new LinkedHashSet<>();
   private final Map<String, LostNode> lost = new LinkedHashMap<>();
   private final Map<String, ThroughputCurve> curves = new LinkedHashMap<>();
   private final Map<String, TransferView> transfers = new LinkedHashMap<>();
@@ -64,8 +57,8 @@ final class PoolProjection {
   /** Number of devices from a generation on. */
   private final TreeMap<Long, Integer> devicesFrom = new TreeMap<>();
 
-  private final Map<String, String> holders = new HashMap<>();
-  private PoolState state;
+  private final PoolHistory events;
+  private Map<String, String> holders = Map.of();
   private Optional<DatedAllocation> latest = Optional.empty();
   private Optional<Instant> changedAt = Optional.empty();
   private int historyShares;
@@ -75,26 +68,21 @@ final class PoolProjection {
   private record DatedAllocation(Allocation allocation, Instant at) {}
 
   PoolProjection(String id) {
-    state = PoolState.empty(id);
+    events = new PoolHistory(id);
   }
 
   /** Returns whether the pool is set, or allocated. */
   boolean exists() {
-    return state.pool().isPresent() || latest.isPresent();
+    return events.state().pool().isPresent() || latest.isPresent();
   }
 
   void apply(PoolChange event, Instant at) {
-    if (applied.contains(event.eventId())) {
-      return;
-    }
-    PoolState before = state;
-    try {
-      state = before.apply(event);
-    } catch (RejectedException e) {
+    PoolState before = events.state();
+    if (events.apply(event).isEmpty()) {
       // The planner rejects it too, and says so on rejected-events.
       return;
     }
-    addBounded(applied, event.eventId());
+    PoolState state = events.state();
     changedAt = Optional.of(at);
     SortedMap<String, PoolNode> nodes = nodes(state);
     nodes(before)
@@ -149,10 +137,7 @@ final class PoolProjection {
     }
     latest = Optional.of(new DatedAllocation(allocation, at));
     changedAt = Optional.of(at);
-    holders.clear();
-    allocation
-        .workloads()
-        .forEach(w -> w.nodes().forEach(node -> holders.put(node, w.workloadId())));
+    holders = allocation.holders();
   }
 
   private void remember(Allocation allocation, Instant at) {
@@ -184,13 +169,6 @@ final class PoolProjection {
     }
   }
 
-  private static void addBounded(Set<UUID> kept, UUID id) {
-    kept.add(id);
-    if (kept.size() > EVENT_IDS) {
-      kept.remove(kept.iterator().next());
-    }
-  }
-
   private static SortedMap<String, PoolNode> nodes(PoolState state) {
     return state.pool().map(Pool::nodes).orElseGet(TreeMap::new);
   }
@@ -209,6 +187,7 @@ final class PoolProjection {
    * @param simulated whether a model was trained on simulated costs
    */
   PoolRow row(Predicate<String> simulated) {
+    PoolState state = events.state();
     SortedMap<String, PoolNode> nodes = nodes(state);
     Optional<AllocationQuality> quality = quality();
     Set<String> running = Set.copyOf(holders.values());
@@ -242,7 +221,7 @@ final class PoolProjection {
    * @param simulated whether a model was trained on simulated costs
    */
   PoolView view(Predicate<String> simulated) {
-    SortedSet<String> workloads = new TreeSet<>(state.claims().keySet());
+    SortedSet<String> workloads = new TreeSet<>(events.state().claims().keySet());
     latest.ifPresent(l -> l.allocation().workloads().forEach(w -> workloads.add(w.workloadId())));
     return new PoolView(
         row(simulated),
@@ -268,7 +247,7 @@ final class PoolProjection {
 
   private List<PoolNodeView> nodes() {
     List<PoolNodeView> views = new ArrayList<>();
-    for (PoolNode node : nodes(state).values()) {
+    for (PoolNode node : nodes(events.state()).values()) {
       Optional<String> holder = Optional.ofNullable(holders.get(node.name()));
       views.add(
           new PoolNodeView(
@@ -297,6 +276,7 @@ final class PoolProjection {
 
   /** Returns what a workload asks and has; empty if that is nothing. */
   Optional<PoolShare> share(String workloadId, Predicate<String> simulated) {
+    PoolState state = events.state();
     Optional<Claim> claim = Optional.ofNullable(state.claims().get(workloadId));
     Optional<WorkloadAllocation> has = latest.flatMap(l -> l.allocation().of(workloadId));
     if (claim.isEmpty() && has.filter(h -> h.devices() > 0).isEmpty()) {

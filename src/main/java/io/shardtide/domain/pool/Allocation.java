@@ -94,6 +94,13 @@ public record Allocation(
     return workloads.stream().filter(w -> w.workloadId().equals(workloadId)).findFirst();
   }
 
+  /** Returns the workloads that have nodes, by the names of the nodes. */
+  public SortedMap<String, String> holders() {
+    SortedMap<String, String> holders = new TreeMap<>();
+    workloads.forEach(w -> w.nodes().forEach(node -> holders.put(node, w.workloadId())));
+    return holders;
+  }
+
   /** Returns how a workload lost a node; empty if it did not. */
   public Optional<NodeTransfer> transfer(String workloadId, String node) {
     return transfers.stream()
