@@ -5,7 +5,6 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
-import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -52,7 +51,7 @@ final class SimulatedModels {
                 .onUndecodable(record -> {})) {
       reader.open();
       reader.readToEnd();
-    } catch (IOException | RuntimeException e) {
+    } catch (RuntimeException e) {
       // Any error: plans are shown all the same.
       unreadable = true;
       report.accept(

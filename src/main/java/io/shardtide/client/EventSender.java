@@ -3,8 +3,6 @@ package io.shardtide.client;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
@@ -79,10 +77,6 @@ final class EventSender<E> implements AutoCloseable {
     if (outcomes != null) {
       outcomes.close();
     }
-    try {
-      registry.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    registry.close();
   }
 }

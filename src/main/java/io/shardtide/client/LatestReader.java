@@ -5,8 +5,6 @@ import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
@@ -81,7 +79,7 @@ final class LatestReader<V> implements AutoCloseable {
     try {
       open.accept(reader);
     } catch (RuntimeException e) {
-      closeRegistry();
+      registry.close();
       throw e;
     }
     reader.start(threadName);
@@ -112,18 +110,10 @@ final class LatestReader<V> implements AutoCloseable {
     listener.caughtUp();
   }
 
-  private void closeRegistry() {
-    try {
-      registry.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   /** Ends reading. Returns when a call of the listener that runs has returned. */
   @Override
   public void close() {
     reader.close();
-    closeRegistry();
+    registry.close();
   }
 }

@@ -8,8 +8,6 @@ import io.shardtide.domain.pool.PoolState;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
@@ -56,7 +54,7 @@ public final class PoolReader implements AutoCloseable {
               .onUndecodable(record -> {});
       PoolTopics.open(reader);
     } catch (RuntimeException e) {
-      closeRegistry();
+      registry.close();
       throw e;
     }
   }
@@ -97,18 +95,10 @@ public final class PoolReader implements AutoCloseable {
     return pools;
   }
 
-  private void closeRegistry() {
-    try {
-      registry.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   /** Closes the connections. */
   @Override
   public void close() {
     reader.close();
-    closeRegistry();
+    registry.close();
   }
 }

@@ -294,7 +294,7 @@ public final class ClusterChecks {
                   : "%s answers; run registers %d schemas".formatted(url, missing)));
     } catch (RegistryUnavailableException | IllegalStateException e) {
       results.add(CheckResult.failed("registry", e.getMessage(), remedy));
-    } catch (IOException | RuntimeException e) {
+    } catch (RuntimeException e) {
       results.add(
           CheckResult.failed(
               "registry", "The registry's client fails: " + Retry.describe(e), remedy));

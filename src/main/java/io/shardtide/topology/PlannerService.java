@@ -14,6 +14,7 @@ import io.shardtide.planning.WorkloadStep;
 import io.shardtide.tls.ReloadingSslEngineFactory;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -298,7 +299,7 @@ public final class PlannerService implements AutoCloseable {
   private static void close(Registry registry) {
     try {
       registry.close();
-    } catch (java.io.IOException e) {
+    } catch (UncheckedIOException e) {
       log.warn("The registry's client could not be closed: {}", e.getMessage());
     }
   }

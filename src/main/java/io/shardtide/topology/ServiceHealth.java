@@ -6,6 +6,7 @@ import io.shardtide.tls.OwnCertificate;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -321,7 +322,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    } catch (IOException e) {
+    } catch (UncheckedIOException e) {
       log.debug("The registry's client could not be closed", e);
     }
   }

@@ -16,8 +16,6 @@ import io.shardtide.planning.Predictors;
 import io.shardtide.planning.WorkloadStep;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -136,8 +134,6 @@ public final class Topologies {
                   RegistryRetry.none())
               .describe()
               .toString());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
     return descriptions;
   }

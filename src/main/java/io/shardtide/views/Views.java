@@ -24,7 +24,6 @@ import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -332,10 +331,6 @@ public final class Views implements AutoCloseable {
     tables.close();
     plans.close();
     lag.close();
-    try {
-      registry.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    registry.close();
   }
 }

@@ -17,6 +17,7 @@ import io.confluent.kafka.serializers.KafkaAvroSerializer;
 import io.confluent.kafka.serializers.KafkaAvroSerializerConfig;
 import io.shardtide.tls.ReloadingSocketFactory;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.HashMap;
@@ -240,9 +241,18 @@ public final class Registry implements AutoCloseable {
     return Serdes.serdeFrom(new ValueSerializer<>(codec), new ValueDeserializer<>(codec));
   }
 
+  /**
+   * Closes the client.
+   *
+   * @throws UncheckedIOException if that fails
+   */
   @Override
-  public void close() throws IOException {
-    client.close();
+  public void close() {
+    try {
+      client.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private final class ValueSerializer<V, A extends SpecificRecord> implements Serializer<V> {

@@ -13,8 +13,6 @@ import io.shardtide.trainer.StepCosts;
 import io.shardtide.trainer.Trainer;
 import io.shardtide.trainer.live.KnownWorkload.RunnablePlan;
 import io.shardtide.wire.Registry;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.InstantSource;
 import java.util.HashSet;
 import java.util.List;
@@ -125,7 +123,7 @@ public final class LiveTrainer implements AutoCloseable {
     try {
       reader.open();
     } catch (RuntimeException e) {
-      close(registry);
+      registry.close();
       throw e;
     }
     trainer = new Trainer(settings.seed(), settings.learningRate(), settings.cores());
@@ -240,14 +238,6 @@ public final class LiveTrainer implements AutoCloseable {
     watcher.measured(plan.planId(), step, costs, trainer.loss());
   }
 
-  private static void close(Registry registry) {
-    try {
-      registry.close();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   /** Ends after the steps that run; delivers the last reports, for up to about 10 seconds. */
   @Override
   public void close() {
@@ -261,6 +251,6 @@ public final class LiveTrainer implements AutoCloseable {
     trainer.close();
     reader.close();
     reports.close();
-    close(registry);
+    registry.close();
   }
 }
