@@ -39,11 +39,11 @@ public record AllocationPolicy(
   public static final NumberRange SOLVER_ITERATIONS = NumberRange.whole(1, 10_000_000);
 
   /**
-   * Four workloads at once; half of the pool may be in other hands than fair ones: on random pools
-   * that costs 0.2% of the throughput without a bound, and 40% costs 3%; an adjustment of five
-   * minutes, a restart from a checkpoint, must pay within a day. 2,000 iterations prove the optimum
-   * of 50 random pools of 20 workloads on 64 nodes, most in some 10 ms; with 40%, one of them is
-   * left within 1% of it.
+   * Four workloads at once; half of the pool may be in other hands than fair ones: on ten random
+   * pools that costs 0.2% of the throughput without a bound, and 40% costs 2% (medians); an
+   * adjustment of five minutes, a restart from a checkpoint, must pay within a day. 2,000
+   * iterations prove the optimum of 50 random pools of 20 workloads on 64 nodes, most in some 10
+   * ms; with 40%, one of ten is left within 1% of it.
    */
   public static final AllocationPolicy DEFAULTS = new AllocationPolicy(4, 0.5, 300, 86_400, 2_000);
 
