@@ -257,6 +257,18 @@ class Models(unittest.TestCase):
         self.assertEqual({path: list(tables) for path, tables in found["plan"].items()}, PATHS)
         self.assertEqual(found["plan"]["sparse.x"]["a"]["sharding_type"], "column_wise")
         self.assertNotIn("dmp_collection", found)
+        self.assertNotIn("qcomms", found)
+        codecs = [
+            {"scope": scope, "direction": direction, "codec": {"name": name}, "savedMs": 0.5}
+            for scope, direction, name in (
+                ("device", "forward", "fp16"),
+                ("device", "backward", "bf16"),
+                ("cluster", "backward", "fp8"),
+            )
+        ]
+        quantized = torchrec.describe_for(self.MODEL, {**plan, "codecs": codecs}, device="cpu")
+        precisions = {"device": {"forward": "fp16", "backward": "bf16"}, "cluster": {"backward": "fp8"}}
+        self.assertEqual(quantized, {**found, "qcomms": precisions})
         for layout, per_node, between in (("STRIDED", 1, False), ("CONSECUTIVE", 2, True)):
             groups = torchrec.describe_for(
                 self.MODEL,

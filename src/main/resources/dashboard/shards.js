@@ -50,6 +50,10 @@ export function movedShards(plan) {
 /** Returns the number of devices of a plan, and of its replica groups if there are several. */
 export const devicesText = (plan) => (plan.replication.groups > 1 ? groupsText(plan) : `${plan.deviceCosts.length}`);
 
+/** Returns the codecs of a plan's collectives, and what each saves. */
+export const codecsText = (plan) => plan.codecs.map(({ scope, direction, codec, savedMs }) =>
+  `${scope.toLowerCase()} ${direction.toLowerCase()} ${codec.name} (saves ${savedMs.toFixed(3)} ms)`).join(", ");
+
 /** Returns how many replica groups a plan has, of how many devices, and what synchronization takes. */
 export function groupsText(plan) {
   const { groups, layout, synchronizationSteps: steps, synchronizationMs } = plan.replication;

@@ -46,6 +46,9 @@ def describe(
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
     arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.
 
+    Of a plan with codecs it has "qcomms", their names by scope and direction: precisions for QCommsConfig. All others
+    are single precision.
+
     ValueError if TorchRec cannot run the plan, or if modules does not have its tables.
     """
     world_size = len(plan["deviceCosts"])
@@ -74,6 +77,11 @@ def describe(
             for path, tables in _by_module(_by_table(plan["shards"], world_size), modules).items()
         },
     }
+    precisions: dict[str, dict[str, str]] = {}
+    for used in plan.get("codecs") or []:
+        precisions.setdefault(used["scope"], {})[used["direction"]] = used["codec"]["name"]
+    if precisions:
+        description["qcomms"] = precisions
     if replication.groups > 1:
         description["dmp_collection"] = {
             "world_size": ranks,

@@ -10,6 +10,7 @@ import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
+import io.shardtide.cost.StepWire;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
@@ -206,7 +207,7 @@ final class CollectCommand implements Callable<Integer> {
             new ComputeSample(shards, device.computeMs(), OptionalDouble.of(device.poolMs())));
       }
     }
-    MeasuredCollectives ofPlan = new MeasuredCollectives(plan.shards(), cluster);
+    MeasuredCollectives ofPlan = new MeasuredCollectives(plan.shards(), StepWire.of(cluster));
     double[] bytes =
         ofPlan.columns().stream()
             .mapToDouble(columns -> (double) columns * batchSize / plan.devices() * Float.BYTES)

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.TableShapes;
 import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
@@ -48,6 +49,20 @@ sealed interface PlanLayout {
           .put("layout", replication.groups().layout().fileName())
           .put("synchronization_steps", replication.synchronizationSteps())
           .put("synchronization_ms", replication.synchronizationMs());
+    }
+  }
+
+  /** Adds the codecs of collectives, if there are any. */
+  default void putCodecs(ObjectNode line, List<CollectiveCodec> codecs) {
+    if (!codecs.isEmpty()) {
+      ArrayNode list = line.putArray("codecs");
+      codecs.forEach(
+          of ->
+              list.addObject()
+                  .put("scope", of.scope().fileName())
+                  .put("direction", of.direction().fileName())
+                  .put("codec", of.codec().name())
+                  .put("saved_ms", of.savedMs()));
     }
   }
 
@@ -117,6 +132,11 @@ sealed interface PlanLayout {
     public void putReplication(ObjectNode line, Replication replication, ClusterSpec cluster) {
       new TorchRecPlans(target.withDevicesPerNode(cluster.devicesPerNode()))
           .putGroups(line, replication.groups(), cluster.devices());
+    }
+
+    @Override
+    public void putCodecs(ObjectNode line, List<CollectiveCodec> codecs) {
+      TorchRecPlans.putCodecs(line, codecs);
     }
   }
 

@@ -76,6 +76,9 @@ final class PlanView {
     if (plan.groups().areSeveral()) {
       line(out, "  %s", ShardTexts.replication(plan));
     }
+    if (!plan.codecs().isEmpty()) {
+      line(out, "  codecs: %s", CodecTexts.describe(plan));
+    }
     insight(out, plan);
     outOfRange(out, plan);
     devices(out, plan, memoryBytesPerDevice);

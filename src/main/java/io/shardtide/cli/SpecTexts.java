@@ -24,7 +24,10 @@ final class SpecTexts {
   static final String CLUSTER_KEYS =
       "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
           + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
-          + " backwardBytesPerElement (4), replicaGroups (1; several: 1+2+4), synchronizationSteps (1)";
+          + " backwardBytesPerElement (4), replicaGroups (1; several: 1+2+4), synchronizationSteps (1),"
+          + " codecs (none; "
+          + CodecTexts.FORM
+          + ")";
 
   private static final double GIB = 1L << 30;
 
@@ -133,7 +136,8 @@ final class SpecTexts {
             take(
                 "synchronizationSteps",
                 Integer.toString(cluster.synchronizationSteps()),
-                Integer::parseInt));
+                Integer::parseInt),
+            optional("codecs").map(CodecTexts::parse).orElse(cluster.codecs()));
     checkEmpty();
     return changed;
   }

@@ -93,6 +93,9 @@ final class WhyView {
     if (plan.groups().areSeveral()) {
       out.add("  %s", ShardTexts.replication(plan));
     }
+    if (!plan.codecs().isEmpty()) {
+      out.add("  codecs: %s", CodecTexts.describe(plan));
+    }
     plan.deviceCosts().stream()
         .max(Comparator.comparingDouble(DeviceCost::totalMs))
         .ifPresent(

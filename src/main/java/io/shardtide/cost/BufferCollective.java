@@ -1,8 +1,8 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardScope;
 
 /**
  * A collective with one buffer, which shards need whose rows are split over devices or copied.
@@ -19,13 +19,16 @@ public record BufferCollective(Collective collective, Direction direction, doubl
    * Returns the collective of shards whose rows are split: a reduce-scatter of partial sums of
    * outputs, or an all-gather of gradients.
    *
+   * @param wire what is sent
+   * @param scope the devices that rows are split over
    * @param elements outputs times columns
    */
-  public static BufferCollective ofRows(Direction direction, double elements, ClusterSpec cluster) {
+  public static BufferCollective ofRows(
+      StepWire wire, ShardScope scope, Direction direction, double elements) {
     return new BufferCollective(
         direction == Direction.FORWARD ? Collective.REDUCE_SCATTER : Collective.ALL_GATHER,
         direction,
-        elements * cluster.wireBytesPerElement(direction));
+        elements * wire.bytesPerElement(scope, direction));
   }
 
   /**

@@ -135,7 +135,12 @@ public final class CostEvaluator {
    * @throws IllegalArgumentException if the model does not predict a collective that the loads need
    */
   public CommunicationCost communication(ClusterSpec cluster, List<DeviceLoad> loads) {
-    return StepCollectives.of(this, cluster, loads);
+    return communication(StepWire.of(cluster), loads);
+  }
+
+  /** Predicts the communication of a step whose collectives may have codecs. */
+  public CommunicationCost communication(StepWire wire, List<DeviceLoad> loads) {
+    return StepCollectives.of(this, wire, loads);
   }
 
   /**
@@ -144,7 +149,12 @@ public final class CostEvaluator {
    * @param elements numbers that each device contributes, its own part included
    */
   public CommunicationCost allToAll(ClusterSpec cluster, double[] elements) {
-    return StepCollectives.allToAll(this, cluster, elements);
+    return allToAll(StepWire.of(cluster), elements);
+  }
+
+  /** Predicts both all-to-alls of a step whose collectives may have codecs. */
+  public CommunicationCost allToAll(StepWire wire, double[] elements) {
+    return StepCollectives.allToAll(this, wire, elements);
   }
 
   /**

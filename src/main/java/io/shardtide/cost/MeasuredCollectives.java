@@ -18,15 +18,17 @@ import java.util.stream.IntStream;
  */
 public final class MeasuredCollectives {
   private final List<Shard> shards;
+  private final StepWire wire;
   private final ClusterSpec cluster;
 
   /**
    * @param shards the shards of the plan that ran
-   * @param cluster the devices that it ran on
+   * @param wire the devices that it ran on, and what their collectives sent
    */
-  public MeasuredCollectives(List<Shard> shards, ClusterSpec cluster) {
+  public MeasuredCollectives(List<Shard> shards, StepWire wire) {
     this.shards = List.copyOf(shards);
-    this.cluster = cluster;
+    this.wire = wire;
+    cluster = wire.cluster();
   }
 
   /** Returns the columns of shards with all rows on each device, by device number. */
@@ -56,7 +58,8 @@ public final class MeasuredCollectives {
             add(
                 collective,
                 DeviceGroup.of(cluster),
-                columns(ShardScope.CLUSTER, 0) * bytesPerColumn(collective.direction()),
+                columns(ShardScope.CLUSTER, 0)
+                    * bytesPerColumn(ShardScope.CLUSTER, collective.direction()),
                 IntStream.range(0, cluster.devices()),
                 samples);
         case COPIES ->
@@ -72,7 +75,7 @@ public final class MeasuredCollectives {
   }
 
   private void addNodes(MeasuredCollective measured, List<CostSample.GroupCollective> samples) {
-    double bytesPerColumn = bytesPerColumn(measured.direction());
+    double bytesPerColumn = bytesPerColumn(ShardScope.NODE, measured.direction());
     double[] columns =
         IntStream.range(0, cluster.nodes())
             .mapToDouble(node -> columns(ShardScope.NODE, node))
@@ -108,8 +111,8 @@ public final class MeasuredCollectives {
         .sum();
   }
 
-  private double bytesPerColumn(Direction direction) {
-    return cluster.batchSize() * cluster.wireBytesPerElement(direction);
+  private double bytesPerColumn(ShardScope scope, Direction direction) {
+    return cluster.batchSize() * wire.bytesPerElement(scope, direction);
   }
 
   private double copyElements() {

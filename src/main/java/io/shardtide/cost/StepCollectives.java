@@ -19,90 +19,126 @@ import java.util.List;
  *
  * <p>If the devices are not a multiple of {@code devicesPerNode}, the last node is smaller: its
  * reduce-scatter is over fewer devices, and all nodes take part in the all-to-all between nodes.
+ *
+ * <p>{@link StepWire} has the bytes of an element and what coding them adds.
  */
 final class StepCollectives {
   private final CostEvaluator evaluator;
+  private final StepWire wire;
   private final ClusterSpec cluster;
   private final DeviceGroup all;
 
-  private StepCollectives(CostEvaluator evaluator, ClusterSpec cluster) {
+  StepCollectives(CostEvaluator evaluator, StepWire wire) {
     this.evaluator = evaluator;
-    this.cluster = cluster;
+    this.wire = wire;
+    cluster = wire.cluster();
     all = DeviceGroup.of(cluster);
   }
 
   /** Predicts all collectives of a step. */
-  static CommunicationCost of(
-      CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads) {
-    if (loads.size() != cluster.devices()) {
+  static CommunicationCost of(CostEvaluator evaluator, StepWire wire, List<DeviceLoad> loads) {
+    int devices = wire.cluster().devices();
+    if (loads.size() != devices) {
       throw new IllegalArgumentException(
-          "loads must be one for each of %d devices, got %d"
-              .formatted(cluster.devices(), loads.size()));
+          "loads must be one for each of %d devices, got %d".formatted(devices, loads.size()));
     }
-    StepCollectives step = new StepCollectives(evaluator, cluster);
+    StepCollectives step = new StepCollectives(evaluator, wire);
     return new CommunicationCost(
         step.ms(Direction.FORWARD, loads), step.ms(Direction.BACKWARD, loads));
   }
 
   /** Predicts the all-to-alls of a step, given the numbers that each device contributes. */
-  static CommunicationCost allToAll(
-      CostEvaluator evaluator, ClusterSpec cluster, double[] elements) {
-    StepCollectives step = new StepCollectives(evaluator, cluster);
+  static CommunicationCost allToAll(CostEvaluator evaluator, StepWire wire, double[] elements) {
+    StepCollectives step = new StepCollectives(evaluator, wire);
     return new CommunicationCost(
-        step.allToAll(Direction.FORWARD, elements, step.all),
-        step.allToAll(Direction.BACKWARD, elements, step.all));
+        step.allToAll(ShardScope.DEVICE, Direction.FORWARD, elements, step.all),
+        step.allToAll(ShardScope.DEVICE, Direction.BACKWARD, elements, step.all));
   }
 
   private double[] ms(Direction direction, List<DeviceLoad> loads) {
-    double[] ms = allToAll(direction, elements(loads, ShardScope.DEVICE), all);
-    addNodes(direction, elements(loads, ShardScope.NODE), ms);
-    double rows = elements(loads, ShardScope.CLUSTER)[0];
-    double common = evaluator.bufferMs(BufferCollective.ofRows(direction, rows, cluster), all);
-    if (direction == Direction.BACKWARD) {
-      double copies = elements(loads, ShardScope.COPIES)[0];
-      common += evaluator.bufferMs(BufferCollective.ofCopies(copies), all);
-    }
+    return sum(
+        of(ShardScope.DEVICE, direction, loads),
+        of(ShardScope.NODE, direction, loads),
+        of(ShardScope.CLUSTER, direction, loads),
+        of(ShardScope.COPIES, direction, loads));
+  }
+
+  /** Returns the sum of the collectives of each scope, by device, always in one order. */
+  static double[] sum(double[] ofDevices, double[] ofNodes, double[] ofRows, double[] ofCopies) {
+    double[] ms = new double[ofDevices.length];
     for (int d = 0; d < ms.length; d++) {
-      ms[d] += common;
+      ms[d] = ofDevices[d] + ofNodes[d] + (ofRows[d] + ofCopies[d]);
     }
     return ms;
   }
 
-  private static double[] elements(List<DeviceLoad> loads, ShardScope scope) {
-    return loads.stream().mapToDouble(load -> load.elements(scope)).toArray();
+  /** Predicts the collectives of one scope on each device, in milliseconds. */
+  double[] of(ShardScope scope, Direction direction, List<DeviceLoad> loads) {
+    return of(scope, direction, loads.stream().mapToDouble(load -> load.elements(scope)).toArray());
+  }
+
+  /**
+   * Predicts the collectives of one scope on each device, in milliseconds.
+   *
+   * @param elements numbers that the shards of each device contribute
+   */
+  double[] of(ShardScope scope, Direction direction, double[] elements) {
+    return switch (scope) {
+      case DEVICE -> allToAll(scope, direction, elements, all);
+      case NODE -> nodes(direction, elements);
+      case CLUSTER -> onAll(wire.rowsMs(evaluator, scope, direction, all, elements[0]));
+      case COPIES ->
+          onAll(
+              direction == Direction.FORWARD
+                  ? 0
+                  : evaluator.bufferMs(BufferCollective.ofCopies(elements[0]), all));
+    };
+  }
+
+  private double[] onAll(double ms) {
+    double[] all = new double[cluster.devices()];
+    Arrays.fill(all, ms);
+    return all;
   }
 
   /** Returns an all-to-all of devices, or of the devices with the same number in their nodes. */
-  private double[] allToAll(Direction direction, double[] elements, DeviceGroup group) {
-    double toPeer = cluster.wireBytesPerElement(direction) / cluster.devices();
+  private double[] allToAll(
+      ShardScope scope, Direction direction, double[] elements, DeviceGroup group) {
+    double toPeer = wire.bytesPerElement(scope, direction) / cluster.devices();
     AllToAllLoad load = AllToAllLoad.of(group, elements, toPeer);
+    boolean isSent = group.devices() > 1 && load.maxBytes() > 0;
+    double mean = isSent ? Arrays.stream(elements).sum() / elements.length : 0;
     double[] ms = new double[elements.length];
     for (int i = 0; i < elements.length; i++) {
       ms[i] =
           i > 0 && elements[i] == elements[i - 1]
               ? ms[i - 1]
-              : evaluator.allToAllMs(direction, elements[i] * toPeer, load);
+              : evaluator.allToAllMs(direction, elements[i] * toPeer, load)
+                  + (isSent
+                      ? wire.allToAllCodingMs(scope, direction, group, elements[i], mean)
+                      : 0);
     }
     return ms;
   }
 
-  /** Adds the collectives of shards whose rows are split over a node. */
-  private void addNodes(Direction direction, double[] elements, double[] ms) {
+  /** Returns the collectives of shards whose rows are split over a node. */
+  private double[] nodes(Direction direction, double[] elements) {
+    double[] ms = new double[elements.length];
     double[] ofNodes = new double[cluster.nodes()];
     Arrays.setAll(ofNodes, node -> elements[cluster.devicesOfNode(node).get(0)]);
     if (Arrays.stream(ofNodes).allMatch(e -> e == 0)) {
-      return;
+      return ms;
     }
-    double[] between = allToAll(direction, ofNodes, new DeviceGroup(ofNodes.length, 1));
+    double[] between =
+        allToAll(ShardScope.NODE, direction, ofNodes, new DeviceGroup(ofNodes.length, 1));
     for (int node = 0; node < ofNodes.length; node++) {
       List<Integer> devices = cluster.devicesOfNode(node);
-      double inside =
-          evaluator.bufferMs(
-              BufferCollective.ofRows(direction, ofNodes[node], cluster),
-              new DeviceGroup(devices.size(), devices.size()));
+      DeviceGroup group = new DeviceGroup(devices.size(), devices.size());
+      double inside = wire.rowsMs(evaluator, ShardScope.NODE, direction, group, ofNodes[node]);
       for (int device : devices) {
-        ms[device] += inside + between[node];
+        ms[device] = inside + between[node];
       }
     }
+    return ms;
   }
 }

@@ -72,11 +72,24 @@ public record StepCost(
    */
   public static StepCost of(
       CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads, Slowdowns slowdowns) {
+    return of(evaluator, StepWire.of(cluster), loads, slowdowns);
+  }
+
+  /**
+   * Predicts the cost of a step whose collectives may have codecs.
+   *
+   * @param evaluator predicts
+   * @param wire the devices, and what their collectives send
+   * @param loads the load of each device
+   * @param slowdowns how slow the devices are
+   */
+  public static StepCost of(
+      CostEvaluator evaluator, StepWire wire, List<DeviceLoad> loads, Slowdowns slowdowns) {
     double[] computeMs = new double[loads.size()];
     for (int d = 0; d < computeMs.length; d++) {
       computeMs[d] = slowdowns.computeMs(d, evaluator.computeMs(loads.get(d)));
     }
-    return of(computeMs, slowdowns.communication(evaluator.communication(cluster, loads)));
+    return of(computeMs, slowdowns.communication(evaluator.communication(wire, loads)));
   }
 
   /** Returns the cost and the bytes of each device. */
@@ -101,16 +114,17 @@ public record StepCost(
    *
    * @param tables predictions of the tables
    * @param shards the shards of a plan
-   * @param cluster the devices and the batch
+   * @param wire the devices and the batch, and what collectives send
    * @param model the model
    * @param slowdowns how slow the devices are
    */
   public static StepCost of(
       List<TablePrediction> tables,
       List<Shard> shards,
-      ClusterSpec cluster,
+      StepWire wire,
       CostModel model,
       Slowdowns slowdowns) {
+    ClusterSpec cluster = wire.cluster();
     Map<String, TablePrediction> byName = new HashMap<>();
     UsePrediction.separate(tables, HotRows.byTable(shards))
         .forEach(table -> byName.put(table.table().name(), table));
@@ -123,13 +137,13 @@ public record StepCost(
             .ifPresent(load -> holders(shard, cluster).forEach(d -> loads.get(d).add(load)));
       }
     }
-    return of(evaluator, cluster, loads, slowdowns);
+    return of(evaluator, wire, loads, slowdowns);
   }
 
   /** Predicts the cost of a step of a plan by recorded predictions, of devices that are well. */
   public static StepCost of(
       List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
-    return of(tables, shards, cluster, model, Slowdowns.none(cluster.devices()));
+    return of(tables, shards, StepWire.of(cluster), model, Slowdowns.none(cluster.devices()));
   }
 
   private static Optional<ShapeLoad> load(Shard shard, TablePrediction table, ClusterSpec cluster) {

@@ -2,7 +2,9 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.UseKnowledge;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -169,19 +171,23 @@ public final class TrainedRanges {
   /**
    * Returns the values of a device that are out of range.
    *
+   * @param wire the devices, and what their collectives send
    * @param columns columns on the device
    * @param shards number of its shards
    */
-  public List<OutOfRange> ofDevice(ClusterSpec cluster, int device, int columns, int shards) {
+  public List<OutOfRange> ofDevice(StepWire wire, int device, int columns, int shards) {
     List<OutOfRange> outside = new ArrayList<>();
+    ClusterSpec cluster = wire.cluster();
     if (shards > 0) {
       if (cluster.devices() > 1) {
-        double bytes =
-            (double) columns
-                * cluster.batchSize()
-                / cluster.devices()
-                * cluster.forwardBytesPerElement();
-        check(outside, "device " + device, BYTES_PER_PEER, bytes);
+        double elements = (double) columns * cluster.batchSize() / cluster.devices();
+        double bytes = wire.bytesPerElement(ShardScope.DEVICE, Direction.FORWARD);
+        check(outside, "device " + device, BYTES_PER_PEER, elements * bytes);
+        double backwardBytes = wire.bytesPerElement(ShardScope.DEVICE, Direction.BACKWARD);
+        // Of plans without codecs, as earlier versions have them, only the forward one is checked.
+        if (!wire.codecs().isEmpty() && backwardBytes != bytes) {
+          check(outside, "device " + device, BYTES_PER_PEER, elements * backwardBytes);
+        }
       }
       check(outside, "device " + device, SHARDS_PER_DEVICE, shards);
     }

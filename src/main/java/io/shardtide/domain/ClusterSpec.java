@@ -31,6 +31,8 @@ import java.util.stream.IntStream;
  *     synchronizations
  * @param synchronizationSteps steps from one synchronization of the groups to the next, 1 to
  *     {@value #MAX_SYNCHRONIZATION_STEPS}
+ * @param codecs codecs that a plan may choose among for its collectives, by name, at most {@value
+ *     #MAX_CODECS}; none: all collectives send the bytes above
  */
 @RecordBuilder
 public record ClusterSpec(
@@ -45,7 +47,8 @@ public record ClusterSpec(
     double forwardBytesPerElement,
     double backwardBytesPerElement,
     List<Integer> replicaGroups,
-    int synchronizationSteps) {
+    int synchronizationSteps,
+    List<WireCodec> codecs) {
 
   /** The largest cluster. */
   public static final int MAX_DEVICES = 16_384;
@@ -58,6 +61,9 @@ public record ClusterSpec(
 
   /** More steps apart, groups are no longer one training job. */
   public static final int MAX_SYNCHRONIZATION_STEPS = 1_000_000;
+
+  /** TorchRec has five precisions; all choices of so many codecs are compared within a second. */
+  public static final int MAX_CODECS = 8;
 
   /** All devices hold one copy of the sharded tables. */
   public static final List<Integer> ONE_GROUP = List.of(1);
@@ -85,6 +91,38 @@ public record ClusterSpec(
     check("steps between synchronizations", synchronizationSteps, MAX_SYNCHRONIZATION_STEPS);
     replicaGroups = replicaGroups.stream().distinct().sorted().toList();
     checkGroups(replicaGroups, devices, devicesPerNode, batchSize);
+    codecs = codecs.stream().sorted(WireCodec.ORDER).toList();
+    checkCodecs(codecs);
+  }
+
+  /** A cluster whose collectives have no codecs to choose among. */
+  public ClusterSpec(
+      int devices,
+      long memoryBytesPerDevice,
+      int batchSize,
+      int devicesPerNode,
+      String hardware,
+      long hostMemoryBytesPerDevice,
+      long reservedMemoryBytesPerDevice,
+      boolean countsStepMemory,
+      double forwardBytesPerElement,
+      double backwardBytesPerElement,
+      List<Integer> replicaGroups,
+      int synchronizationSteps) {
+    this(
+        devices,
+        memoryBytesPerDevice,
+        batchSize,
+        devicesPerNode,
+        hardware,
+        hostMemoryBytesPerDevice,
+        reservedMemoryBytesPerDevice,
+        countsStepMemory,
+        forwardBytesPerElement,
+        backwardBytesPerElement,
+        replicaGroups,
+        synchronizationSteps,
+        List.of());
   }
 
   /** A cluster whose memory is for shards alone, and which sends single precision. */
@@ -164,7 +202,7 @@ public record ClusterSpec(
     return IntStream.range(node * devicesPerNode, (int) end).boxed().toList();
   }
 
-  /** Returns the bytes of an output's element on the wire, or backward of a gradient's. */
+  /** Returns the bytes of an output's element without a codec, or backward of a gradient's. */
   public double wireBytesPerElement(Direction direction) {
     return direction == Direction.FORWARD ? forwardBytesPerElement : backwardBytesPerElement;
   }
@@ -206,6 +244,22 @@ public record ClusterSpec(
         .map(layout -> new ReplicaGroups(groups, layout))
         .filter(of -> of.groupDevicesPerNode(devices, devicesPerNode) > 0)
         .toList();
+  }
+
+  private static void checkCodecs(List<WireCodec> codecs) {
+    if (codecs.size() > MAX_CODECS) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CLUSTER,
+          "codecs of a cluster must be at most %d, got %d".formatted(MAX_CODECS, codecs.size()));
+    }
+    for (int i = 1; i < codecs.size(); i++) {
+      if (codecs.get(i).name().equals(codecs.get(i - 1).name())) {
+        throw new RejectedException(
+            RejectionReason.INVALID_CLUSTER,
+            "codecs of a cluster must have different names, got %s twice"
+                .formatted(Names.quote(codecs.get(i).name())));
+      }
+    }
   }
 
   private static void checkWire(String direction, double bytes) {

@@ -126,6 +126,20 @@ final class PlanHash {
           plan.cacheMisses(),
           misses -> hash.put(misses.table()).put(misses.lookupShare()).put(misses.known().name()));
     }
+    // Ids of plans without codecs are those of versions that had none.
+    if (!plan.codecs().isEmpty()) {
+      hash.putAll(
+          plan.codecs(),
+          of -> {
+            hash.put(of.scope().name()).put(of.direction().name()).put(of.savedMs());
+            hash.put(of.codec().name())
+                .put(of.codec().bytesPerElement())
+                .put(of.codec().gigabytesPerSecond())
+                .put(of.codec().density())
+                .put(of.codec().canBeSummed() ? 1 : 0);
+            hash.putAll(of.codec().directions(), direction -> hash.put(direction.name()));
+          });
+    }
     return hash.hex();
   }
 }

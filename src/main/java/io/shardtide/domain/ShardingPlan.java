@@ -18,6 +18,8 @@ import java.util.stream.IntStream;
  * @param shards every cell of every table exactly once, in {@link Shard#ORDER}; a table with a copy
  *     on each device is one shard
  * @param replication the replica groups
+ * @param codecs the codecs of collectives, in {@link CollectiveCodec#ORDER}; collectives that are
+ *     not listed have none
  * @param prediction predicted costs
  * @param transition the moves from the running plan
  * @param run the run of the search
@@ -28,6 +30,7 @@ public record ShardingPlan(
     String reason,
     List<Shard> shards,
     Replication replication,
+    List<CollectiveCodec> codecs,
     PlanPrediction prediction,
     PlanMoves transition,
     SearchRun run) {
@@ -54,6 +57,19 @@ public record ShardingPlan(
     this(planId, origin, reason, shards, Replication.NONE, prediction, transition, run);
   }
 
+  /** A plan without codecs. */
+  public ShardingPlan(
+      String planId,
+      PlanOrigin origin,
+      String reason,
+      List<Shard> shards,
+      Replication replication,
+      PlanPrediction prediction,
+      PlanMoves transition,
+      SearchRun run) {
+    this(planId, origin, reason, shards, replication, List.of(), prediction, transition, run);
+  }
+
   /** Copies what may change. */
   public ShardingPlan {
     Objects.requireNonNull(planId, "planId");
@@ -61,6 +77,7 @@ public record ShardingPlan(
     Objects.requireNonNull(reason, "reason");
     shards = List.copyOf(shards);
     Objects.requireNonNull(replication, "replication");
+    codecs = List.copyOf(codecs);
     Objects.requireNonNull(prediction, "prediction");
     Objects.requireNonNull(transition, "transition");
     Objects.requireNonNull(run, "run");
@@ -69,7 +86,7 @@ public record ShardingPlan(
   /** Returns this plan with the id that follows from its content. */
   public ShardingPlan identified() {
     return new ShardingPlan(
-        contentId(), origin, reason, shards, replication, prediction, transition, run);
+        contentId(), origin, reason, shards, replication, codecs, prediction, transition, run);
   }
 
   /** Returns {@link PlanOrigin#workloadId}. */
@@ -227,13 +244,14 @@ public record ShardingPlan(
   public ShardingPlan inFormat(int format, String earlierReason) {
     ShardingPlan plan =
         new ShardingPlan(
-            "", origin, earlierReason, shards, replication, prediction, transition, run);
+            "", origin, earlierReason, shards, replication, codecs, prediction, transition, run);
     return new ShardingPlan(
         PlanHash.of(plan, format),
         origin,
         earlierReason,
         shards,
         replication,
+        codecs,
         prediction,
         transition,
         run);

@@ -5,6 +5,7 @@ import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.cost.Slowdowns;
+import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TableByUse;
 import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
@@ -193,17 +194,18 @@ record MeasuredPlan(
 
   /** Returns the communication as a training sample, if there is any. */
   private Optional<CostSample.StepCommunication> communication(MeasuredCosts measured) {
-    // Samples tell what is sent by columns, which says nothing of unpooled tables.
-    if (!communicates() || !arePooled()) {
+    StepWire wire = new StepWire(cluster, plan.codecs());
+    // Samples tell what is sent by columns, which says nothing of unpooled tables, nor of coding.
+    if (!communicates() || !arePooled() || wire.takesCodingTime()) {
       return Optional.empty();
     }
-    MeasuredCollectives collectives = new MeasuredCollectives(plan.shards(), cluster);
+    MeasuredCollectives collectives = new MeasuredCollectives(plan.shards(), wire);
     return Optional.of(
         new CostSample.StepCommunication(
             collectives.columns(),
             cluster.devicesPerNode(),
-            cluster.forwardBytesPerElement(),
-            cluster.backwardBytesPerElement(),
+            wire.bytesPerElement(ShardScope.DEVICE, Direction.FORWARD),
+            wire.bytesPerElement(ShardScope.DEVICE, Direction.BACKWARD),
             measured.devices(),
             comparison.predicted(),
             allToAllMs(measured, Direction.FORWARD),

@@ -4,7 +4,9 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCost;
+import io.shardtide.cost.StepWire;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
@@ -25,10 +27,11 @@ final class Imbalance {
   static double ms(
       List<DatedPrediction> tables,
       PlanShards plan,
+      List<CollectiveCodec> codecs,
       ClusterSpec cluster,
       CostModel model,
       List<DeviceSpeed> slow) {
-    StepCost cost = stepCost(tables, plan, cluster, model, slow);
+    StepCost cost = stepCost(tables, plan, codecs, cluster, model, slow);
     int devices = cost.computeMs().length;
     double[] startMs = new double[devices];
     double lastStartMs = 0;
@@ -49,6 +52,7 @@ final class Imbalance {
   static StepCost stepCost(
       List<DatedPrediction> tables,
       PlanShards plan,
+      List<CollectiveCodec> codecs,
       ClusterSpec cluster,
       CostModel model,
       List<DeviceSpeed> slow) {
@@ -58,7 +62,7 @@ final class Imbalance {
     return StepCost.of(
         tables.stream().flatMap(t -> t.prediction().inGroup(groups).stream()).toList(),
         plan.shards(),
-        group,
+        new StepWire(group, codecs),
         model,
         Slowdowns.of(slow, groups, group.devices()));
   }

@@ -2,6 +2,7 @@ package io.shardtide.planning;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DatedPrediction;
+import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TableShapes;
 import io.shardtide.cost.TrainedRanges;
@@ -161,7 +162,11 @@ public final class Planner {
               .formatted(MAX_SIZE, size, predictions.size(), found.shards().size()));
     }
     List<OutOfRange> outOfRange =
-        outOfRange(request.model().limits(), group, predictions, found.shards());
+        outOfRange(
+            request.model().limits(),
+            new StepWire(group, found.codecs()),
+            predictions,
+            found.shards());
     return new PlanningOutcome.Planned(
         new ShardingPlan(
                 "",
@@ -178,6 +183,7 @@ public final class Planner {
                 Reasons.describe(request, found, transition),
                 found.shards(),
                 found.replication(),
+                found.codecs(),
                 new PlanPrediction(
                     found.deviceCosts(),
                     found.predictedMs(),
@@ -204,7 +210,8 @@ public final class Planner {
 
   /** Returns values outside the model's training range, the farthest out first. */
   private static List<OutOfRange> outOfRange(
-      TrainedRanges limits, ClusterSpec cluster, List<TablePrediction> tables, List<Shard> shards) {
+      TrainedRanges limits, StepWire wire, List<TablePrediction> tables, List<Shard> shards) {
+    ClusterSpec cluster = wire.cluster();
     List<OutOfRange> places = new ArrayList<>(limits.ofCluster(cluster));
     tables.forEach(table -> places.addAll(table.outOfRange()));
     int[] columns = new int[cluster.devices()];
@@ -219,7 +226,7 @@ public final class Planner {
               });
     }
     for (int d = 0; d < columns.length; d++) {
-      places.addAll(limits.ofDevice(cluster, d, columns[d], counts[d]));
+      places.addAll(limits.ofDevice(wire, d, columns[d], counts[d]));
     }
     places.sort(OutOfRange.ORDER);
     return places;

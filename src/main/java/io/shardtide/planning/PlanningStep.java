@@ -165,6 +165,7 @@ public final class PlanningStep {
                 Imbalance.ms(
                     store.tables(workloadId),
                     plan.placed(),
+                    plan.codecs(),
                     predicted.cluster(),
                     models.get(predicted.modelId()),
                     header.slow()))

@@ -105,6 +105,7 @@ final class Reasons {
                 Imbalance.stepCost(
                         request.tables(),
                         before.placed(),
+                        before.codecs(),
                         request.predicted().cluster(),
                         request.model(),
                         request.slow())

@@ -77,8 +77,8 @@ final class ChangeTexts {
                   cluster.replicaGroups().stream()
                       .map(String::valueOf)
                       .collect(Collectors.joining(" or "))),
-          count(
-              "steps between synchronizations", cluster -> (long) cluster.synchronizationSteps()));
+          count("steps between synchronizations", cluster -> (long) cluster.synchronizationSteps()),
+          new Quantity<>("codecs", ClusterSpec::codecs, ChangeTexts::codecs));
 
   private ChangeTexts() {}
 
@@ -155,6 +155,14 @@ final class ChangeTexts {
         ? "all"
         : table.constraints().kinds().stream()
             .map(ShardKind::torchRecName)
+            .collect(Collectors.joining(" or "));
+  }
+
+  private static String codecs(ClusterSpec cluster) {
+    return cluster.codecs().isEmpty()
+        ? "none"
+        : cluster.codecs().stream()
+            .map(codec -> codec.name() + " of " + number(codec.sentBytesPerElement()) + " bytes")
             .collect(Collectors.joining(" or "));
   }
 

@@ -3,6 +3,7 @@ package io.shardtide.replay;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCost;
+import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
@@ -208,7 +209,7 @@ final class Diagnosis {
         StepCost.of(
             List.copyOf(byName.values()),
             recorded.shards(),
-            group,
+            new StepWire(group, recorded.codecs()),
             request.model(),
             Slowdowns.of(request.slow(), recorded.groups(), devices));
     for (int d = 0; d < devices; d++) {

@@ -4,6 +4,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.WireCodec;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -37,7 +38,12 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "forwardBytesPerElement",
           "backwardBytesPerElement",
           "replicaGroups",
-          "synchronizationSteps");
+          "synchronizationSteps",
+          "codecs");
+
+  private static final List<String> CODEC_FIELDS =
+      List.of(
+          "name", "directions", "bytesPerElement", "gigabytesPerSecond", "density", "canBeSummed");
 
   private static final List<String> TABLE_FIELDS =
       List.of(
@@ -160,7 +166,20 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         json.has("synchronizationSteps")
             ? (int)
                 json.wholeNumber("synchronizationSteps", 1, ClusterSpec.MAX_SYNCHRONIZATION_STEPS)
-            : 1);
+            : 1,
+        json.has("codecs") ? json.objects("codecs", WorkloadTask::codec) : List.of());
+  }
+
+  private static WireCodec codec(JsonFields json) {
+    json.checkNames(CODEC_FIELDS);
+    String name = json.text("name");
+    return new WireCodec(
+        name,
+        WireCodec.directionsOf(name, json.optionalTexts("directions")),
+        json.number("bytesPerElement"),
+        json.number("gigabytesPerSecond", 0),
+        json.number("density", 1),
+        json.flag("canBeSummed", true));
   }
 
   private static long bytes(JsonFields json, String field, long max) {

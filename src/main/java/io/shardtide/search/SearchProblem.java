@@ -2,9 +2,11 @@ package io.shardtide.search;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Slowdowns;
+import io.shardtide.cost.StepWire;
 import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanShards;
 import java.util.List;
@@ -21,6 +23,8 @@ import java.util.Objects;
  * @param columnCuts how tables may be cut into column parts
  * @param synchronization how the groups are kept equal
  * @param slowdowns how slow the devices are
+ * @param codecs the codecs that collectives have while plans are compared; the plan that is found
+ *     has those that are best for it
  */
 public record SearchProblem(
     List<TablePrediction> tables,
@@ -29,7 +33,8 @@ public record SearchProblem(
     PlanShards running,
     ColumnCuts columnCuts,
     Synchronization synchronization,
-    Slowdowns slowdowns) {
+    Slowdowns slowdowns,
+    List<CollectiveCodec> codecs) {
   /** Copies what may change. */
   public SearchProblem {
     tables = List.copyOf(tables);
@@ -39,6 +44,19 @@ public record SearchProblem(
     Objects.requireNonNull(columnCuts, "columnCuts");
     Objects.requireNonNull(synchronization, "synchronization");
     Objects.requireNonNull(slowdowns, "slowdowns");
+    codecs = List.copyOf(codecs);
+  }
+
+  /** A problem that is searched without codecs. */
+  public SearchProblem(
+      List<TablePrediction> tables,
+      ClusterSpec cluster,
+      CostModel model,
+      PlanShards running,
+      ColumnCuts columnCuts,
+      Synchronization synchronization,
+      Slowdowns slowdowns) {
+    this(tables, cluster, model, running, columnCuts, synchronization, slowdowns, List.of());
   }
 
   /** A problem of one group: all devices, which are well. */
@@ -67,5 +85,16 @@ public record SearchProblem(
   /** A problem without a running plan. */
   public SearchProblem(List<TablePrediction> tables, ClusterSpec cluster, CostModel model) {
     this(tables, cluster, model, PlanShards.NONE);
+  }
+
+  /** Returns this problem with other codecs in use. */
+  public SearchProblem with(List<CollectiveCodec> others) {
+    return new SearchProblem(
+        tables, cluster, model, running, columnCuts, synchronization, slowdowns, others);
+  }
+
+  /** Returns what collectives send while plans are compared. */
+  public StepWire wire() {
+    return new StepWire(cluster, codecs);
   }
 }

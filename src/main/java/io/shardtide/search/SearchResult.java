@@ -1,5 +1,6 @@
 package io.shardtide.search;
 
+import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.PlanShards;
@@ -21,6 +22,7 @@ public sealed interface SearchResult {
    *     sorted by name
    * @param deviceCosts one per device of a replica group
    * @param replication the replica groups
+   * @param codecs the codecs of collectives, in {@link CollectiveCodec#ORDER}
    * @param predictedMs cost of one step in milliseconds, synchronization included
    * @param insight analysis of the plan; empty from the reference search
    * @param evaluations predicted computations of a device
@@ -29,6 +31,7 @@ public sealed interface SearchResult {
       List<Shard> shards,
       List<DeviceCost> deviceCosts,
       Replication replication,
+      List<CollectiveCodec> codecs,
       double predictedMs,
       Optional<Insight> insight,
       long evaluations)
@@ -37,6 +40,13 @@ public sealed interface SearchResult {
     public Found {
       shards = List.copyOf(shards);
       deviceCosts = List.copyOf(deviceCosts);
+      codecs = List.copyOf(codecs);
+    }
+
+    /** Returns this plan, found after so many evaluations. */
+    public Found after(long allEvaluations) {
+      return new Found(
+          shards, deviceCosts, replication, codecs, predictedMs, insight, allEvaluations);
     }
 
     /** Returns the shards on their devices. */

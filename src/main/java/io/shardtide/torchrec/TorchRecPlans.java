@@ -3,6 +3,7 @@ package io.shardtide.torchrec;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.Shard;
@@ -34,6 +35,11 @@ import java.util.stream.IntStream;
  * which {@code DMPCollection} numbers for each group. Its arguments are in {@code "dmp_collection":
  * {"world_size": 16, "sharding_group_size": 8, "node_group_size": 4, "use_inter_host_allreduce":
  * false}}.
+ *
+ * <p>Precisions of quantized communication (QComms) are in {@code "qcomms": {"device": {"forward":
+ * "fp16", "backward": "bf16"}}}, by the scope of shards and the direction; those that are not there
+ * are single precision. The program that wraps the model passes them on as its {@code
+ * QCommsConfig}.
  *
  * <p>A plan that TorchRec does not support causes an {@link IllegalArgumentException} that names
  * the table, the value and the expectation. Thread-safe.
@@ -75,6 +81,7 @@ public final class TorchRecPlans {
             .put("predicted_ms", plan.predictedMs());
     new TorchRecPlans(ofGroup(plan)).describe(node, plan.shards(), plan.deviceCosts().size());
     putGroups(node, plan.groups(), plan.ranks());
+    putCodecs(node, plan.codecs());
     return node;
   }
 
@@ -132,6 +139,18 @@ public final class TorchRecPlans {
     node.put("world_size", worldSize);
     node.set("plan", byModule(plan, plan.tables().keySet()));
     return node;
+  }
+
+  /** Adds the names of codecs to an object, if there are any. */
+  public static void putCodecs(ObjectNode node, List<CollectiveCodec> codecs) {
+    if (!codecs.isEmpty()) {
+      ObjectNode precisions = node.putObject("qcomms");
+      codecs.forEach(
+          of ->
+              precisions
+                  .withObjectProperty(of.scope().fileName())
+                  .put(of.direction().fileName(), of.codec().name()));
+    }
   }
 
   /**

@@ -2,8 +2,10 @@ package io.shardtide.wire;
 
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.CacheMisses;
+import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.GroupLayout;
@@ -21,6 +23,7 @@ import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.UseKnowledge;
 import java.time.temporal.ChronoUnit;
@@ -58,6 +61,7 @@ final class ShardingPlanMapping {
                 io.shardtide.avro.GroupLayout.valueOf(plan.groups().layout().name()),
                 plan.replication().synchronizationSteps(),
                 plan.replication().synchronizationMs()))
+        .setCodecs(plan.codecs().stream().map(ShardingPlanMapping::toAvro).toList())
         .setDeviceCosts(
             plan.deviceCosts().stream()
                 .map(
@@ -121,6 +125,7 @@ final class ShardingPlanMapping {
         avro.getReason(),
         avro.getShards().stream().map(ShardingPlanMapping::fromAvro).toList(),
         fromAvro(avro.getReplication()),
+        avro.getCodecs().stream().map(ShardingPlanMapping::fromAvro).toList(),
         new PlanPrediction(
             avro.getDeviceCosts().stream()
                 .map(
@@ -152,6 +157,22 @@ final class ShardingPlanMapping {
             avro.getMoves().stream().map(ShardingPlanMapping::fromAvro).toList(),
             avro.getMoveOrder().stream().map(ShardingPlanMapping::fromAvro).toList()),
         new SearchRun(avro.getEvaluations(), avro.getSearchMillis(), avro.getCreatedAt()));
+  }
+
+  private static io.shardtide.avro.CollectiveCodec toAvro(CollectiveCodec codec) {
+    return new io.shardtide.avro.CollectiveCodec(
+        codec.scope().fileName(),
+        codec.direction().fileName(),
+        SpecMapping.toAvro(codec.codec()),
+        codec.savedMs());
+  }
+
+  private static CollectiveCodec fromAvro(io.shardtide.avro.CollectiveCodec codec) {
+    return new CollectiveCodec(
+        ShardScope.ofFileName(codec.getScope()).orElseThrow(),
+        Direction.ofFileName(codec.getDirection()).orElseThrow(),
+        SpecMapping.fromAvro(codec.getCodec()),
+        codec.getSavedMs());
   }
 
   private static Replication fromAvro(io.shardtide.avro.Replication replication) {

@@ -2,12 +2,14 @@ package io.shardtide.wire;
 
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WireCodec;
 import java.util.Optional;
 
 /** The records that several events share. */
@@ -75,7 +77,8 @@ final class SpecMapping {
         cluster.forwardBytesPerElement(),
         cluster.backwardBytesPerElement(),
         cluster.replicaGroups(),
-        cluster.synchronizationSteps());
+        cluster.synchronizationSteps(),
+        cluster.codecs().stream().map(SpecMapping::toAvro).toList());
   }
 
   static ClusterSpec fromAvro(io.shardtide.avro.ClusterSpec cluster) {
@@ -91,7 +94,28 @@ final class SpecMapping {
         cluster.getForwardBytesPerElement(),
         cluster.getBackwardBytesPerElement(),
         cluster.getReplicaGroups(),
-        cluster.getSynchronizationSteps());
+        cluster.getSynchronizationSteps(),
+        cluster.getCodecs().stream().map(SpecMapping::fromAvro).toList());
+  }
+
+  static io.shardtide.avro.WireCodec toAvro(WireCodec codec) {
+    return new io.shardtide.avro.WireCodec(
+        codec.name(),
+        codec.directions().stream().map(Direction::fileName).toList(),
+        codec.bytesPerElement(),
+        codec.gigabytesPerSecond(),
+        codec.density(),
+        codec.canBeSummed());
+  }
+
+  static WireCodec fromAvro(io.shardtide.avro.WireCodec codec) {
+    return new WireCodec(
+        codec.getName(),
+        WireCodec.directionsOf(codec.getName(), codec.getDirections()),
+        codec.getBytesPerElement(),
+        codec.getGigabytesPerSecond(),
+        codec.getDensity(),
+        codec.getCanBeSummed());
   }
 
   static io.shardtide.avro.SourcePosition toAvro(SourcePosition source) {

@@ -6,6 +6,8 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import org.apache.avro.AvroRuntimeException;
 import org.apache.avro.Schema;
 import org.apache.avro.message.BinaryMessageDecoder;
 import org.apache.avro.message.BinaryMessageEncoder;
@@ -40,22 +42,33 @@ public final class StoreSerdes {
     }
   }
 
-  /** Returns the serde of a codec. */
+  /**
+   * Returns the serde of a codec. It writes in the schema of the version before, unless that loses
+   * something: so that the version before can read the store again if an upgrade is taken back.
+   */
   public static <V, A extends SpecificRecord> Serde<V> of(Codec<V, A> codec) {
     SpecificData data = SpecificData.getForClass(codec.avroType());
+    List<Schema> released = released(codec.avroType().getSimpleName());
     BinaryMessageEncoder<A> encoder = new BinaryMessageEncoder<>(data, codec.schema());
+    Optional<BinaryMessageEncoder<A>> before =
+        released.size() < 2
+            ? Optional.empty()
+            : Optional.of(
+                new BinaryMessageEncoder<>(data, released.get(released.size() - 2), true));
     BinaryMessageDecoder<A> decoder = new BinaryMessageDecoder<>(data, codec.schema());
-    released(codec.avroType().getSimpleName()).forEach(decoder::addSchema);
+    released.forEach(decoder::addSchema);
     return Serdes.serdeFrom(
         (topic, value) -> {
           if (value == null) {
             return null;
           }
           try {
-            ByteBuffer bytes = encoder.encode(codec.toAvro().apply(value));
-            byte[] array = new byte[bytes.remaining()];
-            bytes.get(array);
-            return array;
+            A record = codec.toAvro().apply(value);
+            Optional<byte[]> older = before.flatMap(e -> lossless(e, decoder, record));
+            if (older.isPresent()) {
+              return older.get();
+            }
+            return bytes(encoder.encode(record));
           } catch (IOException e) {
             throw new UncheckedIOException(e);
           }
@@ -70,5 +83,23 @@ public final class StoreSerdes {
             throw new UncheckedIOException(e);
           }
         });
+  }
+
+  /** Returns a record in an older schema, if that has all of it. */
+  private static <A extends SpecificRecord> Optional<byte[]> lossless(
+      BinaryMessageEncoder<A> older, BinaryMessageDecoder<A> decoder, A record) {
+    try {
+      byte[] bytes = bytes(older.encode(record));
+      return record.equals(decoder.decode(bytes)) ? Optional.of(bytes) : Optional.empty();
+    } catch (IOException | AvroRuntimeException | ClassCastException | NullPointerException e) {
+      // A value, or an order of fields, that the older schema does not have.
+      return Optional.empty();
+    }
+  }
+
+  private static byte[] bytes(ByteBuffer buffer) {
+    byte[] bytes = new byte[buffer.remaining()];
+    buffer.get(bytes);
+    return bytes;
   }
 }

@@ -3,8 +3,14 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ByteSizes;
+import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WireCodec;
 import io.shardtide.testing.RandomMoves;
 import io.shardtide.testing.Samples;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
@@ -56,6 +62,20 @@ class PlanViewTest {
                     seed -> ShardTexts.waves(RandomMoves.of(8, seed).plan(), OptionalLong.of(1)))
                 .toList())
         .anySatisfy(text -> assertThat(text).contains("ms meanwhile, none in 1 of the waves; "));
+  }
+
+  @Test
+  void a_plan_with_codecs_names_them() {
+    CollectiveCodec codec =
+        new CollectiveCodec(
+            ShardScope.DEVICE, Direction.FORWARD, new WireCodec("fp16", 2), 0.41256);
+    assertThat(shown(Samples.with(Samples.plan(), List.of(codec))))
+        .contains("\n  codecs: device forward fp16 (saves 0.413 ms); none elsewhere\n");
+    assertThat(shown(Samples.plan())).doesNotContain("codec");
+  }
+
+  private String shown(ShardingPlan plan) {
+    return view.show(plan, Optional.empty(), OptionalLong.of(640), "new", OptionalDouble.empty());
   }
 
   @Test

@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WireCodec;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.Optional;
@@ -53,7 +55,8 @@ class SpecTextsTest {
                 CLUSTER
                     + ",devicesPerNode=3,hostMemoryGib=0.5,reservedMemoryGib=4,countsStepMemory=true,"
                     + "forwardBytesPerElement=2,backwardBytesPerElement=1.5,replicaGroups=3+1,"
-                    + "synchronizationSteps=50"))
+                    + "synchronizationSteps=50,"
+                    + "codecs=int8:1.25:gbps=400:forward:canBeSummed=false+fp16:2+top:8:density=0.1:backward"))
         .isEqualTo(
             new ClusterSpec(
                 9,
@@ -67,7 +70,30 @@ class SpecTextsTest {
                 2,
                 1.5,
                 List.of(1, 3),
-                50));
+                50,
+                List.of(
+                    new WireCodec("fp16", 2),
+                    new WireCodec("int8", List.of(Direction.FORWARD), 1.25, 400, 1, false),
+                    new WireCodec("top", List.of(Direction.BACKWARD), 8, 0, 0.1, true))));
+    assertThat(SpecTexts.cluster(CLUSTER + ",codecs=none").codecs()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          fp16              | codec "fp16" has "fp16"; expected NAME:BYTES with any of :forward, :backward
+          fp16:two          | codec "fp16:two" has "two"; expected NAME:BYTES
+          fp16:2+int8:1:up  | codec "int8:1:up" has "up"; expected NAME:BYTES
+          fp16:2:gbps=x     | codec "fp16:2:gbps=x" has "gbps=x"; expected NAME:BYTES
+          fp16:0            | bytes per element of codec "fp16" must be above 0 and at most 8, got 0.0
+          fp16:2+fp16:1     | codecs of a cluster must have different names, got "fp16" twice
+          top:8:density=1.5 | density of codec "top" must be above 0 and at most 1, got 1.5
+          """)
+  void a_codec_that_is_none_is_rejected(String codecs, String message) {
+    assertThatThrownBy(() -> SpecTexts.cluster(CLUSTER + ",codecs=" + codecs))
+        .hasMessageContaining(message);
   }
 
   @Test

@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.Samples;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
@@ -113,6 +115,32 @@ class ShardingPlanTest {
         plan.prediction(),
         plan.transition(),
         plan.run());
+  }
+
+  /** Plans without codecs keep their ids, and codecs change an id, what they save included. */
+  @Test
+  void the_id_covers_codecs() {
+    ShardingPlan plan = plan();
+    CollectiveCodec codec =
+        new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, new WireCodec("fp16", 2), 0.5);
+    CollectiveCodec other =
+        new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, new WireCodec("fp16", 2), 0.25);
+    CollectiveCodec backward =
+        new CollectiveCodec(ShardScope.DEVICE, Direction.BACKWARD, new WireCodec("fp16", 2), 0.5);
+    CollectiveCodec denser =
+        new CollectiveCodec(
+            ShardScope.DEVICE,
+            Direction.FORWARD,
+            new WireCodec("fp16", List.of(), 2, 0, 0.5, true),
+            0.5);
+    assertThat(Samples.with(plan, List.of()).planId()).isEqualTo(plan.contentId());
+    assertThat(
+            Stream.of(codec, other, backward, denser)
+                .map(of -> Samples.with(plan, List.of(of)).planId()))
+        .doesNotHaveDuplicates()
+        .doesNotContain(plan.contentId());
+    ShardingPlan with = Samples.with(plan, List.of(codec));
+    assertThat(with.format()).hasValue(ShardingPlan.FORMAT);
   }
 
   /** Ids are in logs that are kept for ever: these values change only with the format. */

@@ -11,6 +11,7 @@ import io.shardtide.cost.StepCost;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Direction;
@@ -35,8 +36,10 @@ import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.WireCodec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.Samples;
 import io.shardtide.testing.SimulatedTrainer;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -291,6 +294,47 @@ class MeasuredPlanTest {
     Collections.fill(idle.subList(5, 8), new MeasuredDevice(0, 1, idle.get(0).backwardCommMs()));
     assertThat(trainer.step.measure(trainer.store, trainer.measured(plan, idle)).samples())
         .hasSize(6);
+  }
+
+  /** The cluster sends 2 bytes forward and 4 backward, unless a codec sends fewer. */
+  @Test
+  void samples_of_a_plan_with_codecs_have_the_bytes_that_were_sent() {
+    ShardingPlan plan = plan(1_000_000, ShardKind.TABLE_WISE, ShardKind.ROW_WISE);
+    WireCodec free = new WireCodec("fp8", 1);
+    CostSample.StepCommunication with =
+        communication(
+            plan,
+            new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, free, 0),
+            new CollectiveCodec(ShardScope.CLUSTER, Direction.BACKWARD, free, 0));
+    CostSample.StepCommunication without = communication(plan);
+    assertThat(without.forwardBytesPerElement()).isEqualTo(2);
+    assertThat(with.forwardBytesPerElement()).isEqualTo(1);
+    assertThat(with.backwardBytesPerElement()).isEqualTo(without.backwardBytesPerElement());
+    assertThat(with.collectives()).hasSize(2);
+    assertThat(with.collectives().get(0)).isEqualTo(without.collectives().get(0));
+    assertThat(with.collectives().get(1).bytes())
+        .isEqualTo(List.of(without.collectives().get(1).bytes().get(0) / 4));
+  }
+
+  private CostSample.StepCommunication communication(ShardingPlan plan, CollectiveCodec... codecs) {
+    ShardingPlan coded = trainer.take(Samples.with(plan, List.of(codecs)));
+    return communications(trainer.step.measure(trainer.store, measured(coded, ShardScope.CLUSTER)))
+        .get(0);
+  }
+
+  /** What coding takes is in the measurement, and not in what the cost model predicts. */
+  @Test
+  void a_plan_whose_codecs_take_time_gives_no_samples_of_collectives() {
+    WireCodec codec = new WireCodec("fp8", List.of(), 1, 500, 1, true);
+    ShardingPlan plan =
+        trainer.take(
+            Samples.with(
+                plan(1_000_000, ShardKind.ROW_WISE),
+                List.of(new CollectiveCodec(ShardScope.CLUSTER, Direction.BACKWARD, codec, 0))));
+    Feedback feedback = trainer.step.measure(trainer.store, measured(plan, ShardScope.CLUSTER));
+    assertThat(communications(feedback)).isEmpty();
+    assertThat(feedback.samples()).hasSize(8);
+    assertThat(feedback.ratios()).isNotEmpty();
   }
 
   /** Copies have no forward communication to compare. */

@@ -10,6 +10,7 @@ import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCost;
+import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
@@ -175,7 +176,7 @@ class SlowDeviceTest {
     }
 
     private StepCost cost() {
-      return StepCost.of(predictions(), running.shards(), cluster, MODEL, slowdowns());
+      return StepCost.of(predictions(), running.shards(), StepWire.of(cluster), MODEL, slowdowns());
     }
 
     /** Returns the step of the running plan over that of the best plan for the true speeds. */

@@ -102,6 +102,7 @@ class PlanningDecisionsTest {
       return Imbalance.ms(
           tables.stream().map(table -> new DatedPrediction(table, 1)).toList(),
           new PlanShards(shards, cluster.devices()),
+          List.of(),
           cluster,
           Fixtures.model(),
           List.of());

@@ -35,6 +35,7 @@ import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.UnknownHardware;
+import io.shardtide.domain.WireCodec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.PlanningOutcome.Infeasible;
 import io.shardtide.planning.PlanningOutcome.Planned;
@@ -161,6 +162,28 @@ class PlanningTest {
     assertThat(one.groups()).isEqualTo(ReplicaGroups.ONE);
     assertThat(one.reason()).isEqualTo("from %s to one group".formatted(first.groups().describe()));
     assertThat(one.moveOrder()).isEmpty();
+  }
+
+  /** Each plan chooses its codecs again; without any, ids and plans are what they were. */
+  @Test
+  void plans_have_the_codecs_that_a_publisher_allows() {
+    PlanningRun run = new PlanningRun();
+    ModelBundle nodes = ModelFiles.shippedForNodes();
+    run.models.takeOver(nodes);
+    ClusterSpec plain = new ClusterSpec(4, MEMORY, 65_536, 2, nodes.hardware());
+    WireCodec half = new WireCodec("fp16", 2);
+    ClusterSpec cluster = ClusterSpecBuilder.builder(plain).codecs(List.of(half)).build();
+    ShardingPlan without = run.plan(new Change.ClusterSet(plain), upsert("a", 5_000_000, 64, 5));
+    assertThat(without.codecs()).isEmpty();
+    ShardingPlan with = run.plan(new Change.ClusterSet(cluster));
+    assertThat(with.codecs()).isNotEmpty().allMatch(of -> of.codec().equals(half));
+    assertThat(with.predictedMs()).isLessThan(without.predictedMs());
+    assertThat(with.moves()).as("no data moves for codecs").isEmpty();
+    assertThat(with.planId()).isNotEqualTo(without.planId());
+    assertThat(run.second.promiseMs(run.plans, Fixtures.WORKLOAD)).isGreaterThanOrEqualTo(0);
+    ShardingPlan next = run.plan(upsert("b", 5_000_000, 64, 5));
+    assertThat(next.codecs()).isNotEmpty();
+    assertThat(run.plan(new Change.ClusterSet(plain), Fixtures.drop("b")).codecs()).isEmpty();
   }
 
   @Test

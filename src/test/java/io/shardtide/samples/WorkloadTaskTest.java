@@ -6,10 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WireCodec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
@@ -51,7 +54,9 @@ class WorkloadTaskTest {
                 {"task":"16x0","cluster":{"devices":16,"devicesPerNode":8,"memoryBytesPerDevice":1024,\
                 "batchSize":64,"hardware":"h","hostMemoryBytesPerDevice":2048,"replicaGroups":[2,1],"synchronizationSteps":10,\
                 "reservedMemoryBytesPerDevice":512,"countsStepMemory":true,\
-                "forwardBytesPerElement":2,"backwardBytesPerElement":1},"tables":[{"name":"b","rows":9,\
+                "forwardBytesPerElement":2,"backwardBytesPerElement":1,"codecs":[{"name":"top",\
+                "directions":["forward"],"bytesPerElement":8,"gigabytesPerSecond":100,"density":0.1,\
+                "canBeSummed":false},{"name":"fp16","bytesPerElement":2}]},"tables":[{"name":"b","rows":9,\
                 "columns":8,"poolingFactor":0,"reuseHistogram":[1, REUSE,"accessCdf":[0.5,0.75,1],\
                 "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4,\
                 "constraints":{"kinds":["row_wise","table_wise"],"least_columns":8,"same_devices_as":"a"}},TABLE]}
@@ -84,7 +89,14 @@ class WorkloadTaskTest {
             new WorkloadTask(
                 "16x0",
                 List.of(b, a),
-                new ClusterSpec(16, 1024, 64, 8, "h", 2048, 512, true, 2, 1, List.of(1, 2), 10)));
+                ClusterSpecBuilder.builder(
+                        new ClusterSpec(
+                            16, 1024, 64, 8, "h", 2048, 512, true, 2, 1, List.of(1, 2), 10))
+                    .codecs(
+                        List.of(
+                            new WireCodec("fp16", 2),
+                            new WireCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)))
+                    .build()));
   }
 
   /** Events have the same fields and, but for {@code devicesPerNode}, the same defaults. */
@@ -158,7 +170,10 @@ class WorkloadTaskTest {
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","reservedMemoryBytesPerDevice":9},"tables":[T]} | cluster: reservedMemoryBytesPerDevice must be a whole number between 0 and 8, got 9
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","countsStepMemory":1},"tables":[T]} | cluster: countsStepMemory must be true or false, got 1
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","forwardBytesPerElement":9},"tables":[T]} | cluster: forward bytes per element of a cluster must be above 0 and at most 8, got 9.0
-          {"task":"x","cluster":{"gpus":4},"tables":[T]} | cluster: unknown field "gpus": 4; expected devices, memoryBytesPerDevice, batchSize, hardware, devicesPerNode, hostMemoryBytesPerDevice, reservedMemoryBytesPerDevice, countsStepMemory, forwardBytesPerElement, backwardBytesPerElement, replicaGroups, synchronizationSteps
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16"}]},"tables":[T]} | cluster: codecs[0]: bytesPerElement must be a number, got nothing
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16","bytesPerElement":2,"directions":["up"]}]},"tables":[T]} | cluster: codecs[0]: direction of codec "fp16" must be forward or backward, got "up"
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16","bytes":2}]},"tables":[T]} | cluster: codecs[0]: unknown field "bytes": 2; expected name, directions, bytesPerElement, gigabytesPerSecond, density, canBeSummed
+          {"task":"x","cluster":{"gpus":4},"tables":[T]} | cluster: unknown field "gpus": 4; expected devices, memoryBytesPerDevice, batchSize, hardware, devicesPerNode, hostMemoryBytesPerDevice, reservedMemoryBytesPerDevice, countsStepMemory, forwardBytesPerElement, backwardBytesPerElement, replicaGroups, synchronizationSteps, codecs
           """)
   void errors_name_the_line_the_field_and_the_value(String line, String message)
       throws IOException {

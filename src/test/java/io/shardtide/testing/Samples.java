@@ -11,6 +11,7 @@ import io.shardtide.domain.Bytes;
 import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
+import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
@@ -50,6 +51,7 @@ import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.UseKnowledge;
+import io.shardtide.domain.WireCodec;
 import io.shardtide.domain.WorkloadChange;
 import java.util.EnumSet;
 import java.util.List;
@@ -93,7 +95,10 @@ public final class Samples {
         2,
         1.5,
         List.of(1, 9),
-        20);
+        20,
+        List.of(
+            new WireCodec("fp16", 2),
+            new WireCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false)));
   }
 
   public static WorkloadChange change() {
@@ -170,6 +175,21 @@ public final class Samples {
                     new MoveStep(0, MoveStep.Stage.TO_HOST),
                     new MoveStep(0, MoveStep.Stage.FROM_HOST))),
             new SearchRun(99, 12.5, Fixtures.TIME))
+        .identified();
+  }
+
+  /** Returns a plan with other codecs, and with the id that follows. */
+  public static ShardingPlan with(ShardingPlan plan, List<CollectiveCodec> codecs) {
+    return new ShardingPlan(
+            "",
+            plan.origin(),
+            plan.reason(),
+            plan.shards(),
+            plan.replication(),
+            codecs,
+            plan.prediction(),
+            plan.transition(),
+            plan.run())
         .identified();
   }
 

@@ -53,6 +53,7 @@ class FlatPlanJsonTest {
             "reason",
             "shards",
             "replication",
+            "codecs",
             "deviceCosts",
             "predictedMs",
             "moves",

@@ -20,8 +20,10 @@ import io.shardtide.domain.Baseline;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DatedTable;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.MeasuredCosts;
@@ -39,6 +41,7 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingState;
+import io.shardtide.domain.WireCodec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.WorkloadHeader;
 import io.shardtide.domain.pool.CurveHeader;
@@ -121,6 +124,18 @@ class RoundTripTest {
                 new RememberedPlans(
                     List.of("a", "b"), Optional.of("a"), OptionalLong.of(17), "run-1"),
                 Samples.speeds().slow())),
+        Arguments.of(
+            Codec.SHARDING_PLAN,
+            Samples.with(
+                Samples.plan(),
+                List.of(
+                    new CollectiveCodec(
+                        ShardScope.NODE, Direction.FORWARD, new WireCodec("fp16", 2), 0.25),
+                    new CollectiveCodec(
+                        ShardScope.CLUSTER,
+                        Direction.BACKWARD,
+                        new WireCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false),
+                        1.5)))),
         Arguments.of(Codec.PLAN_STATUS, Samples.status()),
         Arguments.of(Codec.DEVICE_SPEEDS, Samples.speeds()),
         Arguments.of(Codec.MEASURED_COSTS, Samples.measured()),

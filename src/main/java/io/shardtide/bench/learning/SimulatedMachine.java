@@ -8,6 +8,7 @@ import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.StepCost;
+import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TablePredictions;
 import io.shardtide.cost.TowerPredictor;
@@ -231,7 +232,8 @@ public final class SimulatedMachine implements TowerPredictor {
       List<Integer> devices = cluster.devicesOfNode(node);
       double inside =
           evaluator.bufferMs(
-              BufferCollective.ofRows(direction, columns * cluster.batchSize(), cluster),
+              BufferCollective.ofRows(
+                  StepWire.of(cluster), ShardScope.NODE, direction, columns * cluster.batchSize()),
               new DeviceGroup(devices.size(), devices.size()));
       devices.forEach(d -> ms[d] = inside);
     }

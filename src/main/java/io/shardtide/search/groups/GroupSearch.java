@@ -13,6 +13,7 @@ import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
+import io.shardtide.search.codecs.CodecSearch;
 import io.shardtide.search.local.LocalSearch;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -103,11 +104,11 @@ public final class GroupSearch {
               .formatted(problem.cluster().replicaGroups()));
     }
     if (groupings.size() == 1) {
-      return LocalSearch.search(problem.inGroup(groupings.get(0)), settings);
+      return CodecSearch.search(problem.inGroup(groupings.get(0)), settings);
     }
     ReplicaGroups running = problem.running().groups();
     if (problem.keepsGroups() && problem.runs(running) && groupings.contains(running)) {
-      SearchResult result = LocalSearch.search(problem.inGroup(running), settings);
+      SearchResult result = CodecSearch.search(problem.inGroup(running), settings);
       if (result instanceof SearchResult.Found) {
         return result;
       }
@@ -165,7 +166,7 @@ public final class GroupSearch {
             .evaluationsPerTable(Math.max(1, settings.evaluationsPerTable() / part))
             .repairEvaluations(settings.repairEvaluations() / part)
             .build();
-    SearchResult result = LocalSearch.search(candidate.problem(), ofPart);
+    SearchResult result = CodecSearch.search(candidate.problem(), ofPart);
     evaluations += result.evaluations();
     if (result instanceof SearchResult.Found found) {
       return Optional.of(
@@ -202,6 +203,7 @@ public final class GroupSearch {
         best.shards(),
         best.deviceCosts(),
         best.replication(),
+        best.codecs(),
         best.predictedMs(),
         Optional.of(
             new Insight(

@@ -3,8 +3,9 @@ package io.shardtide.search.local;
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
-import io.shardtide.domain.ClusterSpec;
+import io.shardtide.cost.StepWire;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardScope;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -23,6 +24,8 @@ final class AllToAllCosts {
   private static final int MAX_TOTALS = 1 << 10;
 
   private final CostEvaluator evaluator;
+  private final StepWire wire;
+  private final ShardScope scope;
   private final DeviceGroup group;
   private final double elementsPerUnit;
   private final double forwardBytesPerUnit;
@@ -32,7 +35,7 @@ final class AllToAllCosts {
   private LevelRows[] latest = {};
 
   /** Where nothing is sent: no load, no costs. */
-  private final CostRow none = new CostRow(Direction.FORWARD, 0, null);
+  private final CostRow none = new CostRow(Direction.FORWARD, 0, 0, null);
 
   /** Costs at one load of all together and one level of the largest node, by largest load. */
   private static final class LevelRows {
@@ -44,10 +47,12 @@ final class AllToAllCosts {
   final class CostRow {
     private final Direction direction;
     private final double[] ms;
+    private final double meanUnits;
     private final AllToAllLoad load;
 
-    private CostRow(Direction direction, int maxUnits, AllToAllLoad load) {
+    private CostRow(Direction direction, int maxUnits, double meanUnits, AllToAllLoad load) {
       this.direction = direction;
+      this.meanUnits = meanUnits;
       this.load = load;
       ms = new double[maxUnits + 1];
       Arrays.fill(ms, UNKNOWN);
@@ -67,30 +72,35 @@ final class AllToAllCosts {
     }
 
     private double compute(int units) {
-      ms[units] = evaluator.allToAllMs(direction, units * bytesPerUnit(direction), load);
+      ms[units] =
+          evaluator.allToAllMs(direction, units * bytesPerUnit(direction), load)
+              + wire.allToAllCodingMs(
+                  scope, direction, group, units * elementsPerUnit, meanUnits * elementsPerUnit);
       return ms[units];
     }
   }
 
   /**
    * @param evaluator predicts
-   * @param cluster the devices
+   * @param wire the devices, and what they send
+   * @param scope the shards whose all-to-all it is
    * @param group the members
    * @param elementsPerUnit numbers that a unit of load stands for
    */
   AllToAllCosts(
-      CostEvaluator evaluator, ClusterSpec cluster, DeviceGroup group, double elementsPerUnit) {
+      CostEvaluator evaluator,
+      StepWire wire,
+      ShardScope scope,
+      DeviceGroup group,
+      double elementsPerUnit) {
     this.evaluator = evaluator;
+    this.wire = wire;
+    this.scope = scope;
     this.group = group;
     this.elementsPerUnit = elementsPerUnit;
-    double toPeer = elementsPerUnit / cluster.devices();
-    forwardBytesPerUnit = toPeer * cluster.forwardBytesPerElement();
-    backwardBytesPerUnit = toPeer * cluster.backwardBytesPerElement();
-  }
-
-  /** Returns the numbers that a unit of load stands for. */
-  double elementsPerUnit() {
-    return elementsPerUnit;
+    double toPeer = elementsPerUnit / wire.cluster().devices();
+    forwardBytesPerUnit = toPeer * wire.bytesPerElement(scope, Direction.FORWARD);
+    backwardBytesPerUnit = toPeer * wire.bytesPerElement(scope, Direction.BACKWARD);
   }
 
   /** Returns the members. */
@@ -171,6 +181,7 @@ final class AllToAllCosts {
         new CostRow(
             direction,
             maxUnits,
+            mean,
             new AllToAllLoad(group, maxUnits * bytes, mean * bytes, nodeLevel));
     return grown;
   }

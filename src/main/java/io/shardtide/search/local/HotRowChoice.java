@@ -5,6 +5,7 @@ import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.PartTower;
+import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.UsePrediction;
@@ -31,6 +32,7 @@ final class HotRowChoice {
   private static final int MAX_ROUNDS = 8;
 
   private final ClusterSpec cluster;
+  private final StepWire wire;
   private final CostEvaluator evaluator;
 
   /** What all tables together add to each device. */
@@ -52,6 +54,7 @@ final class HotRowChoice {
 
   private HotRowChoice(SearchProblem problem) {
     cluster = problem.cluster();
+    wire = problem.wire();
     evaluator = problem.model().evaluator();
     towerSum = new double[evaluator.towerSize()];
   }
@@ -129,7 +132,7 @@ final class HotRowChoice {
   private double stepMs() {
     double[] ofDevices = new double[cluster.devices()];
     Arrays.fill(ofDevices, elements);
-    CommunicationCost allToAll = evaluator.allToAll(cluster, ofDevices);
+    CommunicationCost allToAll = evaluator.allToAll(wire, ofDevices);
     double copyMs =
         copyElements > 0
             ? evaluator.bufferMs(BufferCollective.ofCopies(copyElements), DeviceGroup.of(cluster))

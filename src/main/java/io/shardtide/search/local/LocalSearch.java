@@ -1,18 +1,19 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.CodecChoice;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.StepCost;
+import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Explanation;
-import io.shardtide.domain.Insight;
-import io.shardtide.domain.Overlap;
+import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
@@ -22,7 +23,6 @@ import io.shardtide.search.ShapeCosts;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -31,7 +31,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.FutureTask;
 import java.util.function.Predicate;
-import java.util.stream.IntStream;
 
 /**
  * Searches plans by local moves, from scratch or from the running plan.
@@ -115,10 +114,9 @@ public final class LocalSearch {
     expected = problem.model().evaluator();
     costs = new ShapeCosts(tables, cluster, evaluator);
     places = new Places(cluster);
-    allToAll =
-        new AllToAllCosts(
-            evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit());
-    OptionEstimates estimates = new OptionEstimates(costs, evaluator, cluster, places, allToAll);
+    allToAll = allToAll(problem.wire());
+    OptionEstimates estimates =
+        new OptionEstimates(costs, evaluator, problem.wire(), places, allToAll);
     options = new TableOptions(tables, cluster, costs, estimates, problem.columnCuts());
     optionPlacer =
         new OptionPlacer(
@@ -303,17 +301,31 @@ public final class LocalSearch {
 
   Annealing annealing(Assignment assignment) {
     CostEvaluator checker = checked ? problem.model().evaluator(settings.risk()) : null;
-    Objective objective = objective(assignment, running, checker);
+    Objective objective = objective(assignment, running, checker, problem.wire(), allToAll);
     return new Annealing(assignment, objective, evaluator, options, random);
   }
 
-  private Objective objective(Assignment assignment, CurrentPlan before, CostEvaluator checker) {
-    SplitCosts split = new SplitCosts(evaluator, cluster, places, costs.elementsPerNodeUnit());
+  private AllToAllCosts allToAll(StepWire wire) {
+    return new AllToAllCosts(
+        evaluator,
+        wire,
+        ShardScope.DEVICE,
+        DeviceGroup.of(cluster),
+        costs.elementsPerAllToAllUnit());
+  }
+
+  private Objective objective(
+      Assignment assignment,
+      CurrentPlan before,
+      CostEvaluator checker,
+      StepWire wire,
+      AllToAllCosts ofWire) {
+    SplitCosts split = new SplitCosts(evaluator, wire, places, costs.elementsPerNodeUnit());
     return new Objective(
         assignment,
         evaluator,
         problem.slowdowns(),
-        new Communication(assignment, allToAll, split, problem.slowdowns()),
+        new Communication(assignment, ofWire, split, problem.slowdowns()),
         Prices.of(problem, tables, before, settings, options.areEqual(), evaluator),
         checker);
   }
@@ -340,58 +352,31 @@ public final class LocalSearch {
 
   private SearchResult.Found found(Assignment assignment, long evaluations) {
     List<DeviceLoad> loads = assignment.loads();
-    StepCost cost = StepCost.of(expected, cluster, loads, problem.slowdowns());
+    List<CollectiveCodec> codecs = CodecChoice.of(expected, cluster, loads, problem.slowdowns());
+    StepWire wire = new StepWire(cluster, codecs);
+    StepCost cost = StepCost.of(expected, wire, loads, problem.slowdowns());
     Map<String, List<Shard>> byTable = ShardLayout.of(assignment, tables, cluster, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
     Replication replication = problem.synchronization().of(expected, loads);
-    StepCost worse = StepCost.of(problem.model().evaluator(1), cluster, loads, problem.slowdowns());
+    StepCost worse = StepCost.of(problem.model().evaluator(1), wire, loads, problem.slowdowns());
+    boolean isSame = wire.sendsAs(problem.wire());
+    Objective objective =
+        objective(
+            assignment,
+            new CurrentPlan(tables, PlanShards.NONE, places),
+            null,
+            wire,
+            isSame ? allToAll : allToAll(wire));
+    PlanAnalysis analysis = new PlanAnalysis(problem, tables, assignment, objective, running);
     return new SearchResult.Found(
         shards,
         cost.deviceCosts(loads),
         replication,
+        codecs,
         cost.predictedMs() + replication.msPerStep(),
-        Optional.of(insight(assignment, shards, worse.predictedMs() - cost.predictedMs())),
+        Optional.of(
+            analysis.insight(shards, lowerBoundMs(), worse.predictedMs() - cost.predictedMs())),
         evaluations);
-  }
-
-  private Insight insight(Assignment assignment, List<Shard> shards, double uncertaintyMs) {
-    List<String> names = tables.stream().map(TableGroup::name).toList();
-    Map<String, Integer> positions = new HashMap<>();
-    // What several tables do together is not explained: no decision is one table's.
-    for (int t = 0; t < names.size(); t++) {
-      if (!tables.get(t).isShared()) {
-        positions.put(names.get(t), t);
-      }
-    }
-    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
-    Objective objective = objective(assignment, nothing, null);
-    Explainer explainer = new Explainer(assignment, objective);
-    KindExplainer kinds = new KindExplainer(assignment, objective, running);
-    // Earlier plans explain the cuts and the kinds that they chose.
-    List<Integer> newlyCut =
-        IntStream.range(0, tables.size())
-            .filter(t -> !tables.get(t).isShared())
-            .filter(t -> running.parts(t).size() != assignment.shardsOfTable(t))
-            .boxed()
-            .toList();
-    List<Explanation> explanations = new ArrayList<>(explainer.splits(newlyCut, names));
-    explanations.addAll(kinds.explain(tables));
-    explanations.addAll(new CacheExplainer(assignment, objective, running).explain(tables));
-    // Of all other tables, moves follow from the kind.
-    List<Shard> placed =
-        problem.running().shards().stream()
-            .filter(shard -> positions.containsKey(shard.table()))
-            .filter(shard -> kinds.isPlaced(positions.get(shard.table()), shard.kind().scope()))
-            .toList();
-    PlanShards before = new PlanShards(placed, problem.running().devices());
-    PlanShards planned = new PlanShards(shards, cluster.devices());
-    explanations.addAll(explainer.moves(Overlap.between(before, planned), positions));
-    explanations.sort(Explanation.ORDER);
-    return new Insight(
-        lowerBoundMs(),
-        uncertaintyMs,
-        explainer.bottleneck(names),
-        explanations.stream().limit(Insight.MAX_EXPLANATIONS).toList());
   }
 }

@@ -5,6 +5,7 @@ import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.PartTower;
+import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.UsePrediction;
@@ -35,7 +36,7 @@ import java.util.stream.Stream;
  * tables. All-to-alls take longer with a larger load, and other collectives between two loads a
  * tenth apart no less than a tenth fewer milliseconds a byte than at one of the two (the terms of
  * {@link io.shardtide.cost.CollectiveInputs} grow with it; tests check both with the net's
- * correction).
+ * correction). Where codecs may be chosen, each collective takes the least that it does with any.
  */
 final class LowerBound {
   /** Ratio of a load to the next one: a closer grid raises the bound by a tenth at most. */
@@ -49,18 +50,32 @@ final class LowerBound {
   private final List<TablePrediction> tables;
   private final ClusterSpec cluster;
   private final CostEvaluator evaluator;
-  private final AllToAllCosts allToAll;
+  private final List<StepWire> wires;
+  private final List<AllToAllCosts> allToAlls;
+  private final double elementsPerUnit;
   private final double[] factors;
 
   private LowerBound(
       List<TablePrediction> tables,
       ClusterSpec cluster,
       CostEvaluator evaluator,
-      AllToAllCosts allToAll) {
+      double elementsPerUnit) {
     this.tables = tables;
     this.cluster = cluster;
     this.evaluator = evaluator;
-    this.allToAll = allToAll;
+    this.elementsPerUnit = elementsPerUnit;
+    wires = StepWire.extremes(cluster);
+    allToAlls =
+        wires.stream()
+            .map(
+                wire ->
+                    new AllToAllCosts(
+                        evaluator,
+                        wire,
+                        ShardScope.DEVICE,
+                        DeviceGroup.of(cluster),
+                        elementsPerUnit))
+            .toList();
     factors = evaluator.leastFactors();
   }
 
@@ -71,10 +86,7 @@ final class LowerBound {
    * @param elementsPerUnit numbers in a unit of all-to-all load
    */
   static double of(SearchProblem problem, CostEvaluator evaluator, double elementsPerUnit) {
-    ClusterSpec cluster = problem.cluster();
-    AllToAllCosts allToAll =
-        new AllToAllCosts(evaluator, cluster, DeviceGroup.of(cluster), elementsPerUnit);
-    return new LowerBound(problem.tables(), cluster, evaluator, allToAll).ms()
+    return new LowerBound(problem.tables(), problem.cluster(), evaluator, elementsPerUnit).ms()
         + synchronizationMs(problem, evaluator);
   }
 
@@ -200,9 +212,7 @@ final class LowerBound {
       return ms;
     }
     int max = max(total);
-    return ms
-        + allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS)
-        + lineBelowBackward(max, total);
+    return ms + forwardMs(max, total) + lineBelowBackward(max, total);
   }
 
   private int max(int total) {
@@ -222,9 +232,7 @@ final class LowerBound {
       int next = Math.max(more + 1, (int) (more * GRID));
       int total = always + more;
       int max = max(total);
-      double ms =
-          allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS)
-              + allToAll.backwardMs(0, max, total, AllToAllLoad.LEVELS);
+      double ms = forwardMs(max, total) + backwardMs(0, max, total);
       least = Math.min(least, (ms - alwaysMs) / (Math.min(next, most - always + 1) - 1));
       more = next;
     }
@@ -236,10 +244,13 @@ final class LowerBound {
     Map<ShardScope, Double> ms = new EnumMap<>(ShardScope.class);
     DeviceGroup all = DeviceGroup.of(cluster);
     int perNode = ShardScope.NODE.devices(cluster);
-    ms.put(ShardScope.CLUSTER, msPerElement(ShardScope.CLUSTER, e -> rowsMs(e, all)));
+    ms.put(
+        ShardScope.CLUSTER,
+        msPerElement(ShardScope.CLUSTER, e -> rowsMs(ShardScope.CLUSTER, e, all)));
     ms.put(
         ShardScope.NODE,
-        msPerElement(ShardScope.NODE, e -> rowsMs(e, new DeviceGroup(perNode, perNode)))
+        msPerElement(
+                ShardScope.NODE, e -> rowsMs(ShardScope.NODE, e, new DeviceGroup(perNode, perNode)))
             / cluster.nodes());
     ms.put(
         ShardScope.COPIES,
@@ -248,9 +259,35 @@ final class LowerBound {
     return ms;
   }
 
-  private double rowsMs(double elements, DeviceGroup group) {
-    return evaluator.bufferMs(BufferCollective.ofRows(Direction.FORWARD, elements, cluster), group)
-        + evaluator.bufferMs(BufferCollective.ofRows(Direction.BACKWARD, elements, cluster), group);
+  private double rowsMs(ShardScope scope, double elements, DeviceGroup group) {
+    return rowsMs(scope, Direction.FORWARD, elements, group)
+        + rowsMs(scope, Direction.BACKWARD, elements, group);
+  }
+
+  private double rowsMs(ShardScope scope, Direction direction, double elements, DeviceGroup group) {
+    double least = Double.POSITIVE_INFINITY;
+    for (StepWire wire : wires) {
+      least = Math.min(least, wire.rowsMs(evaluator, scope, direction, group, elements));
+    }
+    return least;
+  }
+
+  /** Returns the forward all-to-all of the largest load with any codec. */
+  private double forwardMs(int max, int total) {
+    double least = Double.POSITIVE_INFINITY;
+    for (AllToAllCosts allToAll : allToAlls) {
+      least = Math.min(least, allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS));
+    }
+    return least;
+  }
+
+  /** Returns the backward all-to-all of a load with any codec. */
+  private double backwardMs(int units, int max, int total) {
+    double least = Double.POSITIVE_INFINITY;
+    for (AllToAllCosts allToAll : allToAlls) {
+      least = Math.min(least, allToAll.backwardMs(units, max, total, AllToAllLoad.LEVELS));
+    }
+    return least;
   }
 
   private double msPerElement(ShardScope scope, DoubleUnaryOperator ms) {
@@ -287,7 +324,7 @@ final class LowerBound {
   /** Returns the all-to-all load of a table that is not split, rounded down. */
   private int units(TablePrediction table) {
     double elements = table.table().outputs(cluster.batchSize(), 1) * table.table().columns();
-    return (int) (elements / allToAll.elementsPerUnit());
+    return (int) (elements / elementsPerUnit);
   }
 
   /** Returns the load that a part adds to the collectives of its scope. */
@@ -334,16 +371,11 @@ final class LowerBound {
    * steep as from a device without load to one with the largest.
    */
   private double lineBelowBackward(int max, int total) {
-    double slope =
-        (allToAll.backwardMs(max, max, total, AllToAllLoad.LEVELS)
-                - allToAll.backwardMs(0, max, total, AllToAllLoad.LEVELS))
-            / max;
+    double slope = (backwardMs(max, max, total) - backwardMs(0, max, total)) / max;
     double least = Double.POSITIVE_INFINITY;
     for (int units = 0; units <= max; units++) {
-      least =
-          Math.min(
-              least, allToAll.backwardMs(units, max, total, AllToAllLoad.LEVELS) - slope * units);
+      least = Math.min(least, backwardMs(units, max, total) - slope * units);
     }
-    return least + slope * total / allToAll.group().devices();
+    return least + slope * total / cluster.devices();
   }
 }

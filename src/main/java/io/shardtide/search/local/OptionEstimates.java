@@ -4,6 +4,7 @@ import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
+import io.shardtide.cost.StepWire;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
@@ -21,6 +22,7 @@ final class OptionEstimates {
   private final ShapeCosts costs;
   private final CostEvaluator evaluator;
   private final ClusterSpec cluster;
+  private final StepWire wire;
   private final Places places;
   private final double msPerUnit;
   private final double msPerUnitBetweenNodes;
@@ -28,18 +30,23 @@ final class OptionEstimates {
   OptionEstimates(
       ShapeCosts costs,
       CostEvaluator evaluator,
-      ClusterSpec cluster,
+      StepWire wire,
       Places places,
       AllToAllCosts allToAll) {
     this.costs = costs;
     this.evaluator = evaluator;
-    this.cluster = cluster;
+    this.wire = wire;
+    cluster = wire.cluster();
     this.places = places;
     int even = Math.max(1, costs.totalUnits() / cluster.devices());
     msPerUnit = evenMs(allToAll, even, costs.totalUnits()) / even;
     AllToAllCosts between =
         new AllToAllCosts(
-            evaluator, cluster, new DeviceGroup(places.nodes(), 1), costs.elementsPerNodeUnit());
+            evaluator,
+            wire,
+            ShardScope.NODE,
+            new DeviceGroup(places.nodes(), 1),
+            costs.elementsPerNodeUnit());
     int total = costs.totalNodeUnits();
     int ofNode = Math.max(1, total / places.nodes());
     msPerUnitBetweenNodes = evenMs(between, ofNode, total) / ofNode;
@@ -72,7 +79,7 @@ final class OptionEstimates {
       case NODE -> {
         int size = places.size(places.ofNode(0));
         yield (costs.aloneMs(shape)
-                + rowsMs(elements, new DeviceGroup(size, size))
+                + rowsMs(scope, elements, new DeviceGroup(size, size))
                 + msPerUnitBetweenNodes * costs.nodeUnits(shape))
             * size
             / devices;
@@ -80,7 +87,7 @@ final class OptionEstimates {
       case CLUSTER ->
           costs.aloneMs(shape)
               + (costs.load(shape).scope() == ShardScope.CLUSTER
-                  ? rowsMs(elements, DeviceGroup.of(cluster))
+                  ? rowsMs(scope, elements, DeviceGroup.of(cluster))
                   : msPerUnit * costs.allToAllUnits(shape));
       case COPIES ->
           costs.aloneMs(shape)
@@ -88,9 +95,14 @@ final class OptionEstimates {
     };
   }
 
-  private double rowsMs(double elements, DeviceGroup group) {
-    return rateMs(BufferCollective.ofRows(Direction.FORWARD, elements, cluster), group)
-        + rateMs(BufferCollective.ofRows(Direction.BACKWARD, elements, cluster), group);
+  private double rowsMs(ShardScope scope, double elements, DeviceGroup group) {
+    return rowsMs(scope, Direction.FORWARD, elements, group)
+        + rowsMs(scope, Direction.BACKWARD, elements, group);
+  }
+
+  private double rowsMs(ShardScope scope, Direction direction, double elements, DeviceGroup group) {
+    return rateMs(BufferCollective.ofRows(wire, scope, direction, elements), group)
+        + wire.rowsCodingMs(scope, direction, group, elements);
   }
 
   /** Returns the time of bytes that are added to a large collective. */

@@ -4,8 +4,9 @@ import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
-import io.shardtide.domain.ClusterSpec;
+import io.shardtide.cost.StepWire;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardScope;
 
 /**
  * The communication of the parts that are split over a node or all devices, or copied: for each
@@ -15,7 +16,7 @@ import io.shardtide.domain.Direction;
  */
 final class SplitCosts {
   private final CostEvaluator evaluator;
-  private final ClusterSpec cluster;
+  private final StepWire wire;
   private final Places places;
   private final DeviceGroup all;
   private final AllToAllCosts between;
@@ -28,14 +29,15 @@ final class SplitCosts {
   private double commonForwardMs;
   private double commonBackwardMs;
 
-  SplitCosts(CostEvaluator evaluator, ClusterSpec cluster, Places places, double elementsPerUnit) {
+  SplitCosts(CostEvaluator evaluator, StepWire wire, Places places, double elementsPerUnit) {
     this.evaluator = evaluator;
-    this.cluster = cluster;
+    this.wire = wire;
     this.places = places;
     this.elementsPerUnit = elementsPerUnit;
-    all = DeviceGroup.of(cluster);
+    all = DeviceGroup.of(wire.cluster());
     between =
-        new AllToAllCosts(evaluator, cluster, new DeviceGroup(places.nodes(), 1), elementsPerUnit);
+        new AllToAllCosts(
+            evaluator, wire, ShardScope.NODE, new DeviceGroup(places.nodes(), 1), elementsPerUnit);
     nodeUnits = new int[places.nodes()];
     nodeForwardMs = new double[nodeUnits.length];
     nodeBackwardMs = new double[nodeUnits.length];
@@ -43,7 +45,7 @@ final class SplitCosts {
 
   /** Returns a calculator of the same costs, before any assignment. */
   SplitCosts copy() {
-    return new SplitCosts(evaluator, cluster, places, elementsPerUnit);
+    return new SplitCosts(evaluator, wire, places, elementsPerUnit);
   }
 
   /** Returns the forward collectives of a device, in milliseconds. */
@@ -66,9 +68,9 @@ final class SplitCosts {
     }
     rowElements = rows;
     copyElements = copies;
-    commonForwardMs = ofRows(Direction.FORWARD, rows, all);
+    commonForwardMs = ofRows(ShardScope.CLUSTER, Direction.FORWARD, rows, all);
     commonBackwardMs =
-        ofRows(Direction.BACKWARD, rows, all)
+        ofRows(ShardScope.CLUSTER, Direction.BACKWARD, rows, all)
             + evaluator.bufferMs(BufferCollective.ofCopies(copies), all);
   }
 
@@ -92,15 +94,15 @@ final class SplitCosts {
       DeviceGroup inside = new DeviceGroup(devices, devices);
       double elements = nodeUnits[node] * elementsPerUnit;
       nodeForwardMs[node] =
-          ofRows(Direction.FORWARD, elements, inside)
+          ofRows(ShardScope.NODE, Direction.FORWARD, elements, inside)
               + between.forwardMs(nodeUnits[node], max, total, level);
       nodeBackwardMs[node] =
-          ofRows(Direction.BACKWARD, elements, inside)
+          ofRows(ShardScope.NODE, Direction.BACKWARD, elements, inside)
               + between.backwardMs(nodeUnits[node], max, total, level);
     }
   }
 
-  private double ofRows(Direction direction, double elements, DeviceGroup group) {
-    return evaluator.bufferMs(BufferCollective.ofRows(direction, elements, cluster), group);
+  private double ofRows(ShardScope scope, Direction direction, double elements, DeviceGroup group) {
+    return wire.rowsMs(evaluator, scope, direction, group, elements);
   }
 }

@@ -1,6 +1,7 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.StepCost;
+import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.UsePrediction;
 import io.shardtide.domain.Bottleneck;
@@ -99,7 +100,8 @@ final class UseCuts {
         new PlanShards(HotRows.separate(running.shards()), running.devices()),
         problem.columnCuts(),
         problem.synchronization(),
-        problem.slowdowns());
+        problem.slowdowns(),
+        problem.codecs());
   }
 
   /** Returns the plan of all tables. */
@@ -115,6 +117,7 @@ final class UseCuts {
         shards,
         found.deviceCosts(),
         found.replication(),
+        found.codecs(),
         found.predictedMs(),
         found
             .insight()
@@ -124,12 +127,17 @@ final class UseCuts {
                         insight,
                         byTable,
                         shards,
+                        new StepWire(problem.cluster(), found.codecs()),
                         found.predictedMs() - found.replication().msPerStep())),
         found.evaluations());
   }
 
   private Insight join(
-      Insight insight, Map<String, List<Shard>> byTable, List<Shard> shards, double predictedMs) {
+      Insight insight,
+      Map<String, List<Shard>> byTable,
+      List<Shard> shards,
+      StepWire wire,
+      double predictedMs) {
     Map<String, String> tables = new HashMap<>();
     hotRows.keySet().forEach(table -> tables.put(HotRows.name(table), table));
     Bottleneck found = insight.bottleneck();
@@ -143,7 +151,7 @@ final class UseCuts {
             found.cause(),
             tables.getOrDefault(found.table(), found.table()),
             found.gainMs()),
-        Stream.concat(others, explanations(byTable, shards, predictedMs))
+        Stream.concat(others, explanations(byTable, shards, wire, predictedMs))
             .sorted(Explanation.ORDER)
             .limit(Insight.MAX_EXPLANATIONS)
             .toList());
@@ -151,7 +159,7 @@ final class UseCuts {
 
   /** Explains copies of the hot rows that were not there: predicts the step without them. */
   private Stream<Explanation> explanations(
-      Map<String, List<Shard>> byTable, List<Shard> shards, double predictedMs) {
+      Map<String, List<Shard>> byTable, List<Shard> shards, StepWire wire, double predictedMs) {
     Map<String, Long> before = HotRows.byTable(problem.running().shards());
     return problem.tables().stream()
         .map(TablePrediction::table)
@@ -163,7 +171,7 @@ final class UseCuts {
         .limit(MAX_TABLES)
         .map(
             table -> {
-              double ms = uncutMs(table, byTable.get(table.name()), shards);
+              double ms = uncutMs(table, byTable.get(table.name()), shards, wire);
               return new Explanation(
                   ExplainedAction.HOT_ROWS,
                   table.name(),
@@ -174,15 +182,14 @@ final class UseCuts {
             });
   }
 
-  private double uncutMs(TableSpec table, List<Shard> ofTable, List<Shard> shards) {
+  private double uncutMs(TableSpec table, List<Shard> ofTable, List<Shard> shards, StepWire wire) {
     Sharding.ByUse cut = (Sharding.ByUse) Sharding.of(table, ofTable, problem.cluster());
     List<Shard> uncut = new ArrayList<>(shards);
     uncut.removeAll(ofTable);
     cut.others().shards(table, problem.cluster()).stream()
         .map(shard -> shard.withCacheShare(ofTable.get(ofTable.size() - 1).cacheShare()))
         .forEach(uncut::add);
-    return StepCost.of(
-            problem.tables(), uncut, problem.cluster(), problem.model(), problem.slowdowns())
+    return StepCost.of(problem.tables(), uncut, wire, problem.model(), problem.slowdowns())
         .predictedMs();
   }
 }

@@ -168,6 +168,7 @@ public final class BeamSearch {
         shards,
         deviceCosts,
         Replication.NONE,
+        List.of(),
         placement.predictedMs(),
         Optional.empty(),
         evaluator.evaluations());

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.DeviceGroup;
+import io.shardtide.cost.StepWire;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Explanation;
@@ -13,6 +14,7 @@ import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -275,7 +277,11 @@ class LocalSearchTest {
       ClusterSpec cluster = Fixtures.cluster(devices, Fixtures.GIB);
       AllToAllCosts allToAll =
           new AllToAllCosts(
-              Fixtures.model().evaluator(), cluster, DeviceGroup.of(cluster), 4.0 * 65_536);
+              Fixtures.model().evaluator(),
+              StepWire.of(cluster),
+              ShardScope.DEVICE,
+              DeviceGroup.of(cluster),
+              4.0 * 65_536);
       double before = 0;
       for (int max = 100; max <= Math.min(total, 750); max++) {
         double ms = allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS);

@@ -6,12 +6,14 @@ import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
+import io.shardtide.cost.StepWire;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -56,7 +58,12 @@ class LowerBoundTest {
   void all_to_alls_take_longer_with_more_to_send() {
     ClusterSpec cluster = KindsTest.cluster(16, 8, Fixtures.GIB);
     AllToAllCosts allToAll =
-        new AllToAllCosts(evaluator, cluster, DeviceGroup.of(cluster), 4.0 * cluster.batchSize());
+        new AllToAllCosts(
+            evaluator,
+            StepWire.of(cluster),
+            ShardScope.DEVICE,
+            DeviceGroup.of(cluster),
+            4.0 * cluster.batchSize());
     double before = 0;
     for (int total = 1; total < 5_000; total += 16) {
       int max = (total + 15) / 16;

@@ -9,6 +9,7 @@ import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.ShapeCosts;
@@ -33,7 +34,11 @@ class ObjectiveTest {
       new Assignment(costs, problem.model().towerSize(), TABLES.size(), places, cluster);
   private final AllToAllCosts allToAll =
       new AllToAllCosts(
-          evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit());
+          evaluator,
+          problem.wire(),
+          ShardScope.DEVICE,
+          DeviceGroup.of(cluster),
+          costs.elementsPerAllToAllUnit());
 
   private Objective objective() {
     for (int t = 0; t < TABLES.size(); t++) {
@@ -47,7 +52,7 @@ class ObjectiveTest {
         new Communication(
             assignment,
             allToAll,
-            new SplitCosts(evaluator, cluster, places, costs.elementsPerAllToAllUnit()),
+            new SplitCosts(evaluator, problem.wire(), places, costs.elementsPerAllToAllUnit()),
             problem.slowdowns()),
         new Prices(
             new MovePrice(

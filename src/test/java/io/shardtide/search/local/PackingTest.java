@@ -8,6 +8,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -50,7 +51,11 @@ class PackingTest {
               evaluator,
               problem.slowdowns(),
               new AllToAllCosts(
-                  evaluator, cluster, DeviceGroup.of(cluster), costs.elementsPerAllToAllUnit()));
+                  evaluator,
+                  problem.wire(),
+                  ShardScope.DEVICE,
+                  DeviceGroup.of(cluster),
+                  costs.elementsPerAllToAllUnit()));
     }
 
     Packing on(int... devices) {

@@ -1,0 +1,66 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WireCodec;
+import io.shardtide.testing.Samples;
+import io.shardtide.torchrec.TorchRecPlans;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Forms that are rejected are in {@link SpecTextsTest}. */
+class CodecTextsTest {
+  private static final List<CollectiveCodec> CODECS =
+      List.of(
+          new CollectiveCodec(
+              ShardScope.DEVICE, Direction.FORWARD, new WireCodec("fp16", 2), 0.41256),
+          new CollectiveCodec(ShardScope.DEVICE, Direction.BACKWARD, new WireCodec("bf16", 2), 0.1),
+          new CollectiveCodec(ShardScope.CLUSTER, Direction.BACKWARD, new WireCodec("fp8", 1), 2));
+
+  private final ObjectMapper json = new ObjectMapper();
+
+  @Test
+  void a_plan_names_the_codec_of_each_collective_and_what_it_saves() {
+    ShardingPlan plan = Samples.plan();
+    assertThat(CodecTexts.describe(plan)).isEmpty();
+    assertThat(CodecTexts.describe(Samples.with(plan, CODECS)))
+        .isEqualTo(
+            "device forward fp16 (saves 0.413 ms), device backward bf16 (saves 0.100 ms),"
+                + " cluster backward fp8 (saves 2.000 ms); none elsewhere");
+  }
+
+  @Test
+  void torchrec_gets_the_names_by_scope_and_direction() throws Exception {
+    ObjectNode node = json.createObjectNode();
+    TorchRecPlans.putCodecs(node, List.of());
+    assertThat(node).isEmpty();
+    TorchRecPlans.putCodecs(node, CODECS);
+    assertThat(node)
+        .isEqualTo(
+            json.readTree(
+                """
+                {"qcomms":{"device":{"forward":"fp16","backward":"bf16"},"cluster":{"backward":"fp8"}}}
+                """));
+  }
+
+  @Test
+  void a_line_of_a_plans_file_has_the_codecs() throws Exception {
+    ObjectNode node = json.createObjectNode();
+    PlanLayout layout = new PlanLayout.ByTable();
+    layout.putCodecs(node, List.of());
+    assertThat(node).isEmpty();
+    layout.putCodecs(node, CODECS.subList(2, 3));
+    assertThat(node)
+        .isEqualTo(
+            json.readTree(
+                """
+                {"codecs":[{"scope":"cluster","direction":"backward","codec":"fp8","saved_ms":2.0}]}
+                """));
+  }
+}

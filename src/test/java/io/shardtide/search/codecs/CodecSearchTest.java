@@ -1,0 +1,143 @@
+package io.shardtide.search.codecs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.Slowdowns;
+import io.shardtide.cost.StepCost;
+import io.shardtide.cost.StepWire;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.Move;
+import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WireCodec;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.local.LocalSearch;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.Plans;
+import io.shardtide.wire.ModelFiles;
+import java.util.List;
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+
+/** Plans whose collectives may have codecs. */
+class CodecSearchTest {
+  private static final CostModel MODEL = new CostModel(ModelFiles.shippedForNodes());
+  private static final PlainTowers TOWERS = new PlainTowers(MODEL.bundle());
+  private static final SearchSettings BRIEF =
+      new SearchSettings(300, 2_000, 10, 10, 0, 1_000, ColumnCuts.EQUAL);
+  private static final ClusterSpec PLAIN =
+      new ClusterSpec(8, 40 * Fixtures.GIB, 65_536, 4, MODEL.hardware());
+  private static final WireCodec HALF = new WireCodec("fp16", 2);
+
+  private static ClusterSpec with(WireCodec... codecs) {
+    return ClusterSpecBuilder.builder(PLAIN).codecs(List.of(codecs)).build();
+  }
+
+  private static SearchProblem problem(
+      List<TableSpec> tables, ClusterSpec cluster, PlanShards running) {
+    return new SearchProblem(
+        TOWERS.predict(tables, cluster), cluster, MODEL, running, ColumnCuts.EQUAL);
+  }
+
+  private static SearchResult.Found plan(SearchProblem problem) {
+    return (SearchResult.Found) CodecSearch.search(problem, BRIEF);
+  }
+
+  private static double stepMs(SearchProblem problem, SearchResult.Found found, StepWire wire) {
+    return StepCost.of(
+            problem.tables(), found.shards(), wire, MODEL, Slowdowns.none(PLAIN.devices()))
+        .predictedMs();
+  }
+
+  @Test
+  void without_codecs_a_search_is_what_it_was() {
+    SearchProblem problem = problem(Plans.randomTables(new Random(3), 12), PLAIN, PlanShards.NONE);
+    SearchResult.Found found = plan(problem);
+    assertThat(found).isEqualTo(LocalSearch.search(problem, BRIEF));
+    assertThat(found.codecs()).isEmpty();
+  }
+
+  /** Also the lower bound, which holds for the best choice of codecs, and the analysis. */
+  @Test
+  void a_plan_costs_what_a_cluster_with_half_the_bytes_costs() {
+    List<TableSpec> tables = Plans.randomTables(new Random(3), 12);
+    SearchProblem problem = problem(tables, with(HALF), PlanShards.NONE);
+    SearchResult.Found found = plan(problem);
+    assertThat(found.codecs()).isNotEmpty().allMatch(of -> of.codec().equals(HALF));
+    ClusterSpec half =
+        ClusterSpecBuilder.builder(PLAIN)
+            .forwardBytesPerElement(2)
+            .backwardBytesPerElement(2)
+            .build();
+    assertThat(found.predictedMs())
+        .isEqualTo(stepMs(problem, found, StepWire.of(half)))
+        .isLessThan(stepMs(problem, found, StepWire.of(PLAIN)));
+    SearchResult.Found ofHalf = plan(problem(tables, half, PlanShards.NONE));
+    assertThat(found.predictedMs())
+        .as("the second search has the bytes of the codec")
+        .isLessThanOrEqualTo(ofHalf.predictedMs());
+    assertThat(found.insight().orElseThrow().lowerBoundMs())
+        .isEqualTo(ofHalf.insight().orElseThrow().lowerBoundMs(), within(1e-9))
+        .isLessThan(found.predictedMs());
+  }
+
+  @Test
+  void a_codec_that_takes_too_long_changes_nothing() {
+    List<TableSpec> tables = Plans.randomTables(new Random(4), 12);
+    WireCodec slow = new WireCodec("slow", List.of(), 1, 0.001, 1, true);
+    SearchResult.Found found = plan(problem(tables, with(slow), PlanShards.NONE));
+    SearchResult.Found plain = plan(problem(tables, PLAIN, PlanShards.NONE));
+    assertThat(found.shards()).isEqualTo(plain.shards());
+    assertThat(found.predictedMs()).isEqualTo(plain.predictedMs());
+    assertThat(found.codecs()).isEmpty();
+    assertThat(found.evaluations()).isEqualTo(plain.evaluations());
+  }
+
+  /** A plan with codecs is no worse than one without, moves included, and each cost is exact. */
+  @Property(tries = 8)
+  void codecs_never_make_a_plan_worse(@ForAll long seed) {
+    Random random = new Random(seed);
+    List<TableSpec> tables = Plans.randomTables(random, 4 + random.nextInt(8));
+    ClusterSpec cluster =
+        with(
+            new WireCodec("a", List.of(), 2, random.nextBoolean() ? 0 : 200, 1, true),
+            new WireCodec("b", List.of(), 1, 50 + random.nextInt(500), 1, random.nextBoolean()));
+    SearchProblem first = problem(tables, cluster, PlanShards.NONE);
+    SearchResult.Found running = checked(first, tables, PlanShards.NONE);
+    tables.remove(random.nextInt(tables.size()));
+    tables.add(Plans.randomTable(random, "new"));
+    checked(problem(tables, cluster, running.placed()), tables, running.placed());
+  }
+
+  private static SearchResult.Found checked(
+      SearchProblem problem, List<TableSpec> tables, PlanShards running) {
+    SearchResult.Found found = plan(problem);
+    SearchResult.Found without = plan(problem(tables, PLAIN, running));
+    assertThat(totalMs(found, tables, running))
+        .isLessThanOrEqualTo(totalMs(without, tables, running));
+    assertThat(found.predictedMs())
+        .isEqualTo(stepMs(problem, found, new StepWire(problem.cluster(), found.codecs())));
+    assertThat(found.insight().orElseThrow().lowerBoundMs())
+        .isLessThanOrEqualTo(found.predictedMs());
+    assertThat(plan(problem)).isEqualTo(found);
+    return found;
+  }
+
+  private static double totalMs(
+      SearchResult.Found found, List<TableSpec> tables, PlanShards running) {
+    List<Move> moves =
+        Overlap.moves(
+            Overlap.between(running, found.placed()), TableSpec.byName(tables), found.placed());
+    return found.predictedMs() + BRIEF.moveMs(moves);
+  }
+}

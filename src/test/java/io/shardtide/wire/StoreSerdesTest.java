@@ -1,0 +1,57 @@
+package io.shardtide.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.WireCodec;
+import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.testing.Fixtures;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+import java.util.Optional;
+import org.apache.avro.Schema;
+import org.apache.avro.SchemaNormalization;
+import org.apache.kafka.common.serialization.Serde;
+import org.junit.jupiter.api.Test;
+
+class StoreSerdesTest {
+  private static final ClusterSpec PLAIN = Fixtures.cluster(2, Fixtures.GIB);
+  private static final ClusterSpec WITH_CODECS =
+      ClusterSpecBuilder.builder(PLAIN)
+          .codecs(List.of(new WireCodec("fp16", List.of(Direction.FORWARD), 2, 0, 1, true)))
+          .build();
+
+  private final Serde<WorkloadHeader> serde = StoreSerdes.of(Codec.WORKLOAD_HEADER);
+  private final List<Schema> released = StoreSerdes.released("WorkloadHeader");
+
+  private byte[] write(ClusterSpec cluster) {
+    WorkloadHeader header =
+        new WorkloadHeader(1, Optional.of(cluster), Optional.empty(), Optional.empty());
+    byte[] bytes = serde.serializer().serialize("t", header);
+    assertThat(serde.deserializer().deserialize("t", bytes)).isEqualTo(header);
+    return bytes;
+  }
+
+  /** The fingerprint follows the two bytes that mark single-object encoding. */
+  private static long fingerprint(byte[] bytes) {
+    return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).getLong(2);
+  }
+
+  private long fingerprint(int version) {
+    return SchemaNormalization.parsingFingerprint64(released.get(version - 1));
+  }
+
+  /**
+   * So that a planner of the version before can read what this one wrote. Codecs came with version
+   * 4.
+   */
+  @Test
+  void a_value_is_written_in_the_schema_of_the_version_before_if_that_has_all_of_it() {
+    assertThat(fingerprint(write(PLAIN))).isEqualTo(fingerprint(released.size() - 1));
+    assertThat(fingerprint(write(WITH_CODECS)))
+        .isEqualTo(fingerprint(Math.max(4, released.size() - 1)));
+  }
+}
