@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 
 /**
@@ -37,6 +38,11 @@ final class Waits {
   /** Returns the number of events without an answer. */
   synchronized int open() {
     return open.size();
+  }
+
+  /** Returns the ids of events without an answer. */
+  synchronized Set<UUID> unanswered() {
+    return Set.copyOf(open.keySet());
   }
 
   /** Returns the number of events with an answer. */

@@ -232,10 +232,10 @@ class UpgradeIT {
   private void awaitAnswers(SoakAnswers answers) {
     await()
         .atMost(PATIENCE)
-        .until(
+        .untilAsserted(
             () -> {
               answers.check();
-              return waits.open() == 0;
+              assertThat(waits.unanswered()).isEmpty();
             });
   }
 }
