@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WireCodec;
 import io.shardtide.domain.WorkloadHeader;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Samples;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
@@ -53,5 +55,15 @@ class StoreSerdesTest {
     assertThat(fingerprint(write(PLAIN))).isEqualTo(fingerprint(released.size() - 1));
     assertThat(fingerprint(write(WITH_CODECS)))
         .isEqualTo(fingerprint(Math.max(4, released.size() - 1)));
+  }
+
+  /** Codecs came with version 6 of plans, too. */
+  @Test
+  void a_plan_without_codecs_is_written_in_the_schema_of_the_version_before() {
+    ShardingPlan plan = Samples.with(Samples.plan(), List.of());
+    byte[] bytes = StoreSerdes.of(Codec.SHARDING_PLAN).serializer().serialize("t", plan);
+    List<Schema> versions = StoreSerdes.released("ShardingPlan");
+    assertThat(fingerprint(bytes))
+        .isEqualTo(SchemaNormalization.parsingFingerprint64(versions.get(versions.size() - 2)));
   }
 }
