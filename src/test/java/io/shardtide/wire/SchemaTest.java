@@ -8,10 +8,12 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.avro.Schema;
 import org.apache.avro.SchemaCompatibility;
@@ -113,33 +115,40 @@ class SchemaTest {
     if (released.size() > 1 && !OLDER_THAN_ORDER.contains(released.get(0).getName())) {
       Map<String, List<String>> fields = fields(released.get(released.size() - 1));
       fields(released.get(released.size() - 2))
-          .forEach((record, before) -> assertThat(fields.get(record)).startsWith(elements(before)));
+          .forEach(
+              (record, before) ->
+                  assertThat(fields.get(record)).startsWith(before.toArray(String[]::new)));
     }
-  }
-
-  private static String[] elements(List<String> list) {
-    return list.toArray(String[]::new);
   }
 
   /** Returns the names of the fields of all records in a schema, by the record's name. */
   private static Map<String, List<String>> fields(Schema schema) {
-    Map<String, List<String>> fields = new HashMap<>();
-    addFields(schema, fields);
-    return fields;
+    return named(schema).stream()
+        .filter(of -> of.getType() == Schema.Type.RECORD)
+        .collect(
+            Collectors.toMap(
+                Schema::getFullName,
+                of -> of.getFields().stream().map(Schema.Field::name).toList()));
   }
 
-  private static void addFields(Schema schema, Map<String, List<String>> fields) {
+  /** Returns the records and enums in a schema, each once. */
+  private static Collection<Schema> named(Schema schema) {
+    Map<String, Schema> named = new LinkedHashMap<>();
+    addNamed(schema, named);
+    return named.values();
+  }
+
+  private static void addNamed(Schema schema, Map<String, Schema> named) {
     switch (schema.getType()) {
       case RECORD -> {
-        if (!fields.containsKey(schema.getFullName())) {
-          fields.put(
-              schema.getFullName(), schema.getFields().stream().map(Schema.Field::name).toList());
-          schema.getFields().forEach(field -> addFields(field.schema(), fields));
+        if (named.putIfAbsent(schema.getFullName(), schema) == null) {
+          schema.getFields().forEach(field -> addNamed(field.schema(), named));
         }
       }
-      case ARRAY -> addFields(schema.getElementType(), fields);
-      case MAP -> addFields(schema.getValueType(), fields);
-      case UNION -> schema.getTypes().forEach(type -> addFields(type, fields));
+      case ENUM -> named.put(schema.getFullName(), schema);
+      case ARRAY -> addNamed(schema.getElementType(), named);
+      case MAP -> addNamed(schema.getValueType(), named);
+      case UNION -> schema.getTypes().forEach(type -> addNamed(type, named));
       default -> {}
     }
   }
@@ -158,29 +167,17 @@ class SchemaTest {
   @MethodSource("codecs")
   void everything_is_documented(Codec<?, ?> codec) {
     List<String> undocumented = new ArrayList<>();
-    collect(codec.schema(), undocumented, new ArrayList<>());
-    assertThat(undocumented).isEmpty();
-  }
-
-  private static void collect(Schema schema, List<String> undocumented, List<Schema> seen) {
-    switch (schema.getType()) {
-      case RECORD -> {
-        if (seen.contains(schema)) {
-          return;
-        }
-        seen.add(schema);
-        check(schema.getFullName(), schema.getDoc(), undocumented);
-        for (Schema.Field field : schema.getFields()) {
-          check(schema.getFullName() + "." + field.name(), field.doc(), undocumented);
-          collect(field.schema(), undocumented, seen);
-        }
+    for (Schema schema : named(codec.schema())) {
+      check(schema.getFullName(), schema.getDoc(), undocumented);
+      if (schema.getType() == Schema.Type.RECORD) {
+        schema
+            .getFields()
+            .forEach(
+                field ->
+                    check(schema.getFullName() + "." + field.name(), field.doc(), undocumented));
       }
-      case ENUM -> check(schema.getFullName(), schema.getDoc(), undocumented);
-      case ARRAY -> collect(schema.getElementType(), undocumented, seen);
-      case MAP -> collect(schema.getValueType(), undocumented, seen);
-      case UNION -> schema.getTypes().forEach(type -> collect(type, undocumented, seen));
-      default -> {}
     }
+    assertThat(undocumented).isEmpty();
   }
 
   private static void check(String name, String doc, List<String> undocumented) {
