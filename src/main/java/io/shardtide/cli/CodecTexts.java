@@ -26,15 +26,10 @@ final class CodecTexts {
           + NONE;
 
   private final String value;
-  private final WireCodecValues values = new WireCodecValues();
-
-  /** The values of a codec, by default as those of one that takes no time. */
-  private static final class WireCodecValues {
-    private Optional<Direction> direction = Optional.empty();
-    private double gigabytesPerSecond;
-    private double density = 1;
-    private boolean canBeSummed = true;
-  }
+  private Optional<Direction> direction = Optional.empty();
+  private double gigabytesPerSecond;
+  private double density = 1;
+  private boolean canBeSummed = true;
 
   private CodecTexts(String value) {
     this.value = value;
@@ -61,21 +56,21 @@ final class CodecTexts {
     }
     return new WireCodec(
         parts[0].strip(),
-        values.direction.stream().toList(),
+        direction.stream().toList(),
         number(parts[1], parts[1]),
-        values.gigabytesPerSecond,
-        values.density,
-        values.canBeSummed);
+        gigabytesPerSecond,
+        density,
+        canBeSummed);
   }
 
   private void take(String part) {
-    Optional<Direction> direction = Direction.ofFileName(part);
-    if (direction.isPresent()) {
-      values.direction = direction;
+    Optional<Direction> named = Direction.ofFileName(part);
+    if (named.isPresent()) {
+      direction = named;
     } else if (part.equals("canBeSummed=true") || part.equals("canBeSummed=false")) {
-      values.canBeSummed = part.endsWith("true");
-    } else if (!takeNumber(part, "gbps=", number -> values.gigabytesPerSecond = number)
-        && !takeNumber(part, "density=", number -> values.density = number)) {
+      canBeSummed = part.endsWith("true");
+    } else if (!takeNumber(part, "gbps=", number -> gigabytesPerSecond = number)
+        && !takeNumber(part, "density=", number -> density = number)) {
       throw wrong(part);
     }
   }

@@ -121,10 +121,7 @@ public final class CodecChoice {
   }
 
   private List<CollectiveCodec> choose() {
-    double[] computeMs = new double[loads.size()];
-    for (int d = 0; d < computeMs.length; d++) {
-      computeMs[d] = slowdowns.computeMs(d, evaluator.computeMs(loads.get(d)));
-    }
+    double[] computeMs = StepCost.computeMs(evaluator, loads, slowdowns);
     List<CollectiveCodec> chosen = new ArrayList<>();
     chosen.addAll(choose(Direction.FORWARD, new double[loads.size()]));
     chosen.addAll(choose(Direction.BACKWARD, computeMs));

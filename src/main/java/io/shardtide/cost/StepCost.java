@@ -85,11 +85,18 @@ public record StepCost(
    */
   public static StepCost of(
       CostEvaluator evaluator, StepWire wire, List<DeviceLoad> loads, Slowdowns slowdowns) {
+    return of(
+        computeMs(evaluator, loads, slowdowns),
+        slowdowns.communication(evaluator.communication(wire, loads)));
+  }
+
+  /** Predicts the computation of each device, in milliseconds. */
+  static double[] computeMs(CostEvaluator evaluator, List<DeviceLoad> loads, Slowdowns slowdowns) {
     double[] computeMs = new double[loads.size()];
     for (int d = 0; d < computeMs.length; d++) {
       computeMs[d] = slowdowns.computeMs(d, evaluator.computeMs(loads.get(d)));
     }
-    return of(computeMs, slowdowns.communication(evaluator.communication(wire, loads)));
+    return computeMs;
   }
 
   /** Returns the cost and the bytes of each device. */

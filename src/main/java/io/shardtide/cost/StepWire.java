@@ -73,10 +73,13 @@ public record StepWire(ClusterSpec cluster, List<CollectiveCodec> codecs) {
   }
 
   private Optional<WireCodec> codec(ShardScope scope, Direction direction) {
-    return codecs.stream()
-        .filter(of -> of.scope() == scope && of.direction() == direction)
-        .map(CollectiveCodec::codec)
-        .findFirst();
+    // A loop, since searches ask for each load that they compare.
+    for (CollectiveCodec of : codecs) {
+      if (of.scope() == scope && of.direction() == direction) {
+        return Optional.of(of.codec());
+      }
+    }
+    return Optional.empty();
   }
 
   /** Returns the bytes of an element on the wire. */

@@ -95,36 +95,6 @@ public record ClusterSpec(
     checkCodecs(codecs);
   }
 
-  /** A cluster whose collectives have no codecs to choose among. */
-  public ClusterSpec(
-      int devices,
-      long memoryBytesPerDevice,
-      int batchSize,
-      int devicesPerNode,
-      String hardware,
-      long hostMemoryBytesPerDevice,
-      long reservedMemoryBytesPerDevice,
-      boolean countsStepMemory,
-      double forwardBytesPerElement,
-      double backwardBytesPerElement,
-      List<Integer> replicaGroups,
-      int synchronizationSteps) {
-    this(
-        devices,
-        memoryBytesPerDevice,
-        batchSize,
-        devicesPerNode,
-        hardware,
-        hostMemoryBytesPerDevice,
-        reservedMemoryBytesPerDevice,
-        countsStepMemory,
-        forwardBytesPerElement,
-        backwardBytesPerElement,
-        replicaGroups,
-        synchronizationSteps,
-        List.of());
-  }
-
   /** A cluster whose memory is for shards alone, and which sends single precision. */
   public ClusterSpec(
       int devices, long memoryBytesPerDevice, int batchSize, int devicesPerNode, String hardware) {
@@ -140,7 +110,8 @@ public record ClusterSpec(
         DEFAULT_WIRE_BYTES,
         DEFAULT_WIRE_BYTES,
         ONE_GROUP,
-        1);
+        1,
+        List.of());
   }
 
   /** Returns the ways to form replica groups that a plan may choose among. */

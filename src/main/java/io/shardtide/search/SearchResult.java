@@ -1,13 +1,18 @@
 package io.shardtide.search;
 
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.Move;
+import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Shortfall;
+import io.shardtide.domain.TableSpec;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** The output of a search. */
@@ -52,6 +57,18 @@ public sealed interface SearchResult {
     /** Returns the shards on their devices. */
     public PlanShards placed() {
       return new PlanShards(shards, deviceCosts.size(), replication.groups());
+    }
+
+    /**
+     * Returns the moves from the running plan to this one.
+     *
+     * @param running the shards of the running plan; none if there is none
+     * @param tables the tables of this plan
+     */
+    public List<Move> moves(PlanShards running, List<TablePrediction> tables) {
+      Map<String, TableSpec> byName =
+          TableSpec.byName(tables.stream().map(TablePrediction::table).toList());
+      return Overlap.moves(Overlap.between(running, placed()), byName, placed());
     }
   }
 

@@ -239,7 +239,8 @@ class TableSpecTest {
         forward,
         backward,
         ClusterSpec.ONE_GROUP,
-        1);
+        1,
+        List.of());
   }
 
   @ParameterizedTest

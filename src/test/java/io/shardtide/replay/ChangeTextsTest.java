@@ -118,7 +118,8 @@ class ChangeTextsTest {
             2,
             1.5,
             List.of(1, 2),
-            20);
+            20,
+            List.of());
     assertThat(texts(cluster(CLUSTER), cluster(other), cluster(CLUSTER), cluster(CLUSTER)))
         .containsExactly(
             "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"

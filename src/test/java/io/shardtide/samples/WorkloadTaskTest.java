@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
@@ -89,14 +88,22 @@ class WorkloadTaskTest {
             new WorkloadTask(
                 "16x0",
                 List.of(b, a),
-                ClusterSpecBuilder.builder(
-                        new ClusterSpec(
-                            16, 1024, 64, 8, "h", 2048, 512, true, 2, 1, List.of(1, 2), 10))
-                    .codecs(
-                        List.of(
-                            new WireCodec("fp16", 2),
-                            new WireCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)))
-                    .build()));
+                new ClusterSpec(
+                    16,
+                    1024,
+                    64,
+                    8,
+                    "h",
+                    2048,
+                    512,
+                    true,
+                    2,
+                    1,
+                    List.of(1, 2),
+                    10,
+                    List.of(
+                        new WireCodec("fp16", 2),
+                        new WireCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)))));
   }
 
   /** Events have the same fields and, but for {@code devicesPerNode}, the same defaults. */

@@ -1,6 +1,5 @@
 package io.shardtide.bench.learning;
 
-import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
@@ -231,10 +230,13 @@ public final class SimulatedMachine implements TowerPredictor {
               .sum();
       List<Integer> devices = cluster.devicesOfNode(node);
       double inside =
-          evaluator.bufferMs(
-              BufferCollective.ofRows(
-                  StepWire.of(cluster), ShardScope.NODE, direction, columns * cluster.batchSize()),
-              new DeviceGroup(devices.size(), devices.size()));
+          StepWire.of(cluster)
+              .rowsMs(
+                  evaluator,
+                  ShardScope.NODE,
+                  direction,
+                  new DeviceGroup(devices.size(), devices.size()),
+                  columns * cluster.batchSize());
       devices.forEach(d -> ms[d] = inside);
     }
     return ms;

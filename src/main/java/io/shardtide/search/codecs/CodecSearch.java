@@ -4,17 +4,13 @@ import io.shardtide.cost.CodecChoice;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
-import io.shardtide.domain.Move;
-import io.shardtide.domain.Overlap;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -72,13 +68,6 @@ public final class CodecSearch {
   /** Returns a plan's step and the price of its moves, in milliseconds a step. */
   private static double totalMs(
       SearchProblem problem, SearchResult.Found found, SearchSettings settings) {
-    if (problem.running().isEmpty()) {
-      return found.predictedMs();
-    }
-    Map<String, TableSpec> tables =
-        TableSpec.byName(problem.tables().stream().map(TablePrediction::table).toList());
-    List<Move> moves =
-        Overlap.moves(Overlap.between(problem.running(), found.placed()), tables, found.placed());
-    return found.predictedMs() + settings.moveMs(moves);
+    return found.predictedMs() + settings.moveMs(found.moves(problem.running(), problem.tables()));
   }
 }

@@ -1,16 +1,12 @@
 package io.shardtide.search.groups;
 
-import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Explanation.ExplainedAction;
 import io.shardtide.domain.Insight;
-import io.shardtide.domain.Move;
-import io.shardtide.domain.Overlap;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.SearchSettingsBuilder;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.codecs.CodecSearch;
@@ -18,7 +14,6 @@ import io.shardtide.search.local.LocalSearch;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -169,18 +164,11 @@ public final class GroupSearch {
     SearchResult result = CodecSearch.search(candidate.problem(), ofPart);
     evaluations += result.evaluations();
     if (result instanceof SearchResult.Found found) {
-      return Optional.of(
-          new PricedPlan(candidate, found, found.predictedMs() + settings.moveMs(moves(found))));
+      double moveMs = settings.moveMs(found.moves(problem.running(), problem.tables()));
+      return Optional.of(new PricedPlan(candidate, found, found.predictedMs() + moveMs));
     }
     failures.add((SearchResult.NotFound) result);
     return Optional.empty();
-  }
-
-  private List<Move> moves(SearchResult.Found found) {
-    Map<String, TableSpec> tables =
-        TableSpec.byName(problem.tables().stream().map(TablePrediction::table).toList());
-    return Overlap.moves(
-        Overlap.between(problem.running(), found.placed()), tables, found.placed());
   }
 
   /**

@@ -83,20 +83,17 @@ final class AllToAllCosts {
   /**
    * @param evaluator predicts
    * @param wire the devices, and what they send
-   * @param scope the shards whose all-to-all it is
-   * @param group the members
+   * @param scope the shards whose all-to-all it is: those on devices, or those split over nodes
    * @param elementsPerUnit numbers that a unit of load stands for
    */
-  AllToAllCosts(
-      CostEvaluator evaluator,
-      StepWire wire,
-      ShardScope scope,
-      DeviceGroup group,
-      double elementsPerUnit) {
+  AllToAllCosts(CostEvaluator evaluator, StepWire wire, ShardScope scope, double elementsPerUnit) {
     this.evaluator = evaluator;
     this.wire = wire;
     this.scope = scope;
-    this.group = group;
+    group =
+        scope == ShardScope.NODE
+            ? new DeviceGroup(wire.cluster().nodes(), 1)
+            : DeviceGroup.of(wire.cluster());
     this.elementsPerUnit = elementsPerUnit;
     double toPeer = elementsPerUnit / wire.cluster().devices();
     forwardBytesPerUnit = toPeer * wire.bytesPerElement(scope, Direction.FORWARD);

@@ -2,7 +2,6 @@ package io.shardtide.search.local;
 
 import io.shardtide.cost.CodecChoice;
 import io.shardtide.cost.CostEvaluator;
-import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.StepWire;
@@ -306,12 +305,7 @@ public final class LocalSearch {
   }
 
   private AllToAllCosts allToAll(StepWire wire) {
-    return new AllToAllCosts(
-        evaluator,
-        wire,
-        ShardScope.DEVICE,
-        DeviceGroup.of(cluster),
-        costs.elementsPerAllToAllUnit());
+    return new AllToAllCosts(evaluator, wire, ShardScope.DEVICE, costs.elementsPerAllToAllUnit());
   }
 
   private Objective objective(

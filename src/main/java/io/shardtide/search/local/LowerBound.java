@@ -67,14 +67,7 @@ final class LowerBound {
     wires = StepWire.extremes(cluster);
     allToAlls =
         wires.stream()
-            .map(
-                wire ->
-                    new AllToAllCosts(
-                        evaluator,
-                        wire,
-                        ShardScope.DEVICE,
-                        DeviceGroup.of(cluster),
-                        elementsPerUnit))
+            .map(wire -> new AllToAllCosts(evaluator, wire, ShardScope.DEVICE, elementsPerUnit))
             .toList();
     factors = evaluator.leastFactors();
   }

@@ -41,12 +41,7 @@ final class OptionEstimates {
     int even = Math.max(1, costs.totalUnits() / cluster.devices());
     msPerUnit = evenMs(allToAll, even, costs.totalUnits()) / even;
     AllToAllCosts between =
-        new AllToAllCosts(
-            evaluator,
-            wire,
-            ShardScope.NODE,
-            new DeviceGroup(places.nodes(), 1),
-            costs.elementsPerNodeUnit());
+        new AllToAllCosts(evaluator, wire, ShardScope.NODE, costs.elementsPerNodeUnit());
     int total = costs.totalNodeUnits();
     int ofNode = Math.max(1, total / places.nodes());
     msPerUnitBetweenNodes = evenMs(between, ofNode, total) / ofNode;

@@ -35,9 +35,7 @@ final class SplitCosts {
     this.places = places;
     this.elementsPerUnit = elementsPerUnit;
     all = DeviceGroup.of(wire.cluster());
-    between =
-        new AllToAllCosts(
-            evaluator, wire, ShardScope.NODE, new DeviceGroup(places.nodes(), 1), elementsPerUnit);
+    between = new AllToAllCosts(evaluator, wire, ShardScope.NODE, elementsPerUnit);
     nodeUnits = new int[places.nodes()];
     nodeForwardMs = new double[nodeUnits.length];
     nodeBackwardMs = new double[nodeUnits.length];

@@ -3,7 +3,6 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.AllToAllLoad;
-import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.StepWire;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
@@ -277,11 +276,7 @@ class LocalSearchTest {
       ClusterSpec cluster = Fixtures.cluster(devices, Fixtures.GIB);
       AllToAllCosts allToAll =
           new AllToAllCosts(
-              Fixtures.model().evaluator(),
-              StepWire.of(cluster),
-              ShardScope.DEVICE,
-              DeviceGroup.of(cluster),
-              4.0 * 65_536);
+              Fixtures.model().evaluator(), StepWire.of(cluster), ShardScope.DEVICE, 4.0 * 65_536);
       double before = 0;
       for (int max = 100; max <= Math.min(total, 750); max++) {
         double ms = allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS);

@@ -59,11 +59,7 @@ class LowerBoundTest {
     ClusterSpec cluster = KindsTest.cluster(16, 8, Fixtures.GIB);
     AllToAllCosts allToAll =
         new AllToAllCosts(
-            evaluator,
-            StepWire.of(cluster),
-            ShardScope.DEVICE,
-            DeviceGroup.of(cluster),
-            4.0 * cluster.batchSize());
+            evaluator, StepWire.of(cluster), ShardScope.DEVICE, 4.0 * cluster.batchSize());
     double before = 0;
     for (int total = 1; total < 5_000; total += 16) {
       int max = (total + 15) / 16;

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
-import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
@@ -34,11 +33,7 @@ class ObjectiveTest {
       new Assignment(costs, problem.model().towerSize(), TABLES.size(), places, cluster);
   private final AllToAllCosts allToAll =
       new AllToAllCosts(
-          evaluator,
-          problem.wire(),
-          ShardScope.DEVICE,
-          DeviceGroup.of(cluster),
-          costs.elementsPerAllToAllUnit());
+          evaluator, problem.wire(), ShardScope.DEVICE, costs.elementsPerAllToAllUnit());
 
   private Objective objective() {
     for (int t = 0; t < TABLES.size(); t++) {

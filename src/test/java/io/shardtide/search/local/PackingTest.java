@@ -3,7 +3,6 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostEvaluator;
-import io.shardtide.cost.DeviceGroup;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.SearchSettings;
@@ -51,11 +50,7 @@ class PackingTest {
               evaluator,
               problem.slowdowns(),
               new AllToAllCosts(
-                  evaluator,
-                  problem.wire(),
-                  ShardScope.DEVICE,
-                  DeviceGroup.of(cluster),
-                  costs.elementsPerAllToAllUnit()));
+                  evaluator, problem.wire(), ShardScope.DEVICE, costs.elementsPerAllToAllUnit()));
     }
 
     Packing on(int... devices) {
