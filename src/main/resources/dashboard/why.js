@@ -29,7 +29,7 @@ export async function why(planId) {
         story.pool && ["Devices", el("span", {}, `${number(story.pool.devices)} of pool `, link(story.pool.poolId, "pool", story.pool.poolId), story.pool.generation === null ? ", by an allocation that is not recorded" : `, generation ${story.pool.generation}: ${story.pool.reason}`)]),
       el("h2", {}, "Events"),
       events(story),
-      story.infeasible.map((none) => el("p", { class: "problem" }, `Generation ${none.generation} does not fit; it is ${bytes(none.shortfall.bytesShort)} short: ${none.shortfall.message}`)),
+      story.infeasible.map((none) => el("p", { class: "problem" }, `Generation ${none.generation} does not fit${none.shortfall.bytesShort ? `, ${bytes(none.shortfall.bytesShort)} short` : ""}: ${none.shortfall.message}`)),
       el("h2", {}, "Predictions"),
       el("p", {}, "Model ", el("code", {}, short(plan.modelId)), ": computation of each new or changed table, alone on a device."),
       story.tables.length ? predictions(story).node : el("p", {}, "No table is new or changed."),

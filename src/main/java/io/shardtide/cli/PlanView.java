@@ -106,8 +106,10 @@ final class PlanView {
     line(out, "@|bold generation %d|@  %s", infeasible.generation(), title);
     line(
         out,
-        "  @|bold,yellow does not fit|@: %s missing%s; the last feasible plan stays",
-        ByteSizes.describe(shortfall.bytesShort()),
+        "  @|bold,yellow does not fit|@%s%s; the last feasible plan stays",
+        shortfall.bytesShort() == 0
+            ? ""
+            : ": %s missing".formatted(ByteSizes.describe(shortfall.bytesShort())),
         shortfall.proven() ? "" : " (not proven)");
     line(out, "  %s", shortfall.message());
     for (Shortfall.TableBytes table : shortfall.tablesToBlame()) {

@@ -1,6 +1,5 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
@@ -142,11 +141,7 @@ final class WhyView {
     }
     events(out, provenance.events());
     for (InfeasibleWorkload infeasible : provenance.infeasible()) {
-      out.add(
-          "  generation %d does not fit, %s short: %s",
-          infeasible.generation(),
-          ByteSizes.describe(infeasible.shortfall().bytesShort()),
-          infeasible.shortfall().message());
+      out.add("  generation %d %s", infeasible.generation(), infeasible.shortfall().describe());
     }
   }
 

@@ -1,10 +1,13 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalDouble;
@@ -58,6 +61,8 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
    *       several nodes of equally many devices, more than one: in a single node a split over all
    *       devices is the same, and not of unpooled tables, as TorchRec has it;
    *   <li>split over all devices, and copies: whole tables, as TorchRec has them;
+   *   <li>on the only device of a cluster, where all kinds are one thing: the table as one that is
+   *       split or copied, if it may not be table-wise, or only as another table is;
    *   <li>where the cluster has host memory: parts of equal width on one device, and split parts,
    *       with caches of various sizes.
    * </ul>
@@ -86,6 +91,9 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
   }
 
   private static List<TablePart> split(TableSpec table, ClusterSpec cluster) {
+    if (cluster.devices() == 1) {
+      return onOneDevice(table);
+    }
     List<TablePart> parts = new ArrayList<>();
     int nodes = cluster.nodes();
     int devices = cluster.devicesPerNode();
@@ -93,13 +101,25 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
     if (table.pooled() && areEqual && table.rows() >= devices) {
       addEqual(parts, table, ShardScope.NODE, nodes);
     }
-    if (cluster.devices() > 1) {
-      if (table.rows() >= cluster.devices()) {
-        parts.add(new TablePart(ShardScope.CLUSTER, table.columns()));
-      }
-      parts.add(new TablePart(ShardScope.COPIES, table.columns()));
+    if (table.rows() >= cluster.devices()) {
+      parts.add(new TablePart(ShardScope.CLUSTER, table.columns()));
     }
+    parts.add(new TablePart(ShardScope.COPIES, table.columns()));
     return parts;
+  }
+
+  private static List<TablePart> onOneDevice(TableSpec table) {
+    TableConstraints constraints = table.constraints();
+    if (constraints.allows(ShardKind.TABLE_WISE) && constraints.sameDevicesAs().isEmpty()) {
+      return List.of();
+    }
+    return Arrays.stream(ShardKind.values())
+        .filter(constraints::allows)
+        .map(ShardKind::scope)
+        .filter(scope -> scope != ShardScope.DEVICE && (table.pooled() || scope != ShardScope.NODE))
+        .distinct()
+        .map(scope -> new TablePart(scope, table.columns()))
+        .toList();
   }
 
   /** Adds each way to cut a table into so many parts of equal width at most. */

@@ -8,6 +8,15 @@ public final class ByteSizes {
 
   private ByteSizes() {}
 
+  /** Returns the least bytes, no fewer than these, that {@link #describe} shows exactly. */
+  public static long roundedUp(long bytes) {
+    double unit = 1;
+    while (bytes / unit >= 1024) {
+      unit *= 1024;
+    }
+    return unit == 1 ? bytes : (long) Math.ceil(Math.ceil(10 * (bytes / unit)) * unit / 10);
+  }
+
   /** Returns bytes in the largest unit that leaves a number of 1 and more. */
   public static String describe(long bytes) {
     double value = bytes;

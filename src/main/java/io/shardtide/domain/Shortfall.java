@@ -6,7 +6,8 @@ import java.util.Objects;
 /**
  * Memory that a workload lacks on its cluster.
  *
- * @param bytesShort bytes that were missing, at least 1
+ * @param bytesShort bytes that are missing, at least; 0 if it is not memory that is missing, but a
+ *     way to shard a table
  * @param proven whether no plan exists; false if a search found none
  * @param tablesToBlame the tables to look at first, largest first
  * @param message what does not fit, as a sentence
@@ -16,12 +17,19 @@ public record Shortfall(
 
   /** Copies what may change. */
   public Shortfall {
-    if (bytesShort < 1) {
+    if (bytesShort < 0) {
       throw new IllegalArgumentException(
-          "bytes of a shortfall must be at least 1, got " + bytesShort);
+          "bytes of a shortfall must be at least 0, got " + bytesShort);
     }
     Objects.requireNonNull(message, "message");
     tablesToBlame = List.copyOf(tablesToBlame);
+  }
+
+  /** Returns what is wrong, as the end of a sentence that begins with what does not fit. */
+  public String describe() {
+    return bytesShort == 0
+        ? "does not fit: " + message
+        : "does not fit, %s short: %s".formatted(ByteSizes.describe(bytesShort), message);
   }
 
   /**

@@ -11,8 +11,10 @@ import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Explains why a workload does not fit, and names the tables to blame. */
 public final class Feasibility {
@@ -59,7 +61,7 @@ public final class Feasibility {
         for (TablePrediction table : group.tables()) {
           bytes += split.withColumns(table.table().columns() / parts).bytes(table.table(), cluster);
         }
-        if (group.allows(split.scope(), parts)
+        if (group.allows(split.scope(), parts, cluster)
             && (smallest.bytes() < 0 || bytes < smallest.bytes())) {
           TableSpec table = group.tables().get(0).table();
           smallest =
@@ -81,7 +83,7 @@ public final class Feasibility {
     private static SmallestPart ofConstrained(TableGroup group, ClusterSpec cluster) {
       int narrowest = 0;
       for (int parts = 1; parts <= group.maxColumnParts(cluster); parts++) {
-        if (group.isDivisible(parts) && group.allows(ShardScope.DEVICE, parts)) {
+        if (group.isDivisible(parts) && group.allows(ShardScope.DEVICE, parts, cluster)) {
           narrowest = parts;
         }
       }
@@ -118,8 +120,7 @@ public final class Feasibility {
         tables,
         tables.stream().map(SmallestPart::ofColumns).toList(),
         tables.stream().mapToDouble(table -> 1).toArray(),
-        cluster,
-        false);
+        cluster);
   }
 
   /** Returns why no plan of predicted parts can exist, or null if that is not proved. */
@@ -134,13 +135,8 @@ public final class Feasibility {
       parts.add(smallest);
     }
     double[] leastCopies = tables.stream().mapToDouble(t -> leastCopies(t, cluster)).toArray();
-    boolean mayCache = tables.stream().anyMatch(table -> !table.parts().isEmpty());
     return refute(
-        tables.stream().map(TablePrediction::table).toList(),
-        parts,
-        leastCopies,
-        cluster,
-        mayCache);
+        tables.stream().map(TablePrediction::table).toList(), parts, leastCopies, cluster);
   }
 
   /** Returns how often the device memory of all devices holds a table at least. */
@@ -162,111 +158,112 @@ public final class Feasibility {
             .map(t -> "%s (%s)".formatted(t.name(), t.constraints().describeKinds()))
             .collect(Collectors.joining(", "));
     return new Shortfall(
-        group.bytes(),
+        0,
         true,
         blame(tables, tables.size()),
         "No sharding that the constraints allow exists on %d devices, %d on a node, for %s"
             .formatted(cluster.devices(), cluster.devicesPerNode(), kinds));
   }
 
+  /** Returns all that is known to be missing, as one shortfall; null if nothing is. */
   private static Shortfall refute(
-      List<TableSpec> tables,
-      List<SmallestPart> parts,
-      double[] leastCopies,
-      ClusterSpec cluster,
-      boolean mayCache) {
-    long memory = cluster.usableBytesPerDevice();
-    List<SmallestPart> tooTall = parts.stream().filter(part -> part.bytes() > memory).toList();
-    if (!tooTall.isEmpty()) {
-      SmallestPart worst = tooTall.stream().max(SmallestPart.LARGEST_LAST).orElseThrow();
-      return new Shortfall(
-          worst.bytes() - memory,
-          true,
-          blame(tooTall.stream().map(SmallestPart::table).toList(), tooTall.size()),
-          "%s, needs %s, and a device has %s. Maybe use fewer rows or fewer bytes per element"
-              .formatted(
-                  worst.shown().get(),
-                  ByteSizes.describe(worst.bytes()),
-                  ByteSizes.describe(memory)));
+      List<TableSpec> tables, List<SmallestPart> parts, double[] leastCopies, ClusterSpec cluster) {
+    List<Shortfall> lacks =
+        Stream.of(
+                tooTall(parts, cluster),
+                tooManyBytes(tables, leastCopies, cluster),
+                tooManyBytesInAll(tables, cluster))
+            .flatMap(Optional::stream)
+            .toList();
+    if (lacks.isEmpty()) {
+      return null;
     }
-    double needed = 0;
-    double bytes = 0;
-    for (int t = 0; t < leastCopies.length; t++) {
-      needed += tables.get(t).bytes() * leastCopies[t];
-      bytes += tables.get(t).bytes();
-    }
-    if (needed > cluster.usableBytes()) {
-      return shortfall(
-          tables,
-          needed - cluster.usableBytes(),
-          "The tables need %s, and %d devices of %s have %s%s"
-              .formatted(
-                  ByteSizes.describe(whole(needed)),
-                  cluster.devices(),
-                  ByteSizes.describe(memory),
-                  ByteSizes.describe(cluster.usableBytes()),
-                  mayCache ? hostMemoryThatWouldDo(tables, parts, cluster) : ""));
-    }
-    double available = cluster.usableBytes() + (double) cluster.hostBytes();
-    if (bytes > available) {
-      return shortfall(
-          tables,
-          bytes - available,
-          "The tables need %s, and %d devices of %s, with %s of host memory each, have %s"
-              .formatted(
-                  ByteSizes.describe(whole(bytes)),
-                  cluster.devices(),
-                  ByteSizes.describe(memory),
-                  ByteSizes.describe(cluster.hostMemoryBytesPerDevice()),
-                  ByteSizes.describe(whole(available))));
-    }
-    return null;
+    List<TableBytes> blamed =
+        lacks.stream()
+            .flatMap(lack -> lack.tablesToBlame().stream())
+            .distinct()
+            .sorted(
+                Comparator.comparingLong((TableBytes table) -> -table.bytes())
+                    .thenComparing(TableBytes::table))
+            .limit(MAX_BLAMED)
+            .toList();
+    return new Shortfall(
+        lacks.stream().mapToLong(Shortfall::bytesShort).max().orElseThrow(),
+        true,
+        blamed,
+        lacks.stream().map(Shortfall::message).collect(Collectors.joining(". ")));
   }
 
-  private static Shortfall shortfall(List<TableSpec> tables, double bytesShort, String message) {
-    return new Shortfall(
-        whole(bytesShort), true, blame(tables, countToFit(tables, whole(bytesShort))), message);
+  private static Optional<Shortfall> tooTall(List<SmallestPart> parts, ClusterSpec cluster) {
+    long memory = cluster.usableBytesPerDevice();
+    List<SmallestPart> tooTall = parts.stream().filter(part -> part.bytes() > memory).toList();
+    return tooTall.stream()
+        .max(SmallestPart.LARGEST_LAST)
+        .map(
+            worst ->
+                new Shortfall(
+                    worst.bytes() - memory,
+                    true,
+                    blame(tooTall.stream().map(SmallestPart::table).toList(), tooTall.size()),
+                    "%s, needs %s, and a device has %s. Maybe use fewer rows or fewer bytes per element"
+                        .formatted(
+                            worst.shown().get(),
+                            ByteSizes.describe(worst.bytes()),
+                            ByteSizes.describe(memory))));
+  }
+
+  private static Optional<Shortfall> tooManyBytes(
+      List<TableSpec> tables, double[] leastCopies, ClusterSpec cluster) {
+    double needed = 0;
+    for (int t = 0; t < leastCopies.length; t++) {
+      needed += tables.get(t).bytes() * leastCopies[t];
+    }
+    return shortfall(
+        tables,
+        needed - cluster.usableBytes(),
+        "The tables need %s, and %d devices of %s have %s"
+            .formatted(
+                ByteSizes.describe(whole(needed)),
+                cluster.devices(),
+                ByteSizes.describe(cluster.usableBytesPerDevice()),
+                ByteSizes.describe(cluster.usableBytes())));
+  }
+
+  /** Of tables with caches: device memory and host memory together. */
+  private static Optional<Shortfall> tooManyBytesInAll(
+      List<TableSpec> tables, ClusterSpec cluster) {
+    if (cluster.hostBytes() == 0) {
+      return Optional.empty();
+    }
+    double bytes = tables.stream().mapToDouble(TableSpec::bytes).sum();
+    double available = cluster.usableBytes() + (double) cluster.hostBytes();
+    return shortfall(
+        tables,
+        bytes - available,
+        "The tables need %s, and %d devices of %s, with %s of host memory each, have %s"
+            .formatted(
+                ByteSizes.describe(whole(bytes)),
+                cluster.devices(),
+                ByteSizes.describe(cluster.usableBytesPerDevice()),
+                ByteSizes.describe(cluster.hostMemoryBytesPerDevice()),
+                ByteSizes.describe(whole(available))));
+  }
+
+  private static Optional<Shortfall> shortfall(
+      List<TableSpec> tables, double bytesShort, String message) {
+    return bytesShort > 0
+        ? Optional.of(
+            new Shortfall(
+                whole(bytesShort),
+                true,
+                blame(tables, countToFit(tables, whole(bytesShort))),
+                message))
+        : Optional.empty();
   }
 
   /** Returns bytes as a whole number, 2^63 - 1 at most. */
   private static long whole(double bytes) {
     return (long) Math.ceil(bytes);
-  }
-
-  /**
-   * Returns how much host memory would do, if there is none: an even share of all tables that may
-   * be cached, and their largest part, by which a device may get more; nothing if it might not.
-   *
-   * <p>What must be in device memory fits for sure if it takes at most half of it, in parts of at
-   * most half a device: a part that finds no room leaves every device more than half full.
-   */
-  private static String hostMemoryThatWouldDo(
-      List<TableSpec> tables, List<SmallestPart> parts, ClusterSpec cluster) {
-    double all = 0;
-    double cached = 0;
-    long narrowest = 0;
-    for (TableSpec table : tables) {
-      all += table.bytes();
-      if (table.constraints().mayBeCached()) {
-        cached += table.bytes();
-        narrowest = Math.max(narrowest, table.bytes(TableSpec.COLUMN_UNIT));
-      }
-    }
-    double inMemory = all - cached + TablePart.LEAST_CACHE_SHARE * cached;
-    boolean areSmall =
-        parts.stream()
-            .filter(part -> !part.table().constraints().mayBeCached())
-            .allMatch(part -> part.bytes() <= cluster.usableBytesPerDevice() / 2);
-    double host = cached / cluster.devices() + narrowest;
-    boolean wouldDo =
-        cluster.hostMemoryBytesPerDevice() == 0
-            && areSmall
-            && inMemory <= cluster.usableBytes() / 2.0
-            && host <= ClusterSpec.MAX_MEMORY_BYTES;
-    return wouldDo
-        ? ". With %s of host memory a device, cached tables would fit"
-            .formatted(ByteSizes.describe(whole(host)))
-        : "";
   }
 
   /** Returns the result of a search that left so many bytes without a device. */

@@ -14,6 +14,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
@@ -164,8 +165,30 @@ public record TableGroup(List<TablePrediction> tables) {
     return tables.stream().anyMatch(table -> table.table().constraints().keepsPartsInNode());
   }
 
-  /** Returns whether the constraints of all tables allow so many parts of equal width. */
-  public boolean allows(ShardScope scope, int parts) {
+  /**
+   * Returns the kind of the tables on the only device of a cluster. All kinds are one thing there,
+   * so that it is the first that all constraints allow; empty if there is none.
+   */
+  public Optional<ShardKind> kindOnOneDevice() {
+    return Arrays.stream(ShardKind.values())
+        .filter(
+            kind ->
+                tables.stream()
+                    .map(TablePrediction::table)
+                    .allMatch(
+                        t ->
+                            t.constraints().allows(kind)
+                                && (t.pooled() || kind.scope() != ShardScope.NODE)))
+        .findFirst();
+  }
+
+  /**
+   * Returns whether the constraints of all tables allow so many parts of equal width on a cluster.
+   */
+  public boolean allows(ShardScope scope, int parts, ClusterSpec cluster) {
+    if (cluster.devices() == 1) {
+      return parts == 1 && kindOnOneDevice().filter(kind -> kind.scope() == scope).isPresent();
+    }
     for (TablePrediction table : tables) {
       TableConstraints constraints = table.table().constraints();
       if (!constraints.allows(scope, table.table().columns(), parts)) {

@@ -131,11 +131,7 @@ final class LogProjection {
         EventKind.INFEASIBLE,
         writtenAt,
         infeasible.workloadId(),
-        "generation %d does not fit, %s short: %s"
-            .formatted(
-                infeasible.generation(),
-                ByteSizes.describe(infeasible.shortfall().bytesShort()),
-                infeasible.shortfall().message()),
+        "generation %d %s".formatted(infeasible.generation(), infeasible.shortfall().describe()),
         infeasible.shortfall().proven() ? "PROVEN" : "NOT_FOUND");
   }
 

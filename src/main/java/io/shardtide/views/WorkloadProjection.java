@@ -2,7 +2,6 @@ package io.shardtide.views;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DriftAlarm;
@@ -257,11 +256,8 @@ final class WorkloadProjection {
       return new Problem(
           WorkloadHealth.DOES_NOT_FIT,
           Optional.of(
-              "Generation %d does not fit, %s short: %s"
-                  .formatted(
-                      unplanned.generation(),
-                      ByteSizes.describe(unplanned.shortfall().bytesShort()),
-                      unplanned.shortfall().message())));
+              "Generation %d %s"
+                  .formatted(unplanned.generation(), unplanned.shortfall().describe())));
     }
     Optional<PlanSummary.PlanState> state = latest.map(plan -> states.get(plan.planId()));
     if (state.isPresent() && state.get().kind() == PlanStatus.StatusKind.REJECTED) {

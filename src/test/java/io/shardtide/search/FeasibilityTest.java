@@ -39,14 +39,17 @@ class FeasibilityTest {
         Feasibility.refute(
             List.of(table("a", 101), table("low", 10), table("c", 103), table("b", 103)), CLUSTER);
     assertThat(shortfall.proven()).isTrue();
-    assertThat(shortfall.bytesShort()).isEqualTo(48);
+    assertThat(shortfall.bytesShort())
+        .as("of all tables, not of the tallest only")
+        .isEqualTo(1_872);
     assertThat(shortfall.tablesToBlame())
         .containsExactly(
             new TableBytes("b", 1_648), new TableBytes("c", 1_648), new TableBytes("a", 1_616));
     assertThat(shortfall.message())
         .isEqualTo(
             "The narrowest shard of table b, 4 columns, needs 1.6 KiB, and a device has 1.6 KiB."
-                + " Maybe use fewer rows or fewer bytes per element");
+                + " Maybe use fewer rows or fewer bytes per element."
+                + " The tables need 5.0 KiB, and 2 devices of 1.6 KiB have 3.1 KiB");
   }
 
   /** The largest tables that together have the missing bytes. */

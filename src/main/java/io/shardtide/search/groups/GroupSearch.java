@@ -46,6 +46,11 @@ public final class GroupSearch {
   private static final Comparator<PricedPlan> CHEAPEST =
       Comparator.comparingDouble(PricedPlan::totalMs);
 
+  /** Groupings that lack nothing but a kind say least about what would help: they come last. */
+  private static final Comparator<SearchResult.NotFound> LEAST_SHORT =
+      Comparator.comparing((SearchResult.NotFound failure) -> failure.shortfall().bytesShort() == 0)
+          .thenComparingLong(failure -> failure.shortfall().bytesShort());
+
   private final GroupedProblem problem;
   private final SearchSettings settings;
   private long evaluations;
@@ -124,7 +129,7 @@ public final class GroupSearch {
     }
     if (plans.isEmpty()) {
       return failures.stream()
-          .min(Comparator.comparingLong(failure -> failure.shortfall().bytesShort()))
+          .min(LEAST_SHORT)
           .map(least -> new SearchResult.NotFound(least.shortfall(), evaluations))
           .orElseThrow();
     }

@@ -1,25 +1,32 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.CostModel;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TablePredictions;
 import io.shardtide.domain.ByteSizes;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Names constraints without which a workload that does not fit would fit: those of one table if
- * that is enough, otherwise of the largest tables together. Each one named was tried: its workload
- * has a placement. Tries are few, so that a plan without constraints may exist where none is named.
+ * Says what would make a workload fit that does not: host memory for cached tables, and constraints
+ * that it could do without, those of one table if that is enough, otherwise of the largest tables
+ * together. Each advice was tried: its workload has a placement. Tries are few, so that a plan may
+ * exist where nothing is advised.
  */
 final class Relaxations {
   /** Tables whose constraints are dropped alone, the largest ones. */
@@ -43,25 +50,75 @@ final class Relaxations {
     constrained.sort(Comparator.comparingLong((Integer t) -> -table(t).bytes()));
   }
 
-  /** Returns a shortfall whose message names constraints that cause it, if there are any. */
+  /** Returns a shortfall whose message says what would help, if anything was found. */
   static Shortfall explain(SearchProblem problem, Shortfall shortfall) {
-    return new Relaxations(problem)
-        .describe()
-        .map(
-            relaxation ->
-                new Shortfall(
-                    shortfall.bytesShort(),
-                    shortfall.proven(),
-                    shortfall.tablesToBlame(),
-                    "%s. %s short; %s it would fit"
-                        .formatted(
-                            shortfall.message(),
-                            ByteSizes.describe(shortfall.bytesShort()),
-                            relaxation)))
-        .orElse(shortfall);
+    Relaxations relaxations = new Relaxations(problem);
+    String host =
+        relaxations
+            .hostMemory()
+            .map(
+                bytes ->
+                    ". With %s of host memory a device, cached tables would fit"
+                        .formatted(ByteSizes.describe(bytes)))
+            .orElse("");
+    String constraints =
+        relaxations.constraints().map(relaxation -> relaxation(shortfall, relaxation)).orElse("");
+    return new Shortfall(
+        shortfall.bytesShort(),
+        shortfall.proven(),
+        shortfall.tablesToBlame(),
+        shortfall.message() + host + constraints);
   }
 
-  private Optional<String> describe() {
+  private static String relaxation(Shortfall shortfall, String relaxation) {
+    return shortfall.bytesShort() == 0
+        ? ". %s%s it would fit"
+            .formatted(relaxation.substring(0, 1).toUpperCase(Locale.ROOT), relaxation.substring(1))
+        : ". %s short; %s it would fit"
+            .formatted(ByteSizes.describe(shortfall.bytesShort()), relaxation);
+  }
+
+  /**
+   * Returns how much host memory a device would do, if there is none: an even share of all tables
+   * that may be cached, and their largest part, by which a device may get more.
+   */
+  private Optional<Long> hostMemory() {
+    CostModel model = problem.model();
+    if (problem.cluster().hostMemoryBytesPerDevice() > 0 || !model.predictsAllKinds()) {
+      return Optional.empty();
+    }
+    double bytes = 0;
+    long narrowest = 0;
+    for (TablePrediction prediction : problem.tables()) {
+      TableSpec table = prediction.table();
+      if (table.constraints().mayBeCached() && !table.constraints().isAlwaysCopied()) {
+        bytes += table.bytes();
+        narrowest = Math.max(narrowest, table.bytes(TableSpec.COLUMN_UNIT));
+      }
+    }
+    double evenShare = Math.ceil(bytes / problem.cluster().devices());
+    long perDevice = ByteSizes.roundedUp((long) evenShare + narrowest);
+    if (perDevice == 0 || perDevice > ClusterSpec.MAX_MEMORY_BYTES) {
+      return Optional.empty();
+    }
+    ClusterSpec cluster =
+        ClusterSpecBuilder.builder(problem.cluster()).hostMemoryBytesPerDevice(perDevice).build();
+    // Whether parts fit depends on their bytes, and the last placements that are tried on nothing
+    // else: their costs need not be known.
+    float[] unknown = new float[model.towerSize()];
+    List<TablePrediction> tables =
+        TablePredictions.ofAllKinds(
+            model,
+            shapes -> Collections.nCopies(shapes.size(), unknown),
+            problem.tables().stream().map(TablePrediction::table).toList(),
+            cluster);
+    return LocalSearch.fits(
+            new SearchProblem(tables, cluster, model, problem.running(), problem.columnCuts()))
+        ? Optional.of(perDevice)
+        : Optional.empty();
+  }
+
+  private Optional<String> constraints() {
     if (constrained.isEmpty() || !fitsWithout(constrained)) {
       return Optional.empty();
     }

@@ -3,6 +3,7 @@ package io.shardtide.search.local;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
@@ -10,6 +11,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -86,21 +88,31 @@ final class ShardLayout {
   }
 
   private static Sharding sharding(TableGroup group, List<PlacedPart> parts, Places places) {
+    // On the only device of a cluster, a table may be cut into a single part.
+    boolean isCut =
+        parts.size() > 1
+            || (places.devices() == 1
+                && EnumSet.of(
+                        ShardKind.COLUMN_WISE, ShardKind.TABLE_COLUMN_WISE, ShardKind.GRID_SHARD)
+                    .contains(group.kindOnOneDevice().orElseThrow()));
     return switch (places.scope(parts.get(0).place())) {
       case DEVICE -> {
         List<ColumnPart> columns =
             parts.stream().map(p -> new ColumnPart(p.columns(), p.place())).toList();
-        yield parts.size() > 1 && group.keepsPartsInNode()
+        if (!isCut) {
+          yield new Sharding.TableWise(parts.get(0).place());
+        }
+        yield group.keepsPartsInNode()
             ? new Sharding.TableColumnWise(columns)
-            : Sharding.ofColumns(columns);
+            : new Sharding.ColumnWise(columns);
       }
       case NODE ->
-          parts.size() == 1
-              ? new Sharding.TableRowWise(places.node(parts.get(0).place()))
-              : new Sharding.GridShard(
+          isCut
+              ? new Sharding.GridShard(
                   parts.stream()
                       .map(p -> new NodePart(p.columns(), places.node(p.place())))
-                      .toList());
+                      .toList())
+              : new Sharding.TableRowWise(places.node(parts.get(0).place()));
       case CLUSTER -> new Sharding.RowWise();
       case COPIES -> new Sharding.DataParallel();
     };

@@ -120,7 +120,7 @@ final class TableOptions {
       if (!table.isDivisible(count) && (areEqual(t) || count > 8)) {
         continue;
       }
-      if (table.isConstrained() && !table.allows(ShardScope.DEVICE, count)) {
+      if (table.isConstrained() && !table.allows(ShardScope.DEVICE, count, cluster)) {
         continue;
       }
       int[] shapes = new int[count];
@@ -136,7 +136,7 @@ final class TableOptions {
     int first = costs.firstPart(t);
     for (int shape = first; shape < first + costs.parts(t); shape++) {
       int[] shapes = new int[table.columns() / costs.columns(shape)];
-      if (table.allows(costs.scope(shape), shapes.length)) {
+      if (table.allows(costs.scope(shape), shapes.length, cluster)) {
         Arrays.fill(shapes, shape);
         options.add(option(costs.scope(shape), shapes));
       }
@@ -236,7 +236,7 @@ final class TableOptions {
     return isPredicted && (isEqual || !areEqual(table)) ? running : List.of();
   }
 
-  private static boolean keepsConstraints(
+  private boolean keepsConstraints(
       TableGroup group, ShardScope scope, List<CurrentPlan.RunningPart> running, Places places) {
     int columns = running.get(0).columns();
     boolean isInNode =
@@ -245,7 +245,7 @@ final class TableOptions {
             || running.stream().map(part -> places.nodeOf(part.place())).distinct().count() == 1;
     return isInNode
         && group.columns() % columns == 0
-        && group.allows(scope, group.columns() / columns);
+        && group.allows(scope, group.columns() / columns, cluster);
   }
 
   /** Returns the tables that may be cached; must not be changed. */

@@ -10,8 +10,11 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
@@ -38,7 +41,7 @@ class ConstraintsTest {
       new SearchSettings(200, 1_000, 10, 10, 0, 1_000, ColumnCuts.ANY);
   private static final List<ShardKind> KINDS = List.of(ShardKind.values());
   private static final Pattern KIND_ALLOWED =
-      Pattern.compile("with (\\w+) allowed for table (\\S+) it would fit$");
+      Pattern.compile("[wW]ith (\\w+) allowed for table (\\S+) it would fit$");
 
   private static SearchProblem problem(ClusterSpec cluster, TableSpec... tables) {
     return KindsTest.problem(List.of(tables), cluster, PlanShards.NONE, ColumnCuts.EQUAL);
@@ -285,8 +288,8 @@ class ConstraintsTest {
     TableSpec other = Fixtures.table("b", 1_000_000, 64, 1).withConstraints(copied);
     assertThat(message(problem(cluster, one.withConstraints(copied), other)))
         .isEqualTo(
-            "The tables need 1.9 GiB, and 4 devices of 305.2 MiB have 1.2 GiB. With 137.3 MiB of host memory a device,"
-                + " cached tables would fit. 732.4 MiB short; with column_wise allowed for table a it would fit");
+            "The tables need 1.9 GiB, and 4 devices of 305.2 MiB have 1.2 GiB. 732.4 MiB short;"
+                + " with column_wise allowed for table a it would fit");
   }
 
   @Test
@@ -329,7 +332,7 @@ class ConstraintsTest {
     assertThat(message(problem(KindsTest.cluster(2, 2, Fixtures.GIB), a, b)))
         .startsWith(
             "No sharding that the constraints allow exists on 2 devices, 2 on a node, for a (row_wise), b (table_wise)")
-        .endsWith("with table_wise allowed for table a it would fit");
+        .endsWith("With table_wise allowed for table a it would fit");
   }
 
   @Test
@@ -343,15 +346,50 @@ class ConstraintsTest {
   void kinds_that_the_cluster_does_not_have_are_named() {
     TableSpec a = Fixtures.table("a", 1_000, 64, 1).withConstraints(only(ShardKind.TABLE_ROW_WISE));
     for (ClusterSpec cluster :
-        List.of(
-            KindsTest.cluster(4, 1, Fixtures.GIB),
-            KindsTest.cluster(4, 4, Fixtures.GIB),
-            KindsTest.cluster(1, 1, 9_999_999))) {
-      assertThat(message(problem(cluster, a)))
-          .startsWith("No sharding that the constraints allow exists on " + cluster.devices())
-          .contains("for a (table_row_wise)")
-          .endsWith("with table_wise allowed for table a it would fit");
+        List.of(KindsTest.cluster(4, 1, Fixtures.GIB), KindsTest.cluster(4, 4, Fixtures.GIB))) {
+      Shortfall shortfall =
+          ((SearchResult.NotFound) LocalSearch.search(problem(cluster, a), BRIEF)).shortfall();
+      assertThat(shortfall.message())
+          .isEqualTo(
+              "No sharding that the constraints allow exists on 4 devices, %d on a node, for a (table_row_wise). With table_wise allowed for table a it would fit"
+                  .formatted(cluster.devicesPerNode()));
+      assertThat(shortfall.bytesShort()).as("there is enough memory").isZero();
     }
+  }
+
+  /** TorchRec plans them, too: a single shard, whatever it is called. */
+  @Property(tries = 100)
+  void on_one_device_all_kinds_are_one_thing(@ForAll long seed) {
+    Random random = new Random(seed);
+    List<TableSpec> tables = new ArrayList<>();
+    for (ShardKind kind : ShardKind.values()) {
+      TableSpec table = Plans.randomTables(random, 1).get(0);
+      boolean isPooled = kind.scope() == ShardScope.NODE || random.nextBoolean();
+      Set<ShardKind> kinds = EnumSet.of(kind);
+      if (random.nextInt(3) == 0) {
+        kinds.add(KINDS.get(random.nextInt(KINDS.size())));
+      }
+      tables.add(
+          TableSpecBuilder.builder(table)
+              .name(kind.torchRecName())
+              .columns(Math.max(8, table.columns()))
+              .pooled(isPooled)
+              .constraints(new TableConstraints(kinds, 0, Optional.empty()))
+              .build());
+    }
+    ClusterSpec cluster = KindsTest.cluster(1, 1 + random.nextInt(2), 400 * Fixtures.GIB);
+    SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE, ColumnCuts.EQUAL);
+    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF, true);
+    KindsTest.check(problem, found);
+    for (int t = 0; t < tables.size(); t++) {
+      TableConstraints constraints = tables.get(t).constraints();
+      assertThat(constraints.allows(found.shards().get(t).kind())).isTrue();
+    }
+    SearchProblem running =
+        KindsTest.problem(tables, cluster, new PlanShards(found.shards(), 1), ColumnCuts.EQUAL);
+    assertThat(((SearchResult.Found) LocalSearch.search(running, BRIEF, true)).shards())
+        .as("a plan that runs stays")
+        .isEqualTo(found.shards());
   }
 
   @Test
@@ -361,7 +399,7 @@ class ConstraintsTest {
     assertThat(kinds(problem(cluster, one))).hasSize(1);
     assertThat(message(problem(cluster, one.withConstraints(only(ShardKind.ROW_WISE)))))
         .contains("for one (row_wise)")
-        .endsWith("with table_wise allowed for table one it would fit");
+        .endsWith("With table_wise allowed for table one it would fit");
   }
 
   @Test
