@@ -56,10 +56,10 @@ def read_change(log, workload):
 class Outcomes(unittest.TestCase):
     """Between garbage on both topics, a publisher finds the outcome of its change."""
 
-    def outcome(self, answer):
+    def outcome(self, answer, **fields):
         """Publishes a change, calls answer(log, change, place) as soon as it is in the log, returns the outcome."""
         log = new_log()
-        published = change(log)
+        published = {**change(log), **fields}
         found = []
         publisher = threading.Thread(
             target=lambda: found.append(WorkloadPublisher(log).publish_and_wait(published, PATIENCE))
@@ -94,6 +94,26 @@ class Outcomes(unittest.TestCase):
         self.assertEqual(
             len([line for line in logs.output if f"of topic {PREFIX}cost-predictions, part" in line]), self.garbage
         )
+
+    def test_an_event_id_is_a_uuid_and_not_a_text(self):
+        for written in (str.upper, uuid.UUID, lambda text: text.replace("-", ""), "urn:uuid:{}".format):
+            canonical = str(uuid.uuid4())
+
+            def answer(log, published, place):
+                workload = published["workloadId"]
+                prediction = records.value(
+                    log, "cost-predictions", workloadId=workload, eventId=canonical, generation=7
+                )
+                log.publish("cost-predictions", workload, prediction)
+
+            with self.subTest(written(canonical)):
+                self.assertEqual(self.outcome(answer, eventId=written(canonical)).generation, 7)
+
+    def test_an_event_id_that_is_no_uuid_is_not_published(self):
+        log = new_log()
+        for publish in (WorkloadPublisher(log).publish, WorkloadPublisher(log).publish_and_wait):
+            with self.assertRaisesRegex(ValueError, "eventId must be a UUID such as .*, got '7-seven'"):
+                publish({**change(log), "eventId": "7-seven"})
 
     def test_rejected_with_a_reason(self):
         def answer(log, published, place):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import uuid
 from typing import Any, NamedTuple
 
 from shardtide.log.log import Log
@@ -56,8 +57,10 @@ class WorkloadPublisher:
     def publish(self, change: dict[str, Any]) -> tuple[int, int]:
         """Publishes a change and returns its partition and offset; errors as Log.publish.
 
-        After a ConnectionError, publish the same change again: an eventId is applied once.
+        After a ConnectionError, publish the same change again: an eventId is applied once. It is a UUID, as a uuid.UUID
+        or a text in any of its forms; ValueError if it is none.
         """
+        change = _with_canonical_id(change)
         return self._log.publish(CHANGES, change["workloadId"], change)
 
     def publish_and_wait(self, change: dict[str, Any], timeout_seconds: float = 60.0) -> Accepted | Rejected:
@@ -66,6 +69,7 @@ class WorkloadPublisher:
         TimeoutError if there is none in time: the planner is busy or does not run, and may still apply the change.
         """
         end = time.monotonic() + timeout_seconds
+        change = _with_canonical_id(change)
         # A change that does not match its schema fails before anything is read or published.
         self._log.encode(CHANGES, change)
         workload = change["workloadId"]
@@ -87,11 +91,21 @@ class WorkloadPublisher:
         )
 
 
+def _with_canonical_id(change: dict[str, Any]) -> dict[str, Any]:
+    """Returns a change whose eventId is in the form that the planner answers with: lower case."""
+    if "eventId" not in change:
+        return change
+    try:
+        return {**change, "eventId": str(uuid.UUID(str(change["eventId"])))}
+    except ValueError as e:
+        raise ValueError(f"eventId must be a UUID such as {uuid.uuid4()}, got {change['eventId']!r}") from e
+
+
 class _Outcome:
     """What became of a published change."""
 
-    def __init__(self, event_id: object, place: dict[str, Any], predictions: Reader, rejections: Reader, group: Group):
-        self._event_id = str(event_id)
+    def __init__(self, event_id: str, place: dict[str, Any], predictions: Reader, rejections: Reader, group: Group):
+        self._event_id = event_id
         self._place = place
         self._predictions = predictions
         self._rejections = rejections
