@@ -11,6 +11,7 @@ import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.SpecHash;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.pool.CurveHeader;
 import io.shardtide.domain.pool.CurvePoint;
@@ -209,11 +210,11 @@ public final class CurveStep {
     }
   }
 
-  /** Texts of records are the same on all machines; tables are sorted. */
-  private static String inputId(
+  /** Returns an id of what a curve is searched from; tables are sorted. */
+  static String inputId(
       Optional<ClusterSpec> whole, ClusterSpec cluster, List<TableSpec> tables, String modelId) {
-    CanonicalHash hash = new CanonicalHash("curve input 1");
-    hash.put(whole.map(ClusterSpec::toString).orElseGet(() -> "no memory: " + cluster));
-    return hash.putAll(tables, table -> hash.put(table.toString())).put(modelId).hex();
+    CanonicalHash hash = new CanonicalHash("curve input 2").put(whole.isPresent() ? 1 : 0);
+    SpecHash.put(hash, whole.orElse(cluster));
+    return hash.putAll(tables, table -> SpecHash.put(hash, table)).put(modelId).hex();
   }
 }

@@ -6,6 +6,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SpecHash;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.AllocationPolicy;
@@ -242,8 +243,12 @@ public final class PoolStep {
    */
   public static UUID clusterEventId(
       String allocationId, String workloadId, long curveGeneration, ClusterSpec cluster) {
-    CanonicalHash hash = new CanonicalHash("cluster of a pool 1");
-    hash.put(allocationId).put(workloadId).put(curveGeneration).put(cluster.toString());
+    CanonicalHash hash =
+        new CanonicalHash("cluster of a pool 2")
+            .put(allocationId)
+            .put(workloadId)
+            .put(curveGeneration);
+    SpecHash.put(hash, cluster);
     return UUID.nameUUIDFromBytes(hash.hex().getBytes(StandardCharsets.UTF_8));
   }
 

@@ -132,12 +132,7 @@ final class PlanHash {
           plan.codecs(),
           of -> {
             hash.put(of.scope().name()).put(of.direction().name()).put(of.savedMs());
-            hash.put(of.codec().name())
-                .put(of.codec().bytesPerElement())
-                .put(of.codec().gigabytesPerSecond())
-                .put(of.codec().density())
-                .put(of.codec().canBeSummed() ? 1 : 0);
-            hash.putAll(of.codec().directions(), direction -> hash.put(direction.name()));
+            SpecHash.put(hash, of.codec());
           });
     }
     return hash.hex();

@@ -1,0 +1,57 @@
+package io.shardtide.domain;
+
+/**
+ * Clusters and tables in ids: field by field, so that an id depends on no text of a record. A field
+ * that is added later is put only where it is not at its default: ids of those without it stay what
+ * they are on the log.
+ */
+public final class SpecHash {
+  private SpecHash() {}
+
+  /** Adds a cluster. */
+  public static CanonicalHash put(CanonicalHash hash, ClusterSpec cluster) {
+    hash.put(cluster.devices())
+        .put(cluster.memoryBytesPerDevice())
+        .put(cluster.batchSize())
+        .put(cluster.devicesPerNode())
+        .put(cluster.hardware())
+        .put(cluster.hostMemoryBytesPerDevice())
+        .put(cluster.reservedMemoryBytesPerDevice())
+        .put(cluster.countsStepMemory() ? 1 : 0)
+        .put(cluster.forwardBytesPerElement())
+        .put(cluster.backwardBytesPerElement())
+        .putAll(cluster.replicaGroups(), hash::put)
+        .put(cluster.synchronizationSteps());
+    return hash.putAll(cluster.codecs(), codec -> put(hash, codec));
+  }
+
+  /** Adds a table. */
+  public static CanonicalHash put(CanonicalHash hash, TableSpec table) {
+    TableConstraints constraints = table.constraints();
+    return hash.put(table.name())
+        .put(table.rows())
+        .put(table.columns())
+        .put(table.poolingFactor())
+        .putAll(table.reuseHistogram().shares(), hash::put)
+        .put(table.bytesPerElement())
+        .putAll(table.accessCdf().shares(), hash::put)
+        .put(table.optimizerBytesPerElement())
+        .put(table.optimizerBytesPerRow())
+        .putAll(constraints.kinds(), kind -> hash.put(kind.name()))
+        .put(constraints.leastColumns())
+        .put(constraints.sameDevicesAs().orElse(""))
+        .put(constraints.mayBeCached() ? 1 : 0)
+        .put(constraints.mayHaveHotRows() ? 1 : 0)
+        .put(table.pooled() ? 1 : 0);
+  }
+
+  /** Adds a codec, which its plan's id has too. */
+  static CanonicalHash put(CanonicalHash hash, WireCodec codec) {
+    hash.put(codec.name())
+        .put(codec.bytesPerElement())
+        .put(codec.gigabytesPerSecond())
+        .put(codec.density())
+        .put(codec.canBeSummed() ? 1 : 0);
+    return hash.putAll(codec.directions(), direction -> hash.put(direction.name()));
+  }
+}

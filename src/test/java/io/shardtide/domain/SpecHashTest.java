@@ -1,0 +1,181 @@
+package io.shardtide.domain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.allocation.PoolStep;
+import io.shardtide.testing.Fixtures;
+import java.lang.reflect.RecordComponent;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.junit.jupiter.api.Test;
+
+/** Ids of what has clusters and tables: data on the log, which no later field may change. */
+class SpecHashTest {
+  private static final WireCodec FP16 =
+      new WireCodec("fp16", List.of(Direction.FORWARD), 2, 100, 1, true);
+
+  private static final ClusterSpec CLUSTER =
+      new ClusterSpec(
+          16,
+          1L << 34,
+          65_536,
+          8,
+          "h100",
+          1L << 36,
+          1 << 30,
+          true,
+          4,
+          2,
+          List.of(1, 2),
+          8,
+          List.of(FP16));
+
+  private static final TableSpec TABLE =
+      new TableSpec(
+          "user-id",
+          1_000_000,
+          64,
+          12.5,
+          ReuseHistogram.UNKNOWN,
+          4,
+          AccessCdf.UNKNOWN,
+          4,
+          0,
+          new TableConstraints(Set.of(ShardKind.ROW_WISE), 32, Optional.of("item-id"), true, true),
+          false);
+
+  private static String id(ClusterSpec cluster) {
+    return SpecHash.put(new CanonicalHash("cluster"), cluster).hex();
+  }
+
+  private static String id(TableSpec table) {
+    return SpecHash.put(new CanonicalHash("table"), table).hex();
+  }
+
+  private static String id(WireCodec codec) {
+    return SpecHash.put(new CanonicalHash("codec"), codec).hex();
+  }
+
+  /** Never to be edited: events with these ids are on logs. */
+  @Test
+  void ids_stay_what_they_are() {
+    assertThat(
+            List.of(
+                id(CLUSTER),
+                id(TABLE),
+                PoolStep.clusterEventId("a".repeat(64), "w", 7, CLUSTER).toString()))
+        .containsExactly(
+            "0472642e87c6796dabaacbc5e1529269307fc428329dba52846dd7a0e4dde961",
+            "09297eef2b470b5d2e34b21cff7030ae3979ba96d8e832113273a70167c6490e",
+            "93a03240-2024-3ccd-a3c8-0da4e6450e1a");
+  }
+
+  @Test
+  void each_field_of_a_cluster_is_in_its_id() {
+    Map<String, Consumer<ClusterSpecBuilder>> changes = new LinkedHashMap<>();
+    changes.put("devices", b -> b.devices(32));
+    changes.put("memoryBytesPerDevice", b -> b.memoryBytesPerDevice(1L << 35));
+    changes.put("batchSize", b -> b.batchSize(1 << 17));
+    changes.put("devicesPerNode", b -> b.devicesPerNode(4));
+    changes.put("hardware", b -> b.hardware("a100"));
+    changes.put("hostMemoryBytesPerDevice", b -> b.hostMemoryBytesPerDevice(0));
+    changes.put("reservedMemoryBytesPerDevice", b -> b.reservedMemoryBytesPerDevice(0));
+    changes.put("countsStepMemory", b -> b.countsStepMemory(false));
+    changes.put("forwardBytesPerElement", b -> b.forwardBytesPerElement(2));
+    changes.put("backwardBytesPerElement", b -> b.backwardBytesPerElement(4));
+    changes.put("replicaGroups", b -> b.replicaGroups(List.of(1)));
+    changes.put("synchronizationSteps", b -> b.synchronizationSteps(16));
+    changes.put("codecs", b -> b.codecs(List.of()));
+    check(
+        ClusterSpec.class,
+        changes,
+        ClusterSpecBuilder::builder,
+        CLUSTER,
+        ClusterSpecBuilder::build,
+        SpecHashTest::id);
+  }
+
+  @Test
+  void each_field_of_a_codec_is_in_its_id() {
+    Map<String, Consumer<WireCodecBuilder>> changes = new LinkedHashMap<>();
+    changes.put("name", b -> b.name("bf16"));
+    changes.put("directions", b -> b.directions(List.of(Direction.BACKWARD)));
+    changes.put("bytesPerElement", b -> b.bytesPerElement(1));
+    changes.put("gigabytesPerSecond", b -> b.gigabytesPerSecond(200));
+    changes.put("density", b -> b.density(0.5));
+    changes.put("canBeSummed", b -> b.canBeSummed(false));
+    check(
+        WireCodec.class,
+        changes,
+        WireCodecBuilder::builder,
+        FP16,
+        WireCodecBuilder::build,
+        SpecHashTest::id);
+  }
+
+  @Test
+  void each_field_of_a_table_is_in_its_id() {
+    Map<String, Consumer<TableSpecBuilder>> changes = new LinkedHashMap<>();
+    changes.put("name", b -> b.name("ad-id"));
+    changes.put("rows", b -> b.rows(1_000_001));
+    changes.put("columns", b -> b.columns(128));
+    changes.put("poolingFactor", b -> b.poolingFactor(13));
+    changes.put("reuseHistogram", b -> b.reuseHistogram(Fixtures.reuse()));
+    changes.put("bytesPerElement", b -> b.bytesPerElement(2));
+    changes.put("accessCdf", b -> b.accessCdf(Fixtures.cdf(TABLE.rows())));
+    changes.put("optimizerBytesPerElement", b -> b.optimizerBytesPerElement(8));
+    changes.put("optimizerBytesPerRow", b -> b.optimizerBytesPerRow(4));
+    changes.put("constraints", b -> b.constraints(TableConstraints.NONE));
+    changes.put("pooled", b -> b.pooled(true));
+    check(
+        TableSpec.class,
+        changes,
+        TableSpecBuilder::builder,
+        TABLE,
+        TableSpecBuilder::build,
+        SpecHashTest::id);
+  }
+
+  @Test
+  void each_field_of_constraints_is_in_the_id_of_their_table() {
+    Map<String, Consumer<TableConstraintsBuilder>> changes = new LinkedHashMap<>();
+    changes.put("kinds", b -> b.kinds(Set.of(ShardKind.TABLE_WISE)));
+    changes.put("leastColumns", b -> b.leastColumns(16));
+    changes.put("sameDevicesAs", b -> b.sameDevicesAs(Optional.empty()));
+    changes.put("mayBeCached", b -> b.mayBeCached(false));
+    changes.put("mayHaveHotRows", b -> b.mayHaveHotRows(false));
+    check(
+        TableConstraints.class,
+        changes,
+        TableConstraintsBuilder::builder,
+        TABLE.constraints(),
+        TableConstraintsBuilder::build,
+        constraints -> id(TableSpecBuilder.builder(TABLE).constraints(constraints).build()));
+  }
+
+  /** Checks that a change of each component of a record changes its id. */
+  private static <T, B> void check(
+      Class<T> type,
+      Map<String, Consumer<B>> changes,
+      Function<T, B> builder,
+      T value,
+      Function<B, T> build,
+      Function<T, String> id) {
+    assertThat(changes.keySet())
+        .as("add a new field to SpecHash, where it is not at its default, and here")
+        .containsExactlyElementsOf(
+            Arrays.stream(type.getRecordComponents()).map(RecordComponent::getName).toList());
+    changes.forEach(
+        (name, change) -> {
+          B other = builder.apply(value);
+          change.accept(other);
+          assertThat(id.apply(build.apply(other))).as(name).isNotEqualTo(id.apply(value));
+        });
+  }
+}
