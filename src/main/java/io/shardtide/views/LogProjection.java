@@ -26,15 +26,12 @@ import java.util.Collection;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Consumer;
 
 /** Projection of the log that the views show, bounded in size. Thread-safe. */
 final class LogProjection {
@@ -54,7 +51,7 @@ final class LogProjection {
   private static final int MODELS = 64;
 
   private final DetectorKind detector;
-  private final Map<String, WorkloadProjection> workloads = new TreeMap<>();
+  private final KnownWorkloads workloads = new KnownWorkloads();
   private final Map<String, HardwareProjection> hardware = new TreeMap<>();
   private final Map<String, CostEvaluator> evaluators =
       new LinkedHashMap<>() {
@@ -65,7 +62,6 @@ final class LogProjection {
       };
   private final Deque<LogEvent> events = new ArrayDeque<>();
   private final Latencies latencies = new Latencies();
-  private final Set<String> changedWorkloads = new LinkedHashSet<>();
   private final List<LogEvent> newEvents = new ArrayList<>();
   private long eventCount;
 
@@ -73,15 +69,16 @@ final class LogProjection {
     this.detector = detector;
   }
 
-  private WorkloadProjection changed(String workloadId) {
-    changedWorkloads.add(workloadId);
-    return workloads.computeIfAbsent(workloadId, WorkloadProjection::new);
+  /** See {@link KnownWorkloads#forgetUnknown}. */
+  synchronized void forgetUnknown() {
+    workloads.forgetUnknown();
   }
 
   /** Returns how many plans, and measurements, a workload keeps: fewer the more workloads. */
   private int kept() {
     return Math.max(
-        LEAST_KEPT, Math.min(WorkloadProjection.MOST_KEPT, KEPT / Math.max(1, workloads.size())));
+        LEAST_KEPT,
+        Math.min(WorkloadProjection.MOST_KEPT, KEPT / Math.max(1, workloads.all().size())));
   }
 
   private HardwareProjection hardware(String name) {
@@ -89,13 +86,14 @@ final class LogProjection {
   }
 
   synchronized void applyCurrent(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
-    WorkloadProjection workload = changed(plan.workloadId());
-    workload.apply(PlanSummary.of(plan, OptionalDouble.empty()), at, true, kept());
+    workloads.applyCurrent(
+        plan.workloadId(),
+        workload -> workload.apply(PlanSummary.of(plan, OptionalDouble.empty()), at, true, kept()));
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
     OptionalDouble answered = latencies.answered(plan.source(), writtenAt);
-    WorkloadProjection workload = changed(plan.workloadId());
+    WorkloadProjection workload = workloads.changed(plan.workloadId());
     workload.apply(PlanSummary.of(plan, answered), at, false, kept());
     logEvent(
         EventKind.PLAN,
@@ -115,7 +113,7 @@ final class LogProjection {
 
   synchronized void apply(SourcePosition at, Instant writtenAt, WorkloadChange event) {
     latencies.changed(at, writtenAt);
-    changed(event.workloadId()).changed(writtenAt);
+    workloads.changed(event.workloadId()).changed(writtenAt);
     logEvent(
         EventKind.CHANGE, writtenAt, event.workloadId(), LogEvent.describe(event), event.source());
   }
@@ -126,7 +124,7 @@ final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, InfeasibleWorkload infeasible) {
-    changed(infeasible.workloadId()).apply(infeasible);
+    workloads.changed(infeasible.workloadId()).apply(infeasible);
     logEvent(
         EventKind.INFEASIBLE,
         writtenAt,
@@ -136,7 +134,7 @@ final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, PlanStatus status) {
-    changed(status.workloadId()).apply(status);
+    workloads.changed(status.workloadId()).apply(status);
     logEvent(
         EventKind.STATUS,
         writtenAt,
@@ -153,7 +151,7 @@ final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, MeasuredCosts costs) {
-    WorkloadProjection workload = changed(costs.workloadId());
+    WorkloadProjection workload = workloads.changed(costs.workloadId());
     workload.apply(MeasuredStep.of(costs), kept());
   }
 
@@ -163,7 +161,7 @@ final class LogProjection {
 
   synchronized void apply(SourcePosition at, Instant writtenAt, DriftAlarm alarm) {
     hardware(alarm.hardware()).apply(alarm);
-    changed(alarm.workloadId()).apply(alarm);
+    workloads.changed(alarm.workloadId()).apply(alarm);
     logEvent(
         EventKind.ALARM,
         writtenAt,
@@ -188,28 +186,19 @@ final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, CostPredictions part) {
-    changed(part.workloadId()).apply(part);
+    workloads.applyCurrent(part.workloadId(), workload -> workload.apply(part));
   }
 
   synchronized void tableDropped(String workloadId, String table) {
-    changed(workloadId).tableDropped(table);
+    workloads.applyTombstone(workloadId, workload -> workload.tableDropped(table));
   }
 
   synchronized void planDeleted(String workloadId) {
-    delete(workloadId, WorkloadProjection::planDeleted);
+    workloads.applyTombstone(workloadId, WorkloadProjection::planDeleted);
   }
 
   synchronized void predictionsDeleted(String workloadId) {
-    delete(workloadId, WorkloadProjection::predictionsDeleted);
-  }
-
-  /** A workload is deleted once both compacted topics have its tombstone. */
-  private void delete(String workloadId, Consumer<WorkloadProjection> part) {
-    WorkloadProjection workload = changed(workloadId);
-    part.accept(workload);
-    if (!workload.exists()) {
-      workloads.remove(workloadId);
-    }
+    workloads.applyTombstone(workloadId, WorkloadProjection::predictionsDeleted);
   }
 
   private void logEvent(EventKind kind, Instant at, String about, String text, String code) {
@@ -245,23 +234,21 @@ final class LogProjection {
     hardware.values().forEach(HardwareProjection::closeMeasurements);
     List<ViewUpdate> updates = new ArrayList<>();
     newEvents.forEach(event -> updates.add(new ViewUpdate.EventLogged(event)));
-    for (String id : changedWorkloads) {
-      WorkloadProjection workload = workloads.get(id);
-      if (workload == null) {
-        updates.add(new ViewUpdate.WorkloadRemoved(id));
-      } else if (workload.exists()) {
-        updates.add(new ViewUpdate.WorkloadChanged(row(workload)));
-      }
+    for (String id : workloads.drainChanged()) {
+      updates.add(
+          workloads
+              .get(id)
+              .map(workload -> (ViewUpdate) new ViewUpdate.WorkloadChanged(row(workload)))
+              .orElseGet(() -> new ViewUpdate.WorkloadRemoved(id)));
     }
     newEvents.clear();
-    changedWorkloads.clear();
     return updates;
   }
 
   synchronized PlannerStatistics statistics(OptionalLong lag, boolean tablesAreRead) {
     return new PlannerStatistics(
         lag,
-        (int) workloads.values().stream().filter(WorkloadProjection::isPlanning).count(),
+        (int) workloads.all().stream().filter(WorkloadProjection::isPlanning).count(),
         latencies.count(),
         latencies.quantile(0.5),
         latencies.quantile(0.99),
@@ -278,7 +265,7 @@ final class LogProjection {
   }
 
   synchronized List<WorkloadRow> rows() {
-    return workloads.values().stream().filter(WorkloadProjection::exists).map(this::row).toList();
+    return workloads.all().stream().map(this::row).toList();
   }
 
   synchronized List<LogEvent> events() {
@@ -286,8 +273,8 @@ final class LogProjection {
   }
 
   synchronized Optional<WorkloadView> workload(String id) {
-    return Optional.ofNullable(workloads.get(id))
-        .filter(WorkloadProjection::exists)
+    return workloads
+        .get(id)
         .map(
             w ->
                 new WorkloadView(
@@ -300,23 +287,24 @@ final class LogProjection {
   }
 
   synchronized Optional<WorkloadProjection.LocatedPlan> plan(String planId) {
-    return workloads.values().stream().flatMap(w -> w.plan(planId).stream()).findFirst();
+    return workloads.all().stream().flatMap(w -> w.plan(planId).stream()).findFirst();
   }
 
   synchronized Optional<PlanSummary> summary(String planId) {
     return plan(planId)
         .flatMap(
             located ->
-                workloads.get(located.summary().workloadId()).plans().stream()
+                workloads.get(located.summary().workloadId()).orElseThrow().plans().stream()
                     .filter(plan -> plan.planId().equals(planId))
                     .findFirst());
   }
 
   synchronized Optional<List<TableRow>> tables(String workloadId) {
-    WorkloadProjection workload = workloads.get(workloadId);
-    if (workload == null || !workload.exists()) {
+    Optional<WorkloadProjection> known = workloads.get(workloadId);
+    if (known.isEmpty()) {
       return Optional.empty();
     }
+    WorkloadProjection workload = known.get();
     Map<String, OptionalDouble> aloneMs = new HashMap<>();
     double sum = 0;
     for (Map.Entry<String, TableSummary> table : workload.tables().entrySet()) {
@@ -365,11 +353,17 @@ final class LogProjection {
    * @param ranks devices of all its groups
    */
   synchronized OptionalLong bytes(String workloadId, Overlap part, int groupSize, int ranks) {
-    WorkloadProjection workload = workloads.get(workloadId);
-    TableSummary known = workload == null ? null : workload.tables().get(part.table());
-    return known == null
-        ? OptionalLong.empty()
-        : OptionalLong.of(part.region().bytes(known.table()) * part.receivers(groupSize, ranks));
+    return workloads
+        .get(workloadId)
+        .map(workload -> workload.tables().get(part.table()))
+        .map(known -> part.region().bytes(known.table()) * part.receivers(groupSize, ranks))
+        .map(OptionalLong::of)
+        .orElse(OptionalLong.empty());
+  }
+
+  /** Returns how many workloads other topics name that no compacted topic has. */
+  synchronized int unknown() {
+    return workloads.unknown();
   }
 
   synchronized List<LearningView> learning() {
@@ -379,7 +373,7 @@ final class LogProjection {
   }
 
   private Collection<WorkloadProjection> workloadsOn(String name) {
-    return workloads.values().stream()
+    return workloads.all().stream()
         .filter(w -> w.cluster().filter(c -> c.hardware().equals(name)).isPresent())
         .toList();
   }

@@ -41,6 +41,9 @@ public final class Views implements AutoCloseable {
 
   private static final Duration STATISTICS = Duration.ofSeconds(1);
 
+  /** How long one of the two readers may be behind the other. */
+  private static final Duration UNKNOWN = Duration.ofMinutes(1);
+
   /** How many of the latest records of a partition are read at the start. */
   private static final StartPosition RECENT = StartPosition.last(2000);
 
@@ -85,6 +88,7 @@ public final class Views implements AutoCloseable {
             .onCaughtUp(() -> caughtUp = true)
             .every(UPDATES, this::sendUpdates)
             .every(STATISTICS, this::sendStatistics)
+            .every(UNKNOWN, this::forgetUnknown)
             // Malformed events and reports are on rejected-events, which is shown.
             .onUndecodable(record -> {})
             .onFailure(failed);
@@ -195,6 +199,12 @@ public final class Views implements AutoCloseable {
   private void sendStatistics() {
     statistics = projection.statistics(lag.now(), tablesAreRead);
     notifyListeners(new ViewUpdate.StatisticsChanged(statistics));
+  }
+
+  private void forgetUnknown() {
+    if (caughtUp && tablesAreRead) {
+      projection.forgetUnknown();
+    }
   }
 
   private void predictionDeleted(String keyText) {

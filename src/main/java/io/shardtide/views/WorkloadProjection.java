@@ -48,8 +48,8 @@ final class WorkloadProjection {
   /** Whether current-plans has a plan of the workload. */
   private boolean hasPlan;
 
-  /** Whether current-predictions has predictions of the workload. */
-  private boolean hasPredictions;
+  /** Whether current-predictions has the workload's own record, beside those of its tables. */
+  private boolean hasOwnRecord;
 
   /**
    * A plan and where it lies on the log.
@@ -116,7 +116,6 @@ final class WorkloadProjection {
   }
 
   void apply(CostPredictions part) {
-    hasPredictions = true;
     generation = Math.max(generation, part.generation());
     // Tables that did not change since are on the topic with the cluster of their own generation.
     if (part.generation() >= clusterGeneration) {
@@ -127,6 +126,8 @@ final class WorkloadProjection {
       tables.put(
           predicted.prediction().table().name(),
           TableSummary.of(predicted.prediction(), part.modelId()));
+    } else if (part.update().isEmpty()) {
+      hasOwnRecord = true;
     }
   }
 
@@ -134,22 +135,15 @@ final class WorkloadProjection {
     tables.remove(table);
   }
 
-  /** Removes what is known from the tombstone of the workload on current-predictions. */
+  /** The tombstone of the workload's own record; those of its tables are on other partitions. */
   void predictionsDeleted() {
-    hasPredictions = false;
-    tables.clear();
-    cluster = Optional.empty();
+    hasOwnRecord = false;
   }
 
-  /** Removes what is known from the tombstone of the workload on current-plans. */
+  /** The tombstone of the workload on current-plans. */
   void planDeleted() {
     hasPlan = false;
     latest = Optional.empty();
-    plans.clear();
-    states.clear();
-    measured.clear();
-    infeasible = Optional.empty();
-    alarm = Optional.empty();
   }
 
   void apply(InfeasibleWorkload newest) {
@@ -188,11 +182,12 @@ final class WorkloadProjection {
   }
 
   /**
-   * Returns whether one of the compacted topics has the workload. All others may name a workload
-   * that was deleted, or never existed.
+   * Returns whether one of the compacted topics has a record of the workload, whatever the order in
+   * which their partitions are read. All others may name a workload that was deleted, or never
+   * existed.
    */
   boolean exists() {
-    return hasPlan || hasPredictions;
+    return hasPlan || hasOwnRecord || !tables.isEmpty();
   }
 
   boolean isPlanning() {

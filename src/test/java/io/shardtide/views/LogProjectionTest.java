@@ -89,6 +89,18 @@ class LogProjectionTest {
         .identified();
   }
 
+  static ShardingPlan planOf(String workload, long generation) {
+    return plan(workload, generation, null);
+  }
+
+  private static CostPredictions.Update.Predicted predicted(String table) {
+    return new CostPredictions.Update.Predicted(
+        new TablePrediction(
+            Fixtures.table(table, 100, 4, 1),
+            List.of(new float[Fixtures.bundle().towerSize()]),
+            List.of()));
+  }
+
   private ShardingPlan publish(long generation, String previous) {
     return publish(plan(W, generation, previous));
   }
@@ -343,8 +355,7 @@ class LogProjectionTest {
   @Test
   void a_workload_is_deleted_by_both_tombstones() {
     ShardingPlan plan = plan(W, 1, null);
-    projection.apply(
-        at("current-predictions", 1), T, part(1, new CostPredictions.Update.Dropped("x")));
+    projection.apply(at("current-predictions", 1), T, part(1, predicted("t")).withoutTable());
     projection.applyCurrent(at("current-plans", 1), T, plan);
     projection.drainUpdates();
     projection.planDeleted(W);
