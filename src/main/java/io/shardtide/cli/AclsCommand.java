@@ -86,7 +86,6 @@ final class AclsCommand implements Callable<Integer> {
               "--bootstrap-server %s --command-config %s".formatted(bootstrap, commandConfig))
           .forEach(out::println);
     }
-    out.flush();
     return 0;
   }
 }

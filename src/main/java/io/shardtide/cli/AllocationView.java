@@ -179,12 +179,11 @@ final class AllocationView {
    * Says what an accepted event led to: the nodes that changed hands, and what a claim cannot have.
    *
    * @param workloadId the workload whose claim the event set or withdrew; empty if none
-   * @param all all pools
    */
-  String answer(Optional<String> workloadId, SortedMap<String, AllocatedPool> all) {
+  String answer(Optional<String> workloadId) {
     TextLines text = new TextLines();
     Optional<Claim> claim = workloadId.map(id -> shown.state().claims().get(id));
-    claim.ifPresent(c -> claimNotes(c, all).forEach(line -> addWrapped(text, line)));
+    claim.flatMap(this::claimNote).ifPresent(line -> addWrapped(text, line));
     if (workloadId.isPresent() && claim.isEmpty()) {
       addWrapped(text, "%s has no claim any more.".formatted(workloadId.get()));
     }
@@ -212,22 +211,13 @@ final class AllocationView {
     return text.toString();
   }
 
-  private List<String> claimNotes(Claim claim, SortedMap<String, AllocatedPool> all) {
-    List<String> notes = new ArrayList<>();
-    if (claim.mostDevices() > pool.devices()) {
-      notes.add(
-          "The claim is above the pool: %s at most, and pool %s has %d. The rest counts once nodes are added."
-              .formatted(count(claim.mostDevices(), "device"), shown.state().id(), pool.devices()));
-    }
-    all.values().stream()
-        .filter(other -> !other.state().id().equals(shown.state().id()))
-        .filter(other -> other.state().claims().containsKey(claim.workloadId()))
-        .forEach(
-            other ->
-                notes.add(
-                    "Workload %s has a claim on pool %s as well; it may have one, and gets no devices for the later one. Withdraw the other."
-                        .formatted(claim.workloadId(), other.state().id())));
-    return notes;
+  private Optional<String> claimNote(Claim claim) {
+    return claim.mostDevices() <= pool.devices()
+        ? Optional.empty()
+        : Optional.of(
+            "The claim is above the pool: %s at most, and pool %s has %d. The rest counts once nodes are added."
+                .formatted(
+                    count(claim.mostDevices(), "device"), shown.state().id(), pool.devices()));
   }
 
   /** Returns a text in lines of the terminal's width. */

@@ -20,6 +20,5 @@ final class CompletionCommand implements Runnable {
   @Override
   public void run() {
     spec.commandLine().getOut().print(AutoComplete.bash("shardtide", Shardtide.withAllCommands()));
-    spec.commandLine().getOut().flush();
   }
 }

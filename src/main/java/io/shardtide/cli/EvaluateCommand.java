@@ -48,7 +48,6 @@ final class EvaluateCommand implements Callable<Integer> {
     }
     PrintWriter out = spec.commandLine().getOut();
     out.println(EvaluationJson.of(bundle, evaluation).toPrettyString());
-    out.flush();
     if (report != null) {
       new EvaluationReport(bundle, set, evaluation).write(report, samples.source());
     }

@@ -315,7 +315,6 @@ final class ModelsCommand implements Runnable {
 
   private void print(String text) {
     spec.commandLine().getOut().print(text);
-    spec.commandLine().getOut().flush();
   }
 
   private static void write(Path out, com.fasterxml.jackson.databind.JsonNode json)

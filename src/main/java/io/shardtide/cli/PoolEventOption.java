@@ -6,11 +6,14 @@ import io.shardtide.client.Endpoint;
 import io.shardtide.client.PoolPublisher;
 import io.shardtide.client.PoolReader;
 import io.shardtide.client.PoolReader.AllocatedPool;
+import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.PoolUpdate;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -53,6 +56,30 @@ final class PoolEventOption {
         new PoolChange(UUID.randomUUID(), poolId, Instant.now(), source, List.of(update));
     Endpoint endpoint = cluster.endpoint();
     KafkaLogSummary quietLog = cluster.quietLog();
+    try {
+      if (OtherPools.mayConflict(update)) {
+        refuse(OtherPools.conflict(poolId, update, read(endpoint)));
+      }
+      return publish(spec, cluster, endpoint, event, workloadId);
+    } finally {
+      quietLog.close();
+    }
+  }
+
+  /** Ends the command with status 1. */
+  private static void refuse(Optional<String> conflict) {
+    if (conflict.isPresent()) {
+      throw new IllegalArgumentException(conflict.get());
+    }
+  }
+
+  private int publish(
+      CommandSpec spec,
+      ClusterOption cluster,
+      Endpoint endpoint,
+      PoolChange event,
+      Optional<String> workloadId)
+      throws IOException, InterruptedException {
     try (PoolPublisher publisher = PoolPublisher.connect(endpoint, source)) {
       PublishedOutcome outcome =
           PublishedOutcome.await(
@@ -64,39 +91,52 @@ final class PoolEventOption {
         throw new IllegalStateException(
             "Event %s was not sent: %s".formatted(event.eventId(), outcome.detail()));
       }
+      SortedMap<String, AllocatedPool> pools =
+          outcome.isAccepted() ? read(endpoint) : Collections.emptySortedMap();
       PrintWriter out = spec.commandLine().getOut();
       if (json) {
         ObjectNode node =
             JsonNodeFactory.instance
                 .objectNode()
                 .put("event", event.eventId().toString())
-                .put("pool", poolId);
+                .put("pool", event.poolId());
         outcome.write(node);
         out.print(JsonText.pretty(node));
       } else {
         TextTable table = new TextTable("event", "pool", "outcome");
-        table.add(event.eventId().toString().substring(0, SHOWN_ID), poolId, outcome.text());
+        table.add(
+            event.eventId().toString().substring(0, SHOWN_ID), event.poolId(), outcome.text());
         out.print(table);
         out.print(
-            outcome.isAccepted()
-                ? answer(spec, endpoint, poolId, workloadId)
+            outcome.allocation().isPresent()
+                ? answer(spec, endpoint, pools, outcome.allocation().get(), workloadId)
                 : AllocationView.wrapped(outcome.detail()));
       }
-      out.flush();
+      // Somebody may have changed another pool at the same time.
+      refuse(OtherPools.conflict(event.poolId(), event.updates().get(0), pools));
       return outcome.isAccepted() ? 0 : 1;
-    } finally {
-      quietLog.close();
+    }
+  }
+
+  private static SortedMap<String, AllocatedPool> read(Endpoint endpoint) {
+    try (PoolReader reader = PoolReader.connect(endpoint)) {
+      return reader.read();
     }
   }
 
   private static String answer(
-      CommandSpec spec, Endpoint endpoint, String poolId, Optional<String> workloadId)
+      CommandSpec spec,
+      Endpoint endpoint,
+      SortedMap<String, AllocatedPool> pools,
+      Allocation allocation,
+      Optional<String> workloadId)
       throws IOException {
-    try (PoolReader reader = PoolReader.connect(endpoint);
-        SimulatedCurves simulated =
-            new SimulatedCurves(endpoint, line -> spec.commandLine().getErr().println(line))) {
-      SortedMap<String, AllocatedPool> pools = reader.read();
-      return new AllocationView(pools.get(poolId), simulated::contains).answer(workloadId, pools);
+    try (SimulatedCurves simulated =
+        new SimulatedCurves(endpoint, line -> spec.commandLine().getErr().println(line))) {
+      PoolState state = pools.get(allocation.poolId()).state();
+      return new AllocationView(
+              new AllocatedPool(state, Optional.of(allocation)), simulated::contains)
+          .answer(workloadId);
     }
   }
 }

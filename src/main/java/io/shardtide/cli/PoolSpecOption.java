@@ -97,7 +97,10 @@ final class PoolSpecOption {
    * @throws IllegalArgumentException if a value cannot be used; the message names it
    */
   Pool pool() throws IOException {
-    Pool pool = given.file == null ? pool(given.values) : read(given.file, Codec.POOL, "");
+    Pool pool =
+        given.file == null
+            ? pool(given.values)
+            : read(given.file, Codec.POOL, "", "links", "io.shardtide.avro.PoolLinks");
     if (links == null) {
       return pool;
     }
@@ -115,8 +118,13 @@ final class PoolSpecOption {
     }
   }
 
-  private static <V> V read(Path file, Codec<V, ?> codec, String expected) throws IOException {
+  private static <V> V read(Path file, Codec<V, ?> codec, String expected, String... toLinks)
+      throws IOException {
     String text = Files.readString(file);
+    Optional<String> wrongLinks = LinksText.problem(text, toLinks);
+    if (wrongLinks.isPresent()) {
+      throw new IOException("%s: %s%s".formatted(file, wrongLinks.get(), expected));
+    }
     try {
       return new JsonLines<>(codec).read(text);
     } catch (IllegalArgumentException e) {

@@ -359,6 +359,5 @@ final class PoolsCommand implements Runnable {
 
   private void print(String text) {
     spec.commandLine().getOut().print(text);
-    spec.commandLine().getOut().flush();
   }
 }

@@ -2,7 +2,9 @@ package io.shardtide.cli;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.client.Outcome;
+import io.shardtide.domain.pool.Allocation;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -16,13 +18,23 @@ import java.util.concurrent.TimeoutException;
  * @param text the same for a table: the generation, or the reason's code
  * @param detail why, for people; empty if there is nothing to say
  * @param generation the generation, if it was accepted and has one
+ * @param allocation of an event of a pool that was accepted, the first allocation that contains it
  */
-record PublishedOutcome(String kind, String text, String detail, OptionalLong generation) {
+record PublishedOutcome(
+    String kind,
+    String text,
+    String detail,
+    OptionalLong generation,
+    Optional<Allocation> allocation) {
   static final String NO_OUTCOME = "no outcome";
   static final String NOT_SENT = "not sent";
 
   private static final String ACCEPTED = "accepted";
   private static final String REJECTED = "rejected";
+
+  private PublishedOutcome(String kind, String text, String detail) {
+    this(kind, text, detail, OptionalLong.empty(), Optional.empty());
+  }
 
   /**
    * Waits for the outcome of an event.
@@ -38,8 +50,7 @@ record PublishedOutcome(String kind, String text, String detail, OptionalLong ge
     try {
       Outcome found = outcome.get(Math.max(0, nanos), TimeUnit.NANOSECONDS);
       if (found instanceof Outcome.Rejected rejected) {
-        return new PublishedOutcome(
-            REJECTED, rejected.reason().name(), rejected.message(), OptionalLong.empty());
+        return new PublishedOutcome(REJECTED, rejected.reason().name(), rejected.message());
       }
       Outcome.Accepted accepted = (Outcome.Accepted) found;
       OptionalLong generation = accepted.generation();
@@ -50,17 +61,16 @@ record PublishedOutcome(String kind, String text, String detail, OptionalLong ge
               .costsOf()
               .map("warning: costs of %s until its hardware is measured"::formatted)
               .orElse(""),
-          generation);
+          generation,
+          accepted.allocation());
     } catch (TimeoutException e) {
       return new PublishedOutcome(
           NO_OUTCOME,
           NO_OUTCOME,
           "within %d s; the event is on the log and will be applied when %s runs"
-              .formatted(timeout.toSeconds(), planner),
-          OptionalLong.empty());
+              .formatted(timeout.toSeconds(), planner));
     } catch (ExecutionException e) {
-      return new PublishedOutcome(
-          NOT_SENT, NOT_SENT, Errors.describe(e.getCause()), OptionalLong.empty());
+      return new PublishedOutcome(NOT_SENT, NOT_SENT, Errors.describe(e.getCause()));
     }
   }
 

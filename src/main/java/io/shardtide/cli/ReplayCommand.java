@@ -325,7 +325,6 @@ final class ReplayCommand implements Callable<Integer> {
       write(result.plans());
     }
     console().print(new ReplayView().show(result, isPredicted));
-    console().flush();
     return 0;
   }
 

@@ -62,8 +62,17 @@ public final class Shardtide {
         .setCaseInsensitiveEnumValuesAllowed(true);
   }
 
-  /** Runs a command and returns its status. */
+  /** Runs a command, writes all that it printed and returns its status. */
   static int run(PrintWriter out, PrintWriter err, String... args) {
+    try {
+      return status(out, err, args);
+    } finally {
+      out.flush();
+      err.flush();
+    }
+  }
+
+  private static int status(PrintWriter out, PrintWriter err, String... args) {
     Shardtide root = new Shardtide();
     return commandLine(root, Commands.neededFor(args))
         .setOut(out)

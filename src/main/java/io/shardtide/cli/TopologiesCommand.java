@@ -31,7 +31,6 @@ final class TopologiesCommand implements Callable<Integer> {
     PrintWriter out = spec.commandLine().getOut();
     Topologies.describe(Topics.withPrefix(prefix))
         .forEach((name, description) -> out.printf("%s%n%s", name, description));
-    out.flush();
     return 0;
   }
 }

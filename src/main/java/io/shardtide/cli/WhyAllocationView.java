@@ -34,8 +34,8 @@ final class WhyAllocationView {
         before(provenance));
     if (!provenance.others().isEmpty()) {
       out.add(
-          "  the last of %,d allocations of this generation: curves changed after the others",
-          provenance.others().size() + 1);
+          "  one of %,d allocations of this generation: the first follows from events, the others from new curves; --generation %d shows all",
+          provenance.others().size() + 1, allocation.generation());
     }
     quality(out, provenance);
     events(out, provenance);

@@ -8,10 +8,12 @@ import io.shardtide.replay.PlanProvenance;
 import io.shardtide.replay.ProvenanceCollector;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -69,8 +71,8 @@ final class WhyCommand implements Callable<Integer> {
       names = "--generation",
       paramLabel = "G",
       description =
-          "With --workload or --pool: the last plan or allocation of this generation, instead of"
-              + " the latest.")
+          "With --workload: the last plan of this generation, instead of the latest. With --pool: all"
+              + " allocations of this generation.")
   private Long generation;
 
   @Option(names = "--json", description = "Print it as JSON instead of text.")
@@ -79,8 +81,12 @@ final class WhyCommand implements Callable<Integer> {
   private String explain(LogRecords records) throws IOException {
     OptionalLong wanted = generation == null ? OptionalLong.empty() : OptionalLong.of(generation);
     if (pool != null) {
-      AllocationProvenance provenance = AllocationCollector.collect(records, pool, wanted);
-      return json ? JsonText.pretty(provenance) : new WhyAllocationView().show(provenance);
+      List<AllocationProvenance> all = AllocationCollector.collect(records, pool, wanted);
+      List<AllocationProvenance> shown =
+          generation == null ? all.subList(all.size() - 1, all.size()) : all;
+      return shown.stream()
+          .map(one -> json ? JsonText.pretty(one) : new WhyAllocationView().show(one))
+          .collect(Collectors.joining(json ? "" : System.lineSeparator()));
     }
     String id = plan == null ? ProvenanceCollector.planId(records, workload, wanted) : plan;
     PlanProvenance provenance = ProvenanceCollector.collect(records, id);
@@ -117,7 +123,6 @@ final class WhyCommand implements Callable<Integer> {
     check();
     if (events != null) {
       spec.commandLine().getOut().print(explain(ExportFolder.beside(events)));
-      spec.commandLine().getOut().flush();
       return 0;
     }
     cluster.check(spec);
@@ -128,7 +133,6 @@ final class WhyCommand implements Callable<Integer> {
       String text = explain(connection.records());
       bar.end();
       spec.commandLine().getOut().print(text);
-      spec.commandLine().getOut().flush();
     }
     return 0;
   }

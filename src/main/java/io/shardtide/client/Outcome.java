@@ -1,6 +1,7 @@
 package io.shardtide.client;
 
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.pool.Allocation;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -11,11 +12,25 @@ public sealed interface Outcome {
    * The event was applied, all its changes.
    *
    * @param generation the workload's generation with this event, from 1; empty while the workload
-   *     has no cluster: then the planner writes no record that names it
+   *     has no cluster: then the planner writes no record that names it. Of a pool, the generation
+   *     of {@code allocation}
    * @param costsOf the hardware whose costs the predictions are, if that is not the cluster's:
    *     until the cluster's is measured
+   * @param allocation of an event of a pool, the first allocation that contains it; otherwise empty
    */
-  record Accepted(OptionalLong generation, Optional<String> costsOf) implements Outcome {}
+  record Accepted(
+      OptionalLong generation, Optional<String> costsOf, Optional<Allocation> allocation)
+      implements Outcome {
+    /** The outcome of an event of a workload. */
+    public Accepted(OptionalLong generation, Optional<String> costsOf) {
+      this(generation, costsOf, Optional.empty());
+    }
+
+    /** The outcome of an event of a pool. */
+    public Accepted(Allocation allocation) {
+      this(OptionalLong.of(allocation.generation()), Optional.empty(), Optional.of(allocation));
+    }
+  }
 
   /**
    * The event was not applied, none of its changes. The topic rejected-events keeps its bytes.

@@ -10,17 +10,21 @@ import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.TreeMap;
 import java.util.UUID;
 
 /**
  * Finds the outcomes of events of pools that were sent. An allocation names the pool's generation,
  * not the events in it, so that this class applies pool-changes from the beginning, as the planner
- * does, to know the generation that an event made. The event is accepted once an allocation has
- * that generation or a later one, and rejected if the planner says so.
+ * does, to know the generation that an event made. The event is accepted by the first allocation
+ * that has this generation or a later one, and rejected if the planner says so. The two topics are
+ * read in any order, so that allocations are kept until the events before them are known.
  */
 final class PoolOutcomes implements OutcomeReader {
   /** Interval at which positions of events that became known later are looked at. */
@@ -31,7 +35,10 @@ final class PoolOutcomes implements OutcomeReader {
 
   // On the reader's thread only.
   private final Map<String, PoolHistory> pools = new HashMap<>();
-  private final Map<String, Long> allocated = new HashMap<>();
+
+  /** By pool and generation, the first allocation that was received. */
+  private final Map<String, NavigableMap<Long, Allocation>> allocated = new HashMap<>();
+
   private final Map<UUID, GenerationOfEvent> applied = new HashMap<>();
 
   /** Where an event is, and the generation that it made. */
@@ -80,7 +87,9 @@ final class PoolOutcomes implements OutcomeReader {
   }
 
   private void allocated(SourcePosition position, Instant writtenAt, Allocation allocation) {
-    allocated.put(allocation.poolId(), allocation.generation());
+    allocated
+        .computeIfAbsent(allocation.poolId(), pool -> new TreeMap<>())
+        .putIfAbsent(allocation.generation(), allocation);
     complete();
   }
 
@@ -89,12 +98,25 @@ final class PoolOutcomes implements OutcomeReader {
     applied.keySet().removeIf(id -> !pending.contains(id));
     applied.forEach(
         (id, event) -> {
-          long latest = allocated.getOrDefault(event.poolId(), 0L);
+          Map.Entry<Long, Allocation> first =
+              allocated
+                  .getOrDefault(event.poolId(), Collections.emptyNavigableMap())
+                  .ceilingEntry(event.generation());
           // An event that was applied before and is sent again is pending at another position.
-          if (event.position().equals(written.get(id)) && latest >= event.generation()) {
-            pending.accept(id, new Outcome.Accepted(OptionalLong.of(latest), Optional.empty()));
+          if (first != null && event.position().equals(written.get(id))) {
+            pending.accept(id, new Outcome.Accepted(first.getValue()));
           }
         });
+    allocated.forEach((pool, ofPool) -> ofPool.headMap(firstOfInterest(pool)).clear());
+  }
+
+  /** Returns the lowest generation of a pool that an event without an outcome has or may get. */
+  private long firstOfInterest(String pool) {
+    long next = pools.containsKey(pool) ? pools.get(pool).state().generation() + 1 : 1;
+    return applied.values().stream()
+        .filter(event -> event.poolId().equals(pool))
+        .mapToLong(GenerationOfEvent::generation)
+        .reduce(next, Math::min);
   }
 
   @Override

@@ -87,10 +87,11 @@ public final class PoolPublisher implements AutoCloseable {
    * Sends an event and waits in the background for the planner's decision. The first call starts to
    * read pool-changes, current-allocations and rejected-events. May block as {@link #publish} does.
    *
-   * @return {@link Outcome.Accepted} with the generation of the first allocation seen that contains
-   *     the event, or {@link Outcome.Rejected}. With a new claim that takes up to 10 s, while the
-   *     workload's throughput is predicted. It does not complete while no planner runs, so use
-   *     {@link CompletableFuture#orTimeout} or a timed get. Completes with Kafka's {@code
+   * @return {@link Outcome.Accepted} with the first allocation that contains the event, or {@link
+   *     Outcome.Rejected}; {@link io.shardtide.domain.RejectionReason#PLANNING_FAILED} if the event
+   *     was applied and its pool could not be allocated. With a new claim that takes up to 10 s,
+   *     while the workload's throughput is predicted. It does not complete while no planner runs,
+   *     so use {@link CompletableFuture#orTimeout} or a timed get. Completes with Kafka's {@code
    *     AuthenticationException} within seconds if the brokers do not accept this client
    * @throws io.shardtide.log.MissingTopicException if the cluster does not have the topics of
    *     pools: no planner with {@code pools.enabled=true} was started there

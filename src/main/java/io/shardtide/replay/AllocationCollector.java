@@ -25,10 +25,11 @@ public final class AllocationCollector {
   private final OptionalLong generation;
   private final TreeSet<String> pools = new TreeSet<>();
   private final TreeSet<Long> generations = new TreeSet<>();
-  private final List<String> others = new ArrayList<>();
+  private final List<FoundAllocation> found = new ArrayList<>();
   private Optional<Allocation> before = Optional.empty();
-  private Optional<Allocation> previous = Optional.empty();
-  private Optional<Allocation> found = Optional.empty();
+
+  /** An allocation of the generation, and the one before it. */
+  private record FoundAllocation(Allocation allocation, Optional<Allocation> previous) {}
 
   private AllocationCollector(String poolId, OptionalLong generation) {
     this.poolId = poolId;
@@ -36,25 +37,28 @@ public final class AllocationCollector {
   }
 
   /**
-   * Collects the provenance of the last allocation of a generation.
+   * Collects the provenance of the allocations of a generation: the first follows from events, and
+   * the others from new curves.
    *
    * @param records the records
    * @param poolId the pool
    * @param generation a generation of the pool; empty for that of its latest allocation
+   * @return all of them in order, at least one
    * @throws IOException if the records cannot be read
    * @throws IllegalArgumentException if no such allocation is recorded
    */
-  public static AllocationProvenance collect(
+  public static List<AllocationProvenance> collect(
       LogRecords records, String poolId, OptionalLong generation) throws IOException {
     AllocationCollector collector = new AllocationCollector(poolId, generation);
     if (records.has(RecordKind.ALLOCATIONS)) {
       records.read(RecordKind.ALLOCATIONS, collector::take);
     }
     AllocationInputs inputs = AllocationInputs.read(records);
-    Allocation allocation =
-        collector.found.orElseThrow(
-            () -> new IllegalArgumentException(collector.notFound(inputs.generations())));
-    return collector.provenance(allocation, inputs, records.models());
+    if (collector.found.isEmpty()) {
+      throw new IllegalArgumentException(collector.notFound(inputs.generations()));
+    }
+    Map<String, ModelBundle> models = records.models();
+    return collector.found.stream().map(one -> collector.provenance(one, inputs, models)).toList();
   }
 
   private void take(Allocation allocation) {
@@ -63,16 +67,10 @@ public final class AllocationCollector {
       return;
     }
     if (generation.isEmpty() || generation.getAsLong() == allocation.generation()) {
-      found.ifPresent(
-          earlier -> {
-            if (earlier.generation() != allocation.generation()) {
-              others.clear();
-            } else {
-              others.add(earlier.allocationId());
-            }
-          });
-      found = Optional.of(allocation);
-      previous = before;
+      if (!generations.contains(allocation.generation())) {
+        found.clear();
+      }
+      found.add(new FoundAllocation(allocation, before));
     }
     generations.add(allocation.generation());
     before = Optional.of(allocation);
@@ -112,7 +110,9 @@ public final class AllocationCollector {
   }
 
   private AllocationProvenance provenance(
-      Allocation allocation, AllocationInputs inputs, Map<String, ModelBundle> models) {
+      FoundAllocation one, AllocationInputs inputs, Map<String, ModelBundle> models) {
+    Allocation allocation = one.allocation();
+    Optional<Allocation> previous = one.previous();
     PoolGenerations events = inputs.generations();
     long since = previous.map(Allocation::generation).orElse(0L);
     boolean isLatest = before.equals(Optional.of(allocation));
@@ -121,18 +121,23 @@ public final class AllocationCollector {
         previous,
         events.at(poolId, allocation.generation()),
         events.between(poolId, since, allocation.generation()),
-        curves(allocation, inputs, models),
+        curves(one, inputs, models),
         inputs.missing(allocation).isPresent()
             ? OptionalDouble.empty()
             : OptionalDouble.of(
                 EqualShares.weightedThroughput(inputs.request(allocation, previous))),
-        others,
+        found.stream()
+            .map(other -> other.allocation().allocationId())
+            .filter(id -> !id.equals(allocation.allocationId()))
+            .toList(),
         isLatest ? events.between(poolId, allocation.generation(), events.last(poolId)) : List.of(),
         isLatest ? unallocated(allocation, inputs) : List.of());
   }
 
   private List<AllocationProvenance.UsedCurve> curves(
-      Allocation allocation, AllocationInputs inputs, Map<String, ModelBundle> models) {
+      FoundAllocation one, AllocationInputs inputs, Map<String, ModelBundle> models) {
+    Allocation allocation = one.allocation();
+    Optional<Allocation> previous = one.previous();
     List<AllocationProvenance.UsedCurve> used = new ArrayList<>();
     allocation
         .curveIds()

@@ -15,10 +15,12 @@ import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.processor.PunctuationType;
@@ -85,6 +87,9 @@ public final class PoolTopology {
     /** Until when an allocation waits for curves, by pool, in milliseconds since 1970. */
     private final Map<String, Long> waitsUntilMs = new HashMap<>();
 
+    /** Events of each pool that this instance applied since its latest allocation. */
+    private final Map<String, List<SourcePosition>> unallocated = new HashMap<>();
+
     private ProcessorContext<String, Object> context;
     private KafkaPoolStore store;
     private Rejections rejections;
@@ -134,13 +139,13 @@ public final class PoolTopology {
               ? rejections.handle(
                   curves, record, source, report -> take(report, record.timestamp()))
               : rejections.handle(
-                  changes, record, source, event -> apply(event, record.timestamp()));
+                  changes, record, source, event -> apply(event, source, record.timestamp()));
       if (rejected) {
         pace.written();
       }
     }
 
-    private void apply(PoolChange event, long timestamp) {
+    private void apply(PoolChange event, SourcePosition source, long timestamp) {
       for (CurveRequest request : step.apply(store, event)) {
         context.forward(
             new Record<>(request.workloadId(), request, timestamp), NodeName.WRITE_REQUESTS);
@@ -149,6 +154,7 @@ public final class PoolTopology {
         waitsUntilMs.put(event.poolId(), context.currentSystemTimeMs() + CURVES_WITHIN_MS);
       }
       due.add(event.poolId());
+      unallocated.computeIfAbsent(event.poolId(), pool -> new ArrayList<>()).add(source);
       shown.show(store.header(event.poolId()));
       pace.written();
     }
@@ -182,6 +188,8 @@ public final class PoolTopology {
 
     private void allocate(String poolId) {
       long now = context.currentSystemTimeMs();
+      List<SourcePosition> events =
+          Optional.ofNullable(unallocated.remove(poolId)).orElse(List.of());
       Timer.Sample started = metrics.pools().allocating();
       try {
         step.allocate(store, poolId, Instant.ofEpochMilli(now))
@@ -192,6 +200,15 @@ public final class PoolTopology {
             poolId,
             e);
         step.abandon(store, poolId);
+        for (SourcePosition event : events) {
+          rejections.failed(
+              poolId,
+              event,
+              "The change was applied, but the pool could not be allocated: %s. Its last allocation stays current until it changes; please report this"
+                  .formatted(e),
+              now);
+        }
+        pace.written();
       }
     }
 

@@ -80,14 +80,29 @@ final class Rejections {
 
   /** Reports that planning failed. */
   void failed(String workloadId, PlanningOutcome.Failed failed, long timestamp) {
-    forward(
+    failed(
         workloadId,
+        failed.source(),
+        "The change was applied, but planning failed: %s. The last plan stays current; please report this"
+            .formatted(failed.error()),
+        timestamp);
+  }
+
+  /**
+   * Reports that an event was applied, and that what follows from it failed.
+   *
+   * @param key key of the event
+   * @param source its position in the log
+   * @param message what failed, and what stays
+   */
+  void failed(String key, SourcePosition source, String message, long timestamp) {
+    forward(
+        key,
         new RejectedEvent(
-            failed.source(),
-            Optional.of(workloadId),
+            source,
+            Optional.of(key),
             RejectionReason.PLANNING_FAILED,
-            "The change was applied, but planning failed: %s. The last plan stays current; please report this"
-                .formatted(failed.error()),
+            message,
             Optional.empty(),
             Optional.empty()),
         timestamp);

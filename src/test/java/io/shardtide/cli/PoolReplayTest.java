@@ -25,9 +25,11 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.topology.PoolLog;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -155,6 +157,32 @@ class PoolReplayTest {
         .doesNotContain("search devices");
   }
 
+  /** A terminal's writer keeps what is printed until it is flushed, unlike a StringWriter. */
+  @Test
+  void the_result_for_allocations_reaches_the_terminal_also_if_one_differs() throws IOException {
+    assertThat(printed())
+        .contains("%d allocations equal, 0 differ".formatted(allocations().size()));
+    Path file = folder.resolve("allocations.jsonl");
+    String text = Files.readString(file);
+    Files.writeString(file, text.replaceFirst("\"devices\":(\\d+)", "\"devices\":77"));
+    assertThat(printed())
+        .contains("%d allocations equal, 1 differ".formatted(allocations().size() - 1))
+        .contains("ads devices: recorded 77, recomputed ");
+  }
+
+  private String printed() {
+    ByteArrayOutputStream terminal = new ByteArrayOutputStream();
+    Shardtide.run(
+        new PrintWriter(terminal, true, StandardCharsets.UTF_8),
+        new PrintWriter(err),
+        "replay",
+        "--events",
+        folder.resolve("events.jsonl").toString(),
+        "--out",
+        folder.resolve("made.jsonl").toString());
+    return terminal.toString(StandardCharsets.UTF_8);
+  }
+
   private AllocationReplayResult replay() throws IOException {
     return AllocationReplay.run(records);
   }
@@ -252,11 +280,29 @@ class PoolReplayTest {
     assertThat(run("why --events DIR/events.jsonl --pool gpus")).as(err.toString()).isZero();
     assertThat(out.toString())
         .contains("none: curves of workloads changed", "    before, generation ")
-        .contains("of this generation: curves changed after the others")
+        .contains(" allocations of this generation: the first follows from events, ")
         .contains("claims that wait:\n  nobody has no predicted throughput yet\n")
         .contains("events that no allocation covers yet:\n  generation 5: event ")
         .contains("late claims 2 to 4 devices, weight 1.0, priority 0")
         .contains("  late waits: it has no predicted throughput yet");
+  }
+
+  @Test
+  void why_of_a_generation_explains_all_its_allocations_and_without_one_the_latest() {
+    List<Allocation> ofLast = allocations().stream().filter(a -> a.generation() == 4).toList();
+    assertThat(ofLast).hasSizeGreaterThan(1);
+    assertThat(run("why --events DIR/events.jsonl --pool gpus --generation 4")).isZero();
+    assertThat(explained())
+        .containsExactlyElementsOf(
+            ofLast.stream().map(a -> "allocation " + a.allocationId()).toList());
+    out.getBuffer().setLength(0);
+    assertThat(run("why --events DIR/events.jsonl --pool gpus")).isZero();
+    assertThat(explained())
+        .containsExactly("allocation " + ofLast.get(ofLast.size() - 1).allocationId());
+  }
+
+  private List<String> explained() {
+    return out.toString().lines().filter(line -> line.startsWith("allocation ")).toList();
   }
 
   @Test

@@ -17,6 +17,7 @@ import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -193,6 +194,11 @@ class PoolsCommandIT {
     assertThat(answer.get("message").textValue()).contains("got \"n9\"");
     assertThat(pools("show", "gpus", "--json").out().strip())
         .isEqualTo(new JsonLines<>(Codec.ALLOCATION).write(latest()));
+    Path links = folder.resolve("links.json");
+    Files.writeString(
+        links,
+        Files.readString(Path.of("src/test/resources/links.json"))
+            .replaceAll("\"n(\\d)\"", "\"m$1\""));
     PoolsResult set =
         pools(
             "set",
@@ -200,8 +206,9 @@ class PoolsCommandIT {
             "--devices-per-node=1",
             "--memory-gib=80",
             "--hardware=simulated-8xh100",
-            "--nodes=n1,n2,n3",
-            "--links=src/test/resources/links.json");
+            "--nodes=m1,m2,m3",
+            "--links",
+            links.toString());
     assertThat(set.status()).as(set.out() + set.err()).isZero();
     List<String> listed = pools("list", "--json").out().lines().toList();
     assertThat(listed).hasSize(2);
@@ -214,8 +221,47 @@ class PoolsCommandIT {
     assertThat(measured.get("freeNodes").longValue()).isEqualTo(3);
   }
 
+  /**
+   * A node that two pools have, and a workload that claims devices of both, would be used twice.
+   */
   @Test
   @Order(6)
+  void what_another_pool_has_is_refused_before_anything_is_sent() {
+    String feed = "workload \"feed-ranking\" must have a claim on one pool, got one on pool";
+    refused(
+        feed
+            + " \"measured\" besides that on pool \"gpus\". Maybe withdraw that first: shardtide pools withdraw gpus feed-ranking",
+        "claim",
+        "measured",
+        "feed-ranking",
+        "--least=1",
+        "--most=2");
+    String node =
+        "node \"n2\" must be in one pool, got pool \"%s\" besides pool \"gpus\". Maybe take it from there first: shardtide pools lose gpus n2";
+    refused(node.formatted("measured"), "add", "measured", "n2");
+    refused(
+        node.formatted("third"),
+        "set",
+        "third",
+        "--devices-per-node=1",
+        "--memory-gib=80",
+        "--hardware=a",
+        "--nodes=t1,n2");
+    assertThat(pools("list").out())
+        .containsPattern("measured +1 +3 +3 +3 +0 ")
+        .doesNotContain("third");
+    assertThat(pools("claim", "gpus", "feed-ranking", "--least=8", "--most=16").status()).isZero();
+  }
+
+  private static void refused(String message, String... command) {
+    PoolsResult result = pools(command);
+    assertThat(result.status()).isEqualTo(1);
+    assertThat(result.err().strip()).isEqualTo("shardtide: " + message);
+    assertThat(result.out()).isEmpty();
+  }
+
+  @Test
+  @Order(7)
   void where_pools_are_not_enabled_each_command_says_so() {
     for (List<String> command :
         List.of(

@@ -192,6 +192,51 @@ class PoolsCommandTest {
   }
 
   @Test
+  void links_that_are_no_numbers_are_named_by_their_nodes() throws IOException {
+    wrongLinks("links must have nodes and matrix, or withinRacks and betweenRacks, got {}", "{}");
+    wrongLinks("links must be an object, got []", "[]");
+    wrongLinks(
+        "withinRacks must be a number of GB/s, got NaN", "{'withinRacks': NaN, 'betweenRacks': 5}");
+    wrongLinks("matrix must be a list of rows, got {}", "{'nodes': ['n1', 'n2'], 'matrix': {}}");
+    wrongLinks("the row of \"n2\" must be a list of numbers, got {}", matrix("[0, 4]", "{}"));
+    for (String entry : List.of("NaN", "Infinity", "null", "{}", "[]", "true", "'x'")) {
+      String shown = entry.replace('\'', '"');
+      wrongLinks(
+          "bandwidth from \"n1\" to \"n2\" must be a number of GB/s, got " + shown,
+          matrix("[0, %s]".formatted(entry), "[4, 0]"));
+      wrongLinks(
+          "bandwidth from \"n2\" to itself must be a number, such as 0, although it is not used, got "
+              + shown,
+          matrix("[0, 4]", "[4, %s]".formatted(entry)));
+    }
+    Path file = folder.resolve("pool.json");
+    Files.writeString(
+        file,
+        """
+        {"devicesPerNode": 8, "memoryBytesPerDevice": 85899345920, "hardware": "h100",
+         "nodes": [{"name": "n1"}, {"name": "n2"}], "links": {"io.shardtide.avro.PoolLinks": %s}}
+        """
+            .formatted(matrix("[NaN, 4]", "[4, 0]").replace('\'', '"')));
+    fails(
+        file
+            + ": bandwidth from \"n1\" to itself must be a number, such as 0, although it is not used, got NaN",
+        "set",
+        "gpus",
+        "--file",
+        file.toString());
+  }
+
+  private static String matrix(String first, String second) {
+    return "{'nodes': ['n1', 'n2'], 'matrix': [%s, %s]}".formatted(first, second);
+  }
+
+  private void wrongLinks(String message, String links) throws IOException {
+    Path file = folder.resolve("links.json");
+    Files.writeString(file, links.replace('\'', '"'));
+    setFails(file + ": " + message + EXPECTED, "--nodes=n1,n2", "--links", file.toString());
+  }
+
+  @Test
   void names_and_claims_are_checked() {
     fails(
         "least devices of the claim of workload \"ads\" must be between 1 and its most devices, 4, got 8",

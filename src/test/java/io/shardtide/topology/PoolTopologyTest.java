@@ -21,6 +21,7 @@ import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.AllocationChange;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.domain.pool.CurvePoint;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.NodeTransfer;
@@ -43,6 +44,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.stream.Stream;
@@ -336,6 +338,51 @@ class PoolTopologyTest extends TopologyFixture {
     assertRejected(event(new ClaimWithdrawn("nobody")), RejectionReason.UNKNOWN_CLAIM);
     assertRejected(events.get(0), RejectionReason.DUPLICATE_EVENT);
     assertThat(made).hasSize(1);
+  }
+
+  /** A step of 5e-324 ms has an infinite throughput, which no solver can compare. */
+  @Test
+  void events_whose_allocation_fails_are_reported_and_the_next_ones_allocated() {
+    twoWorkloads();
+    CurveReport good = curveLog.get(0);
+    reports.pipeInput(POOL, withStep(good, Double.MIN_VALUE));
+    pools.pipeInput(POOL, event(claim("more", 2, 8, 1)));
+    pools.pipeInput(POOL, event(new PoolNodeLost("n4")));
+    pool.advanceWallClockTime(Duration.ofMillis(PoolTopology.CURVES_WITHIN_MS));
+    assertThat(rejectedPools.readValuesToList())
+        .hasSize(2)
+        .allSatisfy(
+            failed -> {
+              assertThat(failed.reason()).isEqualTo(RejectionReason.PLANNING_FAILED);
+              assertThat(failed.workloadId()).contains(POOL);
+              assertThat(failed.message())
+                  .startsWith("The change was applied, but the pool could not be allocated: ");
+            })
+        .extracting(failed -> failed.source().offset())
+        .containsExactly(1L, 2L);
+    assertThat(allocations.isEmpty()).isTrue();
+    reports.pipeInput(POOL, good);
+    pool.advanceWallClockTime(TopologyName.POOL.tick());
+    assertThat(allocations.readValue().generation()).isEqualTo(3);
+    assertThat(rejectedPools.isEmpty()).isTrue();
+  }
+
+  private static CurveReport withStep(CurveReport report, double stepMs) {
+    ThroughputCurve curve = report.curve().orElseThrow();
+    return new CurveReport(
+        report.poolId(),
+        report.workloadId(),
+        Optional.of(
+            new CurveReport.PredictedCurve(
+                report.predicted().orElseThrow().cluster(),
+                new ThroughputCurve(
+                    curve.workloadId(),
+                    curve.generation(),
+                    curve.modelId(),
+                    curve.batchSize(),
+                    curve.points().stream()
+                        .map(p -> new CurvePoint(p.devices(), OptionalDouble.of(stepMs)))
+                        .toList()))));
   }
 
   private static PoolChange lostIn(String id, PoolNodeLost lost) {

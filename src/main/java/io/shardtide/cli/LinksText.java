@@ -1,0 +1,106 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.json.JsonReadFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import io.shardtide.domain.Names;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Finds what is wrong with links that somebody wrote, in the words of the file: Avro's decoder
+ * names types of tokens, and Jackson its own settings.
+ */
+final class LinksText {
+  /** Python's json module writes NaN and Infinity, which JSON does not have. */
+  private static final JsonMapper JSON =
+      JsonMapper.builder().enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS).build();
+
+  private static final int MAX_SHOWN = 80;
+  private static final String MATRIX = "matrix";
+  private static final List<String> BANDWIDTHS = List.of("withinRacks", "betweenRacks");
+
+  private LinksText() {}
+
+  /**
+   * Returns what is wrong with links; empty if nothing is, if there are none, or if it is not JSON.
+   *
+   * @param text JSON with links
+   * @param path names of the fields that lead to them; none if they are all of it
+   */
+  static Optional<String> problem(String text, String... path) {
+    JsonNode links;
+    try {
+      links = JSON.readTree(text);
+    } catch (JsonProcessingException e) {
+      return Optional.empty();
+    }
+    for (String name : path) {
+      links = links.path(name);
+    }
+    if (links.isMissingNode()) {
+      return Optional.empty();
+    }
+    if (!links.isObject()) {
+      return Optional.of("links must be an object, got " + shown(links));
+    }
+    Optional<String> wrongRacks = racks(links);
+    return wrongRacks.isPresent() ? wrongRacks : matrix(links);
+  }
+
+  private static Optional<String> racks(JsonNode links) {
+    for (String name : BANDWIDTHS) {
+      if (links.has(name) && !isNumber(links.get(name))) {
+        return Optional.of(
+            "%s must be a number of GB/s, got %s".formatted(name, shown(links.get(name))));
+      }
+    }
+    return links.has(MATRIX) || links.has("nodes") || BANDWIDTHS.stream().allMatch(links::has)
+        ? Optional.empty()
+        : Optional.of(
+            "links must have nodes and matrix, or withinRacks and betweenRacks, got "
+                + shown(links));
+  }
+
+  private static Optional<String> matrix(JsonNode links) {
+    JsonNode matrix = links.path(MATRIX);
+    if (!matrix.isMissingNode() && !matrix.isArray()) {
+      return Optional.of("matrix must be a list of rows, got " + shown(matrix));
+    }
+    for (int i = 0; i < matrix.size(); i++) {
+      String row = name(links, i);
+      if (!matrix.get(i).isArray()) {
+        return Optional.of(
+            "the row of %s must be a list of numbers, got %s".formatted(row, shown(matrix.get(i))));
+      }
+      for (int j = 0; j < matrix.get(i).size(); j++) {
+        JsonNode entry = matrix.get(i).get(j);
+        if (!isNumber(entry)) {
+          return Optional.of(
+              "bandwidth from %s to %s must be a number%s, got %s"
+                  .formatted(
+                      row,
+                      i == j ? "itself" : name(links, j),
+                      i == j ? ", such as 0, although it is not used" : " of GB/s",
+                      shown(entry)));
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static String name(JsonNode links, int position) {
+    JsonNode name = links.path("nodes").path(position);
+    return name.isTextual() ? Names.quote(name.textValue()) : "node " + (position + 1);
+  }
+
+  private static boolean isNumber(JsonNode value) {
+    return value.isNumber() && Double.isFinite(value.doubleValue());
+  }
+
+  private static String shown(JsonNode value) {
+    String text = value.isNumber() ? value.asText() : value.toString();
+    return text.length() > MAX_SHOWN ? text.substring(0, MAX_SHOWN) + "..." : text;
+  }
+}
