@@ -132,13 +132,16 @@ final class PublishCommand implements Callable<Integer> {
       if (deletion != null) {
         changes.add(new Change.WorkloadDeleted(deletion));
       }
-      return new WorkloadChange(
-          UUID.randomUUID(),
-          workload,
-          Instant.now(),
-          source,
-          expecting == null ? OptionalLong.empty() : OptionalLong.of(expecting),
-          changes);
+      WorkloadChange event =
+          new WorkloadChange(
+              UUID.randomUUID(),
+              workload,
+              Instant.now(),
+              source,
+              expecting == null ? OptionalLong.empty() : OptionalLong.of(expecting),
+              changes);
+      event.checkDistinct();
+      return event;
     }
   }
 
@@ -198,7 +201,9 @@ final class PublishCommand implements Callable<Integer> {
         if (!line.isBlank()) {
           empty = false;
           try {
-            batch.add(lines.read(line));
+            WorkloadChange event = lines.read(line);
+            event.checkDistinct();
+            batch.add(event);
           } catch (IllegalArgumentException e) {
             throw new IOException(
                 "%s, line %d: %s".formatted(what.events, number, e.getMessage()), e);

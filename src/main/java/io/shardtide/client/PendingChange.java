@@ -13,8 +13,8 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Builder of one event: changes that the planner applies in the order in which they were added, all
- * or none. 1 to 10,000 changes. Not safe for use by several threads.
+ * Builder of one event: changes that the planner applies together, all or none. 1 to 10,000
+ * changes, at most one of each table and one of the cluster. Not safe for use by several threads.
  */
 public final class PendingChange {
   private final WorkloadPublisher publisher;
@@ -90,11 +90,14 @@ public final class PendingChange {
   /**
    * Returns the event.
    *
-   * @throws io.shardtide.domain.RejectedException if a value is out of range; the message names the
-   *     value and what is expected
+   * @throws io.shardtide.domain.RejectedException if a value is out of range, or two changes are of
+   *     one table or of the cluster; the message names the value and what is expected
    */
   public WorkloadChange event() {
-    return new WorkloadChange(eventId, workloadId, occurredAt, source, expectedGeneration, changes);
+    WorkloadChange event =
+        new WorkloadChange(eventId, workloadId, occurredAt, source, expectedGeneration, changes);
+    event.checkDistinct();
+    return event;
   }
 
   /** Builds and sends the event, as {@link WorkloadPublisher#publish}. */

@@ -74,8 +74,11 @@ public final class WorkloadPublisher implements AutoCloseable {
    *
    * @return its position on workload-changes, when all in-sync replicas have it; or Kafka's error:
    *     then it may be on the log or not, and sending the same event again is safe
+   * @throws io.shardtide.domain.RejectedException if two changes are of one table, or of the
+   *     cluster
    */
   public CompletableFuture<SourcePosition> publish(WorkloadChange event) {
+    event.checkDistinct();
     return sender.send(event);
   }
 
@@ -88,10 +91,13 @@ public final class WorkloadPublisher implements AutoCloseable {
    *     AuthenticationException} within seconds if the brokers do not accept this client; the event
    *     may still be written, if they accept it again before {@code delivery.timeout.ms}, and
    *     sending it again is safe
+   * @throws io.shardtide.domain.RejectedException if two changes are of one table, or of the
+   *     cluster
    * @throws IllegalStateException if the cluster does not have the planner's topics
    * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer
    */
   public CompletableFuture<Outcome> publishAndAwait(WorkloadChange event) {
+    event.checkDistinct();
     return sender.sendAndAwait(event);
   }
 

@@ -18,7 +18,10 @@ public enum RejectionReason {
   KEY_MISMATCH,
   /** An event without changes. */
   NO_CHANGES,
-  /** An event with more changes than one event may hold; one, for a deletion. */
+  /**
+   * An event with more changes than one event may hold; one, for a deletion; one of each table, and
+   * of the cluster.
+   */
   TOO_MANY_CHANGES,
   /** An event that adds tables to a workload that would have more than one may have. */
   TOO_MANY_TABLES,

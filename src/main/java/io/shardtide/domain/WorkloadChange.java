@@ -50,6 +50,16 @@ public record WorkloadChange(
     }
   }
 
+  /**
+   * Checks that no two changes are of the same table, or of the cluster: the later one would
+   * silently undo the earlier. The constructor does not, since logs hold such events.
+   *
+   * @throws RejectedException with both changes, and what differs between them
+   */
+  public void checkDistinct() {
+    DistinctChanges.check(changes);
+  }
+
   /** Returns whether the event deletes its workload. */
   public boolean isDeletion() {
     return changes.get(0) instanceof Change.WorkloadDeleted;

@@ -61,6 +61,7 @@ public final class WorkloadStep {
           "event id must be new for workload \"%s\", got %s, which was applied before"
               .formatted(id, event.eventId()));
     }
+    event.checkDistinct();
     WorkloadHeader header = store.header(id);
     Workload before = new Workload(id, header.generation(), header.cluster(), named(store, event));
     Workload after = before.apply(event);

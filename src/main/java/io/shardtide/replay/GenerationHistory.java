@@ -43,7 +43,7 @@ final class GenerationHistory {
 
   private static final class WorkloadEvents {
     final List<WorkloadChange> events = new ArrayList<>();
-    final Set<UUID> seen = new HashSet<>();
+    Set<UUID> seen = new HashSet<>();
     int next;
     Workload now;
   }
@@ -103,6 +103,28 @@ final class GenerationHistory {
     if (!isRecorded) {
       return Optional.of("event %s is not recorded".formatted(part.eventId()));
     }
+    Set<UUID> seen = new HashSet<>(events.seen);
+    int next = events.next;
+    Workload now = events.now;
+    Optional<String> problem = forward(events, part, applied, true);
+    if (problem.isPresent() && now.cluster().isEmpty()) {
+      events.seen = seen;
+      events.next = next;
+      events.now = now;
+      applied.clear();
+      problem = forward(events, part, applied, false);
+    }
+    return problem;
+  }
+
+  /**
+   * Applies events up to the one that predictions name.
+   *
+   * @param repeated whether planners applied events that change a table twice, as earlier versions
+   *     did; nothing tells before the workload has a cluster
+   */
+  private static Optional<String> forward(
+      WorkloadEvents events, CostPredictions part, List<Applied> applied, boolean repeated) {
     String rejection = "";
     while (events.next < events.events.size()) {
       WorkloadChange event = events.events.get(events.next++);
@@ -111,6 +133,9 @@ final class GenerationHistory {
         continue;
       }
       try {
+        if (!repeated) {
+          event.checkDistinct();
+        }
         Workload after = events.now.apply(event);
         // With a cluster, an applied event is named by predictions: this one was rejected.
         if (isNamed || (events.now.cluster().isEmpty() && after.cluster().isEmpty())) {

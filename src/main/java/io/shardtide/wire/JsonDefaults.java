@@ -1,7 +1,9 @@
 package io.shardtide.wire;
 
+import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -16,7 +18,8 @@ import org.apache.avro.io.JsonEncoder;
  * decoder requires: lines of earlier versions lack the fields that were added since.
  */
 final class JsonDefaults {
-  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final ObjectMapper JSON =
+      JsonMapper.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
 
   private JsonDefaults() {}
 

@@ -37,6 +37,36 @@ class WorkloadTest {
   }
 
   @Test
+  void an_event_that_changes_something_twice_is_refused_with_both_changes() {
+    assertRepeated(
+        "an event must have at most one change of table \"t\", got changes[1] and changes[2]: they"
+            + " differ in rows 1000000 and 50, columns 64 and 8, poolingFactor 1.0 and 2.0. Maybe"
+            + " rename one, leave one out, or publish two events",
+        set(8, 100),
+        upsert("t", 1_000_000, 64, 1),
+        upsert("t", 50, 8, 2));
+    assertRepeated(": they are equal. Maybe", upsert("t", 50, 8, 2), upsert("t", 50, 8, 2));
+    assertRepeated(": one sets it, the other drops it. Maybe", upsert("t", 50, 8, 2), drop("t"));
+    assertRepeated(": one sets it, the other drops it. Maybe", drop("t"), upsert("t", 50, 8, 2));
+    assertRepeated(": both drop it. Maybe", drop("t"), drop("u"), drop("t"));
+    assertRepeated(
+        "the cluster, got changes[0] and changes[2]: they differ in devices 8 and 4",
+        set(8, 100),
+        upsert("t", 50, 8, 2),
+        set(4, 100));
+    event(set(8, 100), upsert("t", 50, 8, 2), upsert("T", 50, 8, 2), drop("u")).checkDistinct();
+  }
+
+  private static void assertRepeated(String message, Change... changes) {
+    WorkloadChange event = event(changes);
+    assertThatThrownBy(event::checkDistinct)
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.TOO_MANY_CHANGES))
+        .hasMessageContaining(message);
+  }
+
+  @Test
   void an_event_with_one_wrong_change_changes_nothing() {
     Workload one = empty.apply(event(upsert("a", 10, 4, 1)));
     assertThatThrownBy(() -> one.apply(event(upsert("b", 1, 4, 1), drop("nope"))))

@@ -739,8 +739,8 @@ class PlanningTest {
       } else if (kind == 1) {
         changes.add(set(1 + random.nextInt(6), MEMORY));
       } else {
-        for (int n = 1 + random.nextInt(4); n > 0; n--) {
-          String name = "t" + random.nextInt(20);
+        for (String name :
+            random.ints(1 + random.nextInt(4), 0, 20).distinct().mapToObj(t -> "t" + t).toList()) {
           if (!names.contains(name)) {
             names.add(name);
           }

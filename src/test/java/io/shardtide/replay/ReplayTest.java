@@ -23,6 +23,7 @@ import io.shardtide.testing.RandomEvents;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -190,6 +191,28 @@ class ReplayTest {
             p -> p.startsWith("the predictions of generation 2 of feed contradict the events"));
     assertThat(result.isEqual()).isFalse();
     assertThat(WhatIf.isPredicted(records)).isFalse();
+  }
+
+  /** Earlier planners applied such an event, later ones reject it. */
+  @Test
+  void an_event_that_changes_a_table_twice_is_replayed_as_its_planner_took_it() throws IOException {
+    Change[] twice = {Fixtures.upsert("a", 1_000, 64, 5), Fixtures.upsert("a", 9_000, 64, 5)};
+    Change[] cluster = {Fixtures.set(4, Fixtures.GIB), Fixtures.upsert("z", 9_000, 32, 50)};
+    for (List<Change[]> changes : List.of(List.of(twice, cluster), List.of(cluster, twice))) {
+      MemoryRecords rejected = RecordedLogs.planned(changes);
+      MemoryRecords applied =
+          RecordedLogs.planned(
+              changes.stream().map(c -> c == twice ? new Change[] {twice[1]} : c).toList());
+      Collections.copy(applied.all(RecordKind.EVENTS), rejected.all(RecordKind.EVENTS));
+      assertThat(applied.all(RecordKind.PREDICTIONS))
+          .as("differ, or the test proves nothing")
+          .isNotEqualTo(rejected.all(RecordKind.PREDICTIONS));
+      for (MemoryRecords log : List.of(rejected, applied)) {
+        ReplayResult result = replay(log);
+        assertThat(result.problems()).isEmpty();
+        assertThat(result.rows()).isNotEmpty().allMatch(row -> row.verdict() == Verdict.EQUAL);
+      }
+    }
   }
 
   @Test

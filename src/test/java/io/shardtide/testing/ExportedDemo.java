@@ -7,11 +7,13 @@ import io.shardtide.domain.Workload;
 import io.shardtide.domain.WorkloadChange;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 
@@ -119,7 +121,19 @@ public final class ExportedDemo {
     for (int more = random.nextInt(4); more > 0 || changes.isEmpty(); more--) {
       changes.add(upsert());
     }
+    // An event changes a table once.
+    Set<Optional<String>> seen = new HashSet<>();
+    changes.removeIf(change -> !seen.add(table(change)));
     return changes;
+  }
+
+  private static Optional<String> table(Change change) {
+    if (change instanceof Change.TableUpserted upserted) {
+      return Optional.of(upserted.table().name());
+    }
+    return change instanceof Change.TableDropped dropped
+        ? Optional.of(dropped.name())
+        : Optional.empty();
   }
 
   private Change upsert() {
