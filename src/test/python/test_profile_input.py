@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import io
 import json
 import pathlib
+import random
 import sys
 import tempfile
 import unittest
@@ -18,6 +20,7 @@ try:
 
     from shardtide.profile import Profiler, TableProfile, bags, benchmark
     from shardtide.profile import __main__ as command
+    from shardtide.profile.bags import by_feature
     from shardtide.profile.benchmark import SkewedIds
 except ModuleNotFoundError as e:
     if e.name != "numpy":
@@ -50,6 +53,52 @@ class Jagged:
 
     def __init__(self, values, lengths):
         self.values, self.lengths = (lambda: values), (lambda: lengths)
+
+
+def forms(samples, random_numbers):
+    """Yields the name and the Bags of each form that can hold samples, in random types of integers."""
+
+    def array(values):
+        # All of them fit into the smallest type.
+        dtype = random_numbers.choice(["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i4"])
+        return np.array(values, dtype)
+
+    def tensor(values):
+        return torch.tensor(values, dtype=random_numbers.choice([torch.int32, torch.int64]))
+
+    converts = [list, array, *([tensor] if torch else [])]
+    lengths = [len(sample) for sample in samples]
+    offsets = [sum(lengths[:place]) for place in range(len(lengths) + 1)]
+    ids = [id_ for sample in samples for id_ in sample]
+    for convert in converts:
+        name = convert.__name__
+        yield f"{name} with lengths", lambda: bags(convert(ids), lengths=random_numbers.choice(converts)(lengths))
+        yield f"{name} with offsets", lambda: bags(convert(ids), offsets=random_numbers.choice(converts)(offsets))
+        if set(lengths) == {1}:
+            yield f"{name} of one", lambda: bags(convert(ids))
+        if len(set(lengths)) == 1 and lengths[0]:
+            yield f"{name} of rows", lambda: bags(convert(samples))
+    yield "jagged", lambda: bags(Jagged(array(ids), array(lengths)))
+    padded = [[*sample, *[99] * (5 - len(sample))] for sample in samples]
+    mask = [[False] * len(sample) + [True] * (5 - len(sample)) for sample in samples]
+    yield "masked", lambda: bags(np.ma.array(array(padded), mask=mask))
+
+    def of_key():
+        others = random_numbers.randrange(4)
+        both = KeyedJagged(
+            ["a", "b"], array([*[7] * others, *ids]), array([others, *[0] * (len(samples) - 1), *lengths])
+        )
+        return by_feature(both)["b"]
+
+    yield "key", of_key
+    if torch:
+        parts = [torch.tensor(sample, dtype=torch.int64) for sample in samples]
+        yield "nested", lambda: bags(torch.nested.nested_tensor(parts, dtype=torch.int64))
+        yield "nested jagged", lambda: bags(torch.nested.nested_tensor(parts, dtype=torch.int64, layout=torch.jagged))
+        shift = random_numbers.randrange(3)
+        wide = torch.tensor([[98] * shift + row for row in padded])
+        begins, ends = torch.full((len(samples),), shift), torch.tensor(lengths)
+        yield "narrowed", lambda: bags(torch.nested.narrow(wide, 1, begins, ends, layout=torch.jagged))
 
 
 @unittest.skipUnless(np, "numpy is not installed")
@@ -94,6 +143,86 @@ class BatchTest(unittest.TestCase):
             self.assertEqual(self.pooling(ids.reshape(-1), lengths=torch.tensor([4, 0, 0, 0])), (4, 4, 1.0))
         with self.assertRaisesRegex(ValueError, "ids must be integers, got float32"):
             self.pooling(torch.ones(2))
+
+    def test_every_form_is_counted_as_plain_python_counts_it(self):
+        """Random samples, in each form that can hold them, against loops over lists."""
+        tried = collections.Counter()
+        for seed in range(300):
+            random_numbers = random.Random(seed)
+            width = random_numbers.choice((None, 0, 1, 1, 3))
+            samples = [
+                [random_numbers.randrange(100) for _ in range(random_numbers.randrange(5) if width is None else width)]
+                for _ in range(random_numbers.randrange(1, 7))
+            ]
+            expected = collections.Counter()
+            for sample in samples:
+                for id_ in sample:
+                    expected[id_] += 1
+            for name, form in forms(samples, random_numbers):
+                with self.subTest(seed=seed, form=name):
+                    found = form()
+                    self.assertEqual(found.samples, len(samples))
+                    self.assertEqual(collections.Counter(found.ids.tolist()), expected)
+                tried[name] += 1
+        self.assertGreater(min(tried.values()), 10, tried)
+        self.assertGreater(len(tried), 12 if torch else 8, tried)
+
+    def test_what_would_be_counted_wrong_is_refused(self):
+        ids = np.array([1, 2, 3])
+        masked = np.ma.array([2, 1], mask=[False, True])
+        for message, given, options in (
+            # The sum of these is 3 more than 2^64.
+            ("lengths must sum to the number of ids, 3, got 18446744073709551615 among", ids,
+             {"lengths": np.array([2**64 - 1, 4], np.uint64)}),
+            ("lengths must sum to the number of ids, 3, got 2147483647 among", ids,
+             {"lengths": np.array([2**31 - 1, 2**31 - 1, 5], np.int32)}),
+            ("lengths must have 1 dimension, got 2", ids, {"lengths": [[2], [0], [1]]}),
+            ("lengths must be integers, got float64", ids, {"lengths": [2.0, 0.0, 1.0]}),
+            ("lengths must not be masked, got 1 masked of 2", ids, {"lengths": masked}),
+            ("offsets must begin with 0 and end with the number of ids, 3, .*nn.EmbeddingBag lack the last one", ids,
+             {"offsets": [0, 2]}),
+            ("offsets must be integers, got float64", ids, {"offsets": [0.0, 3.0]}),
+            ("offsets must not be masked", ids, {"offsets": np.ma.array([0, 3], mask=[True, False])}),
+            ("MaskedArray knows its samples", masked, {"lengths": [1]}),
+            ("ids must be those of one feature, got a KeyedJagged", KeyedJagged(["a"], ids, ids), {}),
+            ("ids must be those of one feature, got a dict", {"a": ids}, {}),
+            ("ids must be integers, got bool among them", [True, 2], {}),
+            ("ids must be equally many for each sample", [[1], [2, 3]], {}),
+            ("ids must be integers, got object", None, {}),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                bags(given, **options)
+
+    def test_keys_and_lengths_of_keyed_jagged_tensors(self):
+        values = np.array([1, 2, 3, 4])
+        for message, keys, lengths, strides in (
+            ("keys must be different, got a at positions 0 and 2", ["a", "b", "a"], [1, 1, 2], None),
+            (r"those of 2 features, .*got \[4, 2\]", ["a", "b"], np.ones((4, 2), int), None),
+            ("those of 2 features with", ["a", "b"], [1, 1, 2], None),
+            ("those of 2 features with", ["a", "b"], [1, 1, 2], [3]),
+            ("those of 2 features with", ["a", "b"], [1, 1, 2], [-1, 4]),
+            ("lengths must be integers, got float64", ["a", "b"], [1.0, 3.0], None),
+            ("sum to the number of values, 4, got 18446744073709551615", ["a", "b"],
+             np.array([2**64 - 1, 5], np.uint64), None),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                Profiler({"a": 10, "b": 10}).add(KeyedJagged(keys, values, lengths, strides))
+        profiler = Profiler({"a": 10, "b": 10})
+        profiler.add(KeyedJagged(["a", "b"], values, np.array([[1, 0, 2], [1, 0, 0]])))
+        self.assertEqual([(use.lookups, use.samples) for use in profiler.results().values()], [(3, 3), (1, 3)])
+
+    @unittest.skipUnless(torch, "PyTorch is not installed")
+    def test_tensors_that_numpy_cannot_hold_are_refused(self):
+        jagged = torch.nested.nested_tensor([torch.ones(2, 3).long()] * 2, layout=torch.jagged)
+        for message, tensor in (
+            ("dense tensor, got int64 with layout torch.sparse_coo", torch.tensor([[0, 1]]).to_sparse()),
+            ("dense tensor, got int64 with layout torch.strided on device meta", torch.ones(2, device="meta").long()),
+            ("dense tensor, got bfloat16", torch.ones(2, dtype=torch.bfloat16)),
+            ("a nested tensor with 3", jagged),
+            ("ids must be integers, got float32", torch.nested.nested_tensor([torch.ones(2)], layout=torch.jagged)),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                bags(tensor)
 
     def test_keyed_jagged_tensors_have_ids_by_feature(self):
         arrays = [np.array([9, 8, 7, 1, 2]), np.array([1, 2, 0, 2])]
@@ -188,10 +317,17 @@ class BatchTest(unittest.TestCase):
             (("a\nb", 5), "no control characters"),
             (("t" * 256, 5), "table name must have 1 to 255 characters"),
             (("t", 5, []), "table t must have a feature, got none"),
+            (("t", 5, "fg"), "features must be a list of names, got str 'fg'"),
+            (("t", 5, ["f", 1]), "features must be a list of names, got int 1 at position 1"),
+            (("caf\udce9", 5), "table name must be UTF-8, got 'caf"),
             (("t", 5, None, 2**24 - 1), "memory_bytes must be at least 16777216, got 16777215"),
         ):
             with self.subTest(message), self.assertRaisesRegex(ValueError, message):
                 TableProfile(*arguments)
+        with self.assertRaisesRegex(ValueError, "tables must be an object with the rows of each table, got list"):
+            Profiler(["a"])
+        with self.assertRaisesRegex(ValueError, "hot rows of table t must be between 0 and 5, got True"):
+            TableProfile("t", 5).order(True)
         with self.assertRaisesRegex(ValueError, "table of feature f must be one of a, b, got c"):
             Profiler({"a": 1, "b": 1}, {"f": "c"})
         with self.assertRaisesRegex(ValueError, "feature b must be of one table, got a and b"):
@@ -342,6 +478,28 @@ class CommandTest(unittest.TestCase):
         ):
             with self.subTest(message):
                 self.assertIn(message, self.error(*arguments))
+
+    def test_damaged_files_are_named(self):
+        np.savez(self.path("seen.npz"), seen=np.arange(10_000))
+        array = (self.folder / "seen.npz").read_bytes()
+        (self.folder / "wrong.npz").write_bytes(array[:5_000] + b"\xff" * 10 + array[5_010:])
+        (self.folder / "short.npz").write_bytes(array[:5_000])
+        np.savez(self.path("object.npz"), seen=np.array([1, None], object))
+        for name in ("wrong.npz", "short.npz", "object.npz"):
+            with self.subTest(name):
+                self.assertIn(f"{name} must hold arrays of integers: ", self.error(self.path(name), "--rows", "seen=5"))
+
+    @unittest.skipUnless(pa, "pyarrow is not installed")
+    def test_damaged_pages_and_repeated_columns_of_parquet_are_named(self):
+        pq.write_table(pa.table({"seen": pa.array([[1, 2], None, [3]])}), self.path("day.parquet"))
+        whole = (self.folder / "day.parquet").read_bytes()
+        (self.folder / "wrong.parquet").write_bytes(whole[:20] + b"\xff" * 40 + whole[60:])
+        message = self.error(self.path("wrong.parquet"), "--rows", "seen=5")
+        self.assertIn("wrong.parquet must be an intact Parquet file: ", message)
+        twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["seen", "seen"])
+        pq.write_table(twice, self.path("twice.parquet"))
+        message = self.error(self.path("twice.parquet"), "--rows", "seen=5")
+        self.assertIn("twice.parquet must have one column seen, got 2", message)
 
     def test_benchmark_prints_speed_and_error(self):
         with contextlib.redirect_stdout(io.StringIO()) as printed, mock.patch.object(benchmark, "BATCH", 50_000):

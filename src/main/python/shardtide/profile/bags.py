@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,9 @@ class Bags:
 def bags(ids: Any, *, lengths: Any = None, offsets: Any = None, samples: int | None = None) -> Bags:
     """Returns the ids of a feature, which may be numpy arrays, torch tensors on any device, or sequences of integers.
 
-    ids: without another argument, one id for each sample [samples], or equally many [samples, ids]; or a JaggedTensor
-        (values() and lengths()), or Bags. With another argument, the ids of all samples in one dimension.
+    ids: without another argument, one id for each sample [samples], or equally many [samples, ids], of which a masked
+        array may lack some; or a JaggedTensor (values() and lengths()), a nested tensor of torch, or Bags. With another
+        argument, the ids of all samples in one dimension.
     lengths: number of ids of each sample; they sum to the number of ids
     offsets: where the ids of each sample begin, and at last their number: one more than samples, as TorchRec has them
     samples: the number of samples, where it does not matter which ids are whose
@@ -40,16 +41,16 @@ def bags(ids: Any, *, lengths: Any = None, offsets: Any = None, samples: int | N
     """
     if sum(given is not None for given in (lengths, offsets, samples)) > 1:
         raise ValueError("ids must come with one of lengths, offsets and samples, got several")
-    if isinstance(ids, Bags) or callable(getattr(ids, "lengths", None)):
+    parts = _samples_known(ids)
+    if parts is not None:
         if lengths is not None or offsets is not None or samples is not None:
             raise ValueError(f"{type(ids).__name__} knows its samples; lengths, offsets and samples must be left out")
-        return ids if isinstance(ids, Bags) else bags(ids.values(), lengths=ids.lengths())
+        return parts
     array = integers(ids, "ids")
     if lengths is not None:
-        count = _total(integers(lengths, "lengths"))
-        if count != array.size:
-            raise ValueError(f"lengths must sum to the number of ids, {array.size}, got {count}")
-        samples = len(lengths)
+        counts = integers(lengths, "lengths")
+        _check_lengths(counts, array.size, "ids")
+        samples = counts.size
     elif offsets is not None:
         samples = _samples_of(integers(offsets, "offsets"), array.size)
     elif samples is None:
@@ -65,28 +66,74 @@ def bags(ids: Any, *, lengths: Any = None, offsets: Any = None, samples: int | N
     return Bags(array, int(samples))
 
 
+def _samples_known(ids: Any) -> Bags | None:
+    """Returns the Bags of what knows which ids are whose; None of anything else."""
+    if isinstance(ids, Bags):
+        return ids
+    if isinstance(ids, np.ma.MaskedArray):
+        if ids.ndim not in (1, 2):
+            raise ValueError(f"ids must have 1 or 2 dimensions, got {ids.ndim}")
+        return Bags(integers(ids.compressed(), "ids"), ids.shape[0])
+    if getattr(ids, "is_nested", False):
+        return _nested(ids)
+    if callable(getattr(ids, "keys", None)):
+        raise ValueError(f"ids must be those of one feature, got a {type(ids).__name__}, which has several")
+    if callable(getattr(ids, "lengths", None)):
+        return bags(ids.values(), lengths=ids.lengths())
+    return None
+
+
+def _nested(ids: Any) -> Bags:
+    """Returns the Bags of a nested tensor of torch, of either layout, contiguous or not."""
+    if ids.dim() != 2:
+        raise ValueError(f"ids must have 2 dimensions, samples and ids, got a nested tensor with {ids.dim()}")
+    if not callable(getattr(ids, "offsets", None)) or not callable(getattr(ids, "values", None)):
+        parts = [integers(part, "ids") for part in ids.unbind()]
+        return Bags(np.concatenate([np.empty(0, np.int64), *parts]) if parts else np.empty(0, np.int64), len(parts))
+    values, begins = integers(ids.values(), "ids"), integers(ids.offsets(), "offsets")
+    if ids.lengths() is None:
+        return bags(values[begins[0] : begins[-1]], offsets=begins - begins[0])
+    # Narrowed: there are ids between samples that belong to none.
+    lengths = integers(ids.lengths(), "lengths")
+    places = np.repeat(begins[: lengths.size] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    return bags(values[places], lengths=lengths)
+
+
 def by_feature(batch: Any) -> dict[str, Bags]:
     """Returns the ids of each feature of a batch: of a mapping from features to what `bags` takes, or of a
     KeyedJaggedTensor (keys(), values(), lengths(), and stride_per_key() where features differ in their samples).
 
-    ValueError as `bags`, with the feature's name.
+    ValueError as `bags`, with the feature's name, and if a KeyedJaggedTensor has a key twice.
     """
     if isinstance(batch, Mapping):
         return {feature: _named(feature, ids) for feature, ids in batch.items()}
     if not all(callable(getattr(batch, method, None)) for method in ("keys", "values", "lengths")):
         raise ValueError(f"A batch must be a mapping by feature or a KeyedJaggedTensor, got {type(batch).__name__}")
     features = list(batch.keys())
-    values, lengths = integers(batch.values(), "values"), integers(batch.lengths(), "lengths").reshape(-1)
+    for place, feature in enumerate(features):
+        if feature in features[:place]:
+            raise ValueError(
+                f"keys must be different, got {feature} at positions {features.index(feature)} and {place}: which of"
+                " them the table looks up is not known. Maybe count each by itself, with TableProfile.add"
+            )
+    values, lengths = integers(batch.values(), "values"), integers(batch.lengths(), "lengths")
+    if lengths.ndim not in (1, 2) or (lengths.ndim == 2 and lengths.shape[0] != len(features)):
+        raise ValueError(
+            f"lengths must be those of {len(features)} features, [features * samples] or [features, samples], got"
+            f" {list(lengths.shape)}"
+        )
+    lengths = lengths.reshape(-1)
     if hasattr(batch, "stride_per_key"):
         strides = [int(stride) for stride in batch.stride_per_key()]
     else:
         strides = [lengths.size // max(1, len(features))] * len(features)
-    if sum(strides) != lengths.size:
+    if len(strides) != len(features) or min(strides, default=0) < 0 or sum(strides) != lengths.size:
         raise ValueError(
             f"lengths must be those of {len(features)} features with {strides} samples, got {lengths.size}"
         )
-    if values.ndim != 1 or _total(lengths) != values.size:
-        raise ValueError(f"lengths must sum to the number of values, {values.size}, got {_total(lengths)}")
+    if values.ndim != 1:
+        raise ValueError(f"values must have 1 dimension, got {values.ndim}")
+    _check_lengths(lengths, values.size, "values")
     result, sample, value = {}, 0, 0
     for feature, stride in zip(features, strides):
         count = int(lengths[sample : sample + stride].sum())
@@ -103,18 +150,37 @@ def _named(feature: str, ids: Any) -> Bags:
 
 
 def integers(values: Any, what: str) -> Integers:
-    """Returns values as an array of integers; without values, of any type."""
+    """Returns values as an array of integers; without values, of any type. ValueError if they are others."""
     if callable(getattr(values, "detach", None)):
-        values = values.detach().cpu().numpy()
+        try:
+            values = values.detach().cpu().numpy()
+        except (TypeError, RuntimeError, NotImplementedError) as e:
+            raise ValueError(f"{what} must be integers in a dense tensor, got {_tensor(values)}: {e}") from None
+    if np.ma.is_masked(values):
+        raise ValueError(f"{what} must not be masked, got {np.ma.count_masked(values)} masked of {np.size(values)}")
     try:
         array = np.asarray(values)
-    except ValueError:
+    except (ValueError, TypeError):
         raise ValueError(f"{what} must be equally many for each sample, or come with lengths or offsets") from None
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be integers, got {array.dtype}")
+    if isinstance(values, (list, tuple)) and any(isinstance(value, (bool, np.bool_)) for value in _flat(values)):
+        raise ValueError(f"{what} must be integers, got bool among them")
     return array
+
+
+def _tensor(tensor: Any) -> str:
+    return f"{str(tensor.dtype).replace('torch.', '')} with layout {tensor.layout} on device {tensor.device}"
+
+
+def _flat(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from value
+        else:
+            yield value
 
 
 def first_outside(ids: Integers, rows: int) -> int | None:
@@ -126,18 +192,26 @@ def first_outside(ids: Integers, rows: int) -> int | None:
     return None
 
 
-def _total(lengths: Integers) -> int:
+def _check_lengths(lengths: Integers, count: int, what: str) -> None:
+    """ValueError if lengths are not those of so many ids or values."""
     if lengths.ndim != 1:
         raise ValueError(f"lengths must have 1 dimension, got {lengths.ndim}")
     if lengths.size and lengths.min() < 0:
         raise ValueError(f"lengths must be at least 0, got {lengths.min()}")
-    return int(lengths.sum())
+    # Of larger ones, the sum could pass 2^64 and begin again.
+    if lengths.size and lengths.max() > count:
+        raise ValueError(f"lengths must sum to the number of {what}, {count}, got {lengths.max()} among them")
+    if int(lengths.sum()) != count:
+        raise ValueError(f"lengths must sum to the number of {what}, {count}, got {lengths.sum()}")
 
 
 def _samples_of(offsets: Integers, ids: int) -> int:
     """Returns the number of samples that offsets describe."""
     if offsets.ndim != 1 or not offsets.size or offsets[0] != 0 or offsets[-1] != ids:
-        raise ValueError(f"offsets must begin with 0 and end with the number of ids, {ids}, got {_short(offsets)}")
+        raise ValueError(
+            f"offsets must begin with 0 and end with the number of ids, {ids}, got {_short(offsets)}. Those of"
+            " nn.EmbeddingBag lack the last one unless include_last_offset is set: append it"
+        )
     if (offsets[1:] < offsets[:-1]).any():
         raise ValueError(f"offsets must not fall, got {_short(offsets)}")
     return offsets.size - 1

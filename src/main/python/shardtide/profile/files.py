@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import zipfile
+import zlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,8 @@ def read(path: Path, features: Collection[str]) -> Iterator[tuple[float, dict[st
     .npy: the ids of the feature that the file is named after, [samples] or [samples, ids]
     .npz: arrays with features' names, as in .npy; or NAME.values with NAME.lengths or NAME.offsets
 
-    Other columns and arrays are ignored. ValueError if a file has none of the features, or holds something else.
+    Other columns and arrays are ignored. ValueError, with the file's name, if a file has none of the features, has one
+    twice, holds something else, or is damaged.
     """
     readers = {".parquet": _read_parquet, ".npy": _read_npy, ".npz": _read_npz}
     if path.suffix not in readers:
@@ -39,6 +43,9 @@ def _read_parquet(path: Path, features: Collection[str]) -> Iterator[tuple[float
         with pq.ParquetFile(path) as file:
             columns = _of_features(path, file.schema_arrow.names, features)
             for column in columns:
+                if columns.count(column) > 1:
+                    raise ValueError(f"{path} must have one column {column}, got {columns.count(column)}")
+            for column in columns:
                 kind = file.schema_arrow.field(column).type
                 if not pa.types.is_integer(_element(pa, kind)):
                     raise ValueError(f"Column {column} of {path} must hold integers or lists of them, got {kind}")
@@ -48,6 +55,11 @@ def _read_parquet(path: Path, features: Collection[str]) -> Iterator[tuple[float
                 yield done / rows, {column: _bags_of(pa, batch.column(column)) for column in columns}
     except pa.ArrowException as e:
         raise ValueError(f"{path} must be a Parquet file: {e}") from None
+    except OSError as e:
+        # Arrow reads pages by itself; only what the system says of a file names it.
+        if e.filename is not None:
+            raise
+        raise ValueError(f"{path} must be an intact Parquet file: {e}") from None
 
 
 def _element(pa: Any, kind: Any) -> Any:
@@ -80,7 +92,7 @@ def _read_npy(path: Path, features: Collection[str]) -> Iterator[tuple[float, di
 
 
 def _read_npz(path: Path, features: Collection[str]) -> Iterator[tuple[float, dict[str, Bags]]]:
-    with load(path) as arrays:
+    with load(path) as arrays, _readable(path):
         names = [name.removesuffix(".values") for name in arrays.files]
         found = _of_features(path, names, features)
         for done, feature in enumerate(found, 1):
@@ -97,10 +109,18 @@ def _read_npz(path: Path, features: Collection[str]) -> Iterator[tuple[float, di
 
 def load(path: Path, **options: Any) -> Any:
     """Returns what numpy reads from a file; ValueError, with the file's name, if that is no array."""
-    try:
+    with _readable(path):
         return np.load(path, allow_pickle=False, **options)
-    except (ValueError, EOFError) as e:
-        raise ValueError(f"{path} must hold arrays of integers: {e}") from None
+
+
+@contextlib.contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Gives what numpy says of a file the file's name."""
+    try:
+        yield
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as e:
+        text = str(e)
+        raise ValueError(text if str(path) in text else f"{path} must hold arrays of integers: {text}") from None
 
 
 def _bags(path: Path, feature: str, ids: Any, **others: Any) -> Bags:

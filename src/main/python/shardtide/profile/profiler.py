@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shardtide.arguments import check_text, mapping, texts
 from shardtide.profile.bags import Bags, bags, by_feature, first_outside
 from shardtide.profile.order import RowOrder, file_name, rank_type, spread, write
 from shardtide.profile.rows import LEAST_MEMORY_BYTES, PART, row_counter
@@ -129,6 +130,7 @@ class TableProfile:
             raise ValueError(
                 f"table name must have 1 to {LONGEST_NAME} characters, no control characters, got {name!r}"
             )
+        check_text(name, "table name")
         if not _is_integer(rows) or not 1 <= rows <= MOST_ROWS:
             raise ValueError(f"rows of table {name} must be an integer between 1 and 2^36, got {rows!r}")
         if not _is_integer(memory_bytes) or memory_bytes < LEAST_MEMORY_BYTES:
@@ -136,7 +138,7 @@ class TableProfile:
         self.name = name
         self.rows = int(rows)
         self.memory_bytes = int(memory_bytes)
-        self._lookups = dict.fromkeys((name,) if features is None else features, 0)
+        self._lookups = dict.fromkeys((name,) if features is None else texts(features, "features", "names"), 0)
         self._samples = dict.fromkeys(self._lookups, 0)
         if not self._lookups:
             raise ValueError(f"table {name} must have a feature, got none")
@@ -285,8 +287,8 @@ class TableProfile:
 
     def check_hot_rows(self, hot_rows: int) -> None:
         """ValueError if the table cannot have so many hot rows."""
-        if not 0 <= hot_rows <= self.rows:
-            raise ValueError(f"hot rows of table {self.name} must be between 0 and {self.rows}, got {hot_rows}")
+        if not _is_integer(hot_rows) or not 0 <= hot_rows <= self.rows:
+            raise ValueError(f"hot rows of table {self.name} must be between 0 and {self.rows}, got {hot_rows!r}")
 
     def known_rows(self) -> int:
         """Returns how many rows of the order are known, 0 to rows: no later row was looked up more often than these.
@@ -312,6 +314,8 @@ class Profiler:
         features: Mapping[str, str] | None = None,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
     ) -> None:
+        mapping(tables, "tables", "the rows of each table")
+        mapping({} if features is None else features, "features", "the table of each feature")
         by_table: dict[str, list[str]] = {}
         for feature, table in (features or {}).items():
             if table not in tables:
