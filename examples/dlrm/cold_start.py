@@ -12,9 +12,7 @@ devices (shardtide.collect). A step's cost is the one that trainers report.
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import pathlib
 import sys
 import tempfile
 import time
@@ -22,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import torch.distributed as dist
+from shardtide.arguments import read_json
 from shardtide.log import Log, PlanSubscriber
 from shardtide.train import PlanFollower, Ranks
 
@@ -190,7 +189,7 @@ def main(arguments: Sequence[str]) -> None:
     drawn = [draw_workload(options.seed, index, world.size) for index in range(options.workloads)]
     log = None
     if world.rank == 0:
-        settings = json.loads(pathlib.Path(options.settings).read_text()) if options.settings else {}
+        settings = read_json(options.settings) if options.settings else {}
         log = Log(options.bootstrap_servers, options.registry_url, options.prefix, settings)
     planner = Planner(log, options.hardware) if log else None
     collected: Sequence[dict[str, Any] | None] = [None] * len(drawn)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import functools
-import json
 import logging
 import os
 import pathlib
@@ -29,6 +28,7 @@ from embeddings import ShardedEmbeddings
 from model import DenseModel, loss_of
 from replicas import describe_synchronization
 from shards import Optimizer
+from shardtide.arguments import read_json
 from shardtide.log import Log
 from shardtide.train import PlanFollower, Ranks, ReshardFailed, StepMeter
 from shardtide.waves import move_waves
@@ -139,7 +139,7 @@ def train(options: argparse.Namespace, world: World) -> None:
 
     log = workload = None
     if first:
-        settings = json.loads(pathlib.Path(options.settings).read_text()) if options.settings else {}
+        settings = read_json(options.settings) if options.settings else {}
         log = Log(options.bootstrap_servers, options.registry_url, options.prefix, settings)
         workload = Workload(log, options.workload)
     create(workload, options, declared, optimizer, world, memory_bytes, host_memory_bytes)

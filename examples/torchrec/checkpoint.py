@@ -29,6 +29,7 @@ from torchrec.modules.embedding_configs import EmbeddingBagConfig
 from torchrec.modules.embedding_modules import EmbeddingBagCollection
 from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
 
+from shardtide.arguments import read_json
 from shardtide.torchrec import check_model, checkpoint, table_size, to_sharding_plan
 
 SAMPLES = 64
@@ -113,7 +114,7 @@ def main() -> None:
     cuda = torch.cuda.is_available()
     device = torch.device(f"cuda:{os.environ['LOCAL_RANK']}" if cuda else "cpu")
     dist.init_process_group("nccl" if cuda else "gloo")
-    description = json.loads(arguments.plan.read_text(encoding="utf-8"))
+    description = read_json(arguments.plan)
     if description["world_size"] != dist.get_world_size():
         raise SystemExit(f"The plan is for {description['world_size']} devices, got {dist.get_world_size()} processes")
     found = train(description, arguments.folder, arguments.steps, device)

@@ -23,7 +23,9 @@ def example(schema: Any) -> Any:
     """Returns a value of a schema: defaults, or else zeros, empty texts and lists, the first of several."""
     if schema.type == "record":
         return {
-            field.name: copy.deepcopy(field.default) if field.has_default else example(field.type)
+            field.name: copy.deepcopy(field.default)
+            if field.has_default and field.type.type != "bytes"
+            else example(field.type)
             for field in schema.fields
         }
     if schema.type == "array":

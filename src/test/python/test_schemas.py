@@ -1,13 +1,16 @@
 """Schemas: defaults, errors for values that do not match, and registries that ask for a user. Needs avro."""
 
 import base64
+import datetime
 import http.server
+import io
 import json
 import pathlib
 import sys
 import threading
 import unittest
 import urllib.request
+import uuid
 
 import avro.io
 import avro.schema
@@ -19,14 +22,25 @@ import records
 import shardtide.log.reports as reports_module
 import shardtide.log.schemas as schemas_module
 
+try:
+    import numpy as np
+except ModuleNotFoundError:
+    np = None
+
 PATIENCE = 60
 CONFLUENT = schemas_module._confluent_decoder("http://unused", None) is not None
 CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/3.avsc").read_text(encoding="utf-8"))
+# With all that a table can have.
+TABLES = avro.schema.parse((ROOT / "avro/released/WorkloadChange/7.avsc").read_text(encoding="utf-8"))
 COSTS = (ROOT / "avro/released/MeasuredCosts/2.avsc").read_text(encoding="utf-8")
 
 
+NOW = datetime.datetime.now(datetime.timezone.utc)
+ID = "b0d474c0-6e18-4085-a811-6bbfd8a11c99"
+
+
 def change(**more):
-    return {"eventId": "e", "workloadId": "w", "occurredAt": 0, "source": "s", "changes": [], **more}
+    return {"eventId": ID, "workloadId": "w", "occurredAt": NOW, "source": "s", "changes": [], **more}
 
 
 class Defaults(unittest.TestCase):
@@ -73,6 +87,98 @@ class Defaults(unittest.TestCase):
             ValueError, r"fields tabel; expected those of one of TableUpserted \(table\), Table"
         ):
             schemas_module.with_defaults(CHANGE, change(changes=[{"tabel": {}}]))
+
+
+class Values(unittest.TestCase):
+    """What callers pass, as it is meant; for all else an error that names the field, its type and what is expected."""
+
+    TABLE = {"name": "t", "rows": 1, "columns": 4, "poolingFactor": 1.0}
+    CLUSTER = {"devices": 2, "memoryBytesPerDevice": 9, "batchSize": 4, "devicesPerNode": 2, "hardware": "h"}
+
+    def given(self, table=None, cluster=None, **more):
+        changes = [{"table": {**self.TABLE, **(table or {})}}, {"cluster": {**self.CLUSTER, **(cluster or {})}}]
+        value = schemas_module.with_defaults(TABLES, change(changes=changes, **more))
+        avro.io.DatumWriter(TABLES).write(value, avro.io.BinaryEncoder(io.BytesIO()))
+        return value
+
+    def test_a_uuid_is_an_id_in_any_form(self):
+        for given in (uuid.UUID(ID), ID, ID.upper(), uuid.UUID(ID).hex, "urn:uuid:" + ID):
+            self.assertEqual(self.given(eventId=given)["eventId"], ID)
+
+    @unittest.skipUnless(np, "numpy is not installed")
+    def test_numbers_of_numpy_are_numbers(self):
+        shares = np.array([0.25, 0.5, 1.0])
+        table = {
+            "rows": np.int64(1000),
+            "columns": np.int32(64),
+            "poolingFactor": np.float32(1.5),
+            "bytesPerElement": np.uint8(2),
+            "optimizerBytesPerRow": 4,
+            "pooled": np.bool_(False),
+            "accessCdf": shares,
+            "reuseHistogram": tuple(shares),
+            "name": np.str_("n"),
+            "constraints": {"kinds": np.array(["table_wise"])},
+        }
+        found = self.given(table)["changes"][0]["table"]
+        for name, value in {
+            "rows": 1000,
+            "columns": 64,
+            "poolingFactor": 1.5,
+            "bytesPerElement": 2.0,
+            "optimizerBytesPerRow": 4.0,
+            "pooled": False,
+            "accessCdf": [0.25, 0.5, 1.0],
+            "reuseHistogram": [0.25, 0.5, 1.0],
+            "name": "n",
+        }.items():
+            self.assertEqual(found[name], value)
+            self.assertIs(type(found[name]), type(value))
+        self.assertEqual(found["constraints"]["kinds"], ["table_wise"])
+        self.assertEqual(self.given(expectedGeneration=np.int16(3))["expectedGeneration"], 3)
+
+    def test_everything_else_is_refused_with_its_field_and_type(self):
+        rows, columns, cdf = (f"changes[0].table.{field} must be " for field in ("rows", "columns", "accessCdf"))
+        naive = datetime.datetime(2026, 1, 1)
+        for table, message in (
+            ({"rows": True}, rows + "an integer of 64 bits, got bool True"),
+            ({"rows": 1e6}, rows + "an integer of 64 bits, got float 1000000.0"),
+            ({"rows": "7"}, rows + "an integer of 64 bits, got str '7'"),
+            ({"rows": None}, rows + "an integer of 64 bits, got None"),
+            ({"rows": 2**63}, rows + "an integer of 64 bits, got int 9223372036854775808"),
+            ({"columns": 2**31}, columns + "an integer of 32 bits, got int 2147483648"),
+            ({"poolingFactor": True}, "changes[0].table.poolingFactor must be a number, got bool True"),
+            ({"poolingFactor": 1j}, "changes[0].table.poolingFactor must be a number, got complex 1j"),
+            ({"pooled": 1}, "changes[0].table.pooled must be a bool, got int 1"),
+            ({"name": b"t"}, "changes[0].table.name must be a str, got bytes b't'"),
+            ({"name": "caf\udce9"}, "changes[0].table.name must be UTF-8, got 'caf\\udce9'"),
+            ({"accessCdf": "abc"}, cdf + "a list, got str 'abc'"),
+            ({"accessCdf": {0.5, 1.0}}, cdf + "a list, got set {"),
+            ({"accessCdf": [0.5, "1"]}, "changes[0].table.accessCdf[1] must be a number, got str '1'"),
+            ({"constraints": {"kinds": "table_wise"}}, "changes[0].table.constraints.kinds must be a list, got str"),
+            ({"constraints": []}, "changes[0].table.constraints: TableConstraints must be a dict with kinds, "),
+            ({"hash_size": 5}, "changes[0].table: TableSpec has no field hash_size; expected name, rows, columns"),
+        ):
+            with self.assertRaises(ValueError) as raised:
+                self.given(table)
+            self.assertTrue(str(raised.exception).startswith(message), f"{raised.exception}; expected {message}")
+        for fields, message in (
+            ({"cluster": {"batchSize": 2.0}}, "changes[1].cluster.batchSize must be an integer of 32 bits, got float"),
+            ({"eventId": "7"}, "eventId must be a uuid.UUID or its text, got str '7'"),
+            ({"eventId": 7}, "eventId must be a uuid.UUID or its text, got int 7"),
+            ({"occurredAt": 0}, "occurredAt must be a datetime with a time zone, got int 0"),
+            ({"occurredAt": naive}, "occurredAt must be a datetime with a time zone, got datetime datetime.datetime(20"),
+            ({"expectedGeneration": "3"}, "expectedGeneration must be None or an integer of 64 bits, got str '3'"),
+            ({"workloadId": 5}, "workloadId must be a str, got int 5"),
+        ):
+            with self.assertRaises(ValueError) as raised:
+                self.given(**fields)
+            self.assertTrue(str(raised.exception).startswith(message), f"{raised.exception}; expected {message}")
+        for whole in ([], "x", None, 5):
+            with self.assertRaisesRegex(ValueError, "WorkloadChange must be a dict with eventId, .*, got "):
+                schemas_module.with_defaults(TABLES, whole)
+        with self.assertRaisesRegex(ValueError, "changes must be a list, got dict {}"):
+            schemas_module.with_defaults(TABLES, {**change(), "changes": {}})
 
 
 class MeasuredCosts(unittest.TestCase):
@@ -129,6 +235,12 @@ class Decode(unittest.TestCase):
                 schemas.decode("topic", payload)
 
 
+ANSWERS = {
+    f"/subjects/{topic}-value/versions/latest": answer
+    for topic, answer in (("list", []), ("empty", {}), ("odd", {"id": 7, "schema": '"odd"'}))
+}
+
+
 class Guarded(http.server.BaseHTTPRequestHandler):
     """A registry that asks for a user, and has one topic."""
 
@@ -138,6 +250,8 @@ class Guarded(http.server.BaseHTTPRequestHandler):
             self.answer(401, {"error_code": 401})
         elif self.path in ("/schemas/ids/7", "/subjects/t%2Fx-value/versions/latest"):
             self.answer(200, {"id": 7, "schema": NOTE})
+        elif self.path in ANSWERS:
+            self.answer(200, ANSWERS[self.path])
         elif self.path.startswith("/subjects/proxied"):
             self.answer(404, {"error_code": 404})
         else:
@@ -185,6 +299,16 @@ class Registry(unittest.TestCase):
     def test_a_proxy_that_does_not_know_the_registry(self):
         with self.assertRaisesRegex(ConnectionError, "does not answer: HTTP Error 404"):
             self.schemas.encode("proxied", HI)
+
+    def test_an_answer_that_is_no_schema(self):
+        for topic, problem in (
+            ("list", r"does not answer: ValueError: /subjects/list-value/versions/latest must be answered with an object,"
+             r" got list \[\]"),
+            ("empty", "must answer empty-value with an id and a schema: KeyError: 'id'"),
+            ("odd", "must answer odd-value with an id and a schema: SchemaParseException"),
+        ):
+            with self.assertRaisesRegex(ConnectionError, f"registry at http://{self.address} {problem}"):
+                self.schemas.encode(topic, HI)
 
     def test_a_registry_that_is_away(self):
         self.doCleanups()

@@ -3,19 +3,22 @@
 Tests that need torch or torchrec are skipped where they are not installed.
 """
 
+import dataclasses
+import enum
 import importlib.util
 import inspect
 import itertools
 import json
 import pathlib
 import sys
+import tempfile
 import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/main/python"))
 
-from shardtide import torchrec
+from shardtide import events, torchrec
 from shardtide.torchrec import publish
 
 RULES = json.loads((ROOT / "src/test/resources/torchrec/rules.json").read_text(encoding="utf-8"))
@@ -365,13 +368,117 @@ class WorkloadChanges(unittest.TestCase):
             ),
             (
                 {"name": "t", "num_embeddings": 1, "embedding_dim": 4, "data_type": "FP31"},
-                "must be one of FP64, .*, got FP31",
+                "must be one of FP32, .*, got FP31",
             ),
         ):
             with self.assertRaisesRegex(ValueError, problem):
                 publish.table(config, {"t": 1}, "sgd")
         with self.assertRaisesRegex(ValueError, "optimizer must be one of sgd, .*, got sdg"):
             publish.table({"name": "t", "num_embeddings": 1, "embedding_dim": 4}, {"t": 1}, "sdg")
+
+    def test_rows_have_the_bytes_that_fbgemm_gives_them(self):
+        config = {"name": "t", "num_embeddings": 10, "embedding_dim": 16}
+        found = {}
+        for data_type in ("FP32", "FP16", "BF16", "NFP8", "INT8", "UINT8", "INT4", "INT2"):
+            spec = publish.table({**config, "data_type": data_type}, {"t": 1}, "rowwise_adagrad")
+            found[data_type] = 16 * spec["bytesPerElement"] + spec["optimizerBytesPerRow"] - 4
+        # INT8: fbgemm_gpu's INT8_EMB_ROW_DIM_OFFSET; INT4 and INT2: its unpadded_row_size_in_bytes.
+        rows = {"FP32": 64, "FP16": 32, "BF16": 32, "NFP8": 16, "INT8": 24, "UINT8": 24, "INT4": 12, "INT2": 8}
+        self.assertEqual(found, rows)
+        for data_type in ("FP8", "FP64", "INT32", "INT64", "float16", 5, ["FP32"]):
+            with self.assertRaisesRegex(ValueError, "data_type of table t must be one of FP32, FP16, BF16, NFP8, INT8,"):
+                publish.table({**config, "data_type": data_type}, {"t": 1})
+
+    def test_tables_of_an_embedding_collection_are_not_pooled(self):
+        fields = {"name": "t", "num_embeddings": 10, "embedding_dim": 16}
+        pooling = enum.Enum("PoolingType", {"SUM": "SUM", "MEAN": "MEAN", "NONE": "NONE"})
+        # As torchrec.modules.embedding_configs has them.
+        base = dataclasses.make_dataclass(
+            "BaseEmbeddingConfig", ["num_embeddings", "embedding_dim", ("name", str, ""), ("need_pos", bool, False)]
+        )
+        unpooled = dataclasses.make_dataclass("EmbeddingConfig", [], bases=(base,))
+        pooled = dataclasses.make_dataclass("EmbeddingBagConfig", [("pooling", pooling, pooling.SUM)], bases=(base,))
+        for config, expected in (
+            (fields, True),
+            (types.SimpleNamespace(**fields), True),
+            (unpooled(**fields), False),
+            (dataclasses.asdict(unpooled(**fields)), False),
+            (pooled(**fields), True),
+            (pooled(**fields, pooling=pooling.MEAN), True),
+            (pooled(**fields, pooling=pooling.NONE), False),
+            (dataclasses.asdict(pooled(**fields)), True),
+            ({**fields, "pooling": "NONE"}, False),
+            ({**fields, "pooling": "MEAN"}, True),
+        ):
+            self.assertEqual(publish.table(config, {"t": 1}).get("pooled", True), expected, config)
+        for wrong in ("AVG", None, 1):
+            with self.assertRaisesRegex(ValueError, "pooling of table t must be one of SUM, MEAN, NONE, got "):
+                publish.table({**fields, "pooling": wrong}, {"t": 1})
+
+    def test_a_table_twice_is_refused_with_both(self):
+        first = {"name": "t", "num_embeddings": 1_000_000, "embedding_dim": 64, "feature_names": ["f"]}
+        second = {"name": "t", "num_embeddings": 50, "embedding_dim": 8, "feature_names": ["g"]}
+        lookups = {"f": 1, "g": 2}
+        with self.assertRaisesRegex(
+            ValueError,
+            "different names, got table t at positions 0 and 1: they differ in rows 1000000 and 50, columns 64 and 8,"
+            " poolingFactor 1.0 and 2.0. Maybe rename one",
+        ):
+            publish.workload_change("w", [first, second], lookups, self.CLUSTER)
+        with self.assertRaisesRegex(ValueError, "got table t at positions 0 and 1: they are equal"):
+            publish.workload_change("w", [first, first], lookups, self.CLUSTER)
+        with self.assertRaisesRegex(ValueError, r'change of table "t", got changes\[1\] and changes\[2\]: one sets it'):
+            publish.workload_change("w", [first], lookups, self.CLUSTER, drop=["t"])
+        for changes, message in (
+            ([{"cluster": {"devices": 2}}, {"cluster": {"devices": 4}}], "the cluster, .*: they differ in devices 2 and 4"),
+            ([{"name": "t"}, {"table": {"name": "t"}}], 'table "t", .*: one sets it, the other drops it'),
+            ([{"name": "t"}, {"name": "u"}, {"name": "t"}], r"changes\[0\] and changes\[2\]: both drop it"),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                events.workload_change("w", changes, "test")
+            with self.assertRaisesRegex(ValueError, message):
+                events.check_distinct({"changes": changes})
+
+    def test_arguments_of_another_type_are_named(self):
+        configs = [{"name": "t", "num_embeddings": 1, "embedding_dim": 4}]
+        for arguments, message in (
+            ({"drop": "old"}, "drop must be a list of names of tables, got str 'old'"),
+            ({"drop": ["old", 5]}, "drop must be a list of names of tables, got int 5 at position 1"),
+            ({"configs": "t"}, "configs must be a list of EmbeddingBagConfigs, got str 't'"),
+            ({"configs": configs[0]}, "configs must be a list of EmbeddingBagConfigs, got dict {"),
+            ({"configs": [5]}, "config must be an EmbeddingBagConfig, or an object with its fields, got int 5"),
+            ({"configs": [{**configs[0], "feature_names": "t"}]}, "feature_names of table t must be a list of names, got str"),
+            ({"lookups": [1]}, r"lookups must be an object with a number for each feature, got list \[1\]"),
+            ({"lookups": {"t": "1"}}, "lookups of feature t must be a number, got str '1'"),
+            ({"lookups": {"t": True}}, "lookups of feature t must be a number, got bool True"),
+            ({"lookups": {"t": float("nan")}}, "lookups of feature t must be a number, got float nan"),
+            ({"profiles": [1]}, "profiles must be an object with a profile for each table, got list"),
+            ({"profiles": {"t": 5}}, "The profile of table t must be an object with fields of a TableSpec, got int 5"),
+            ({"optimizer": None}, "optimizer must be one of sgd, .*, got None"),
+        ):
+            given = {"configs": configs, "lookups": {"t": 1}, **arguments}
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                publish.workload_change("w", cluster=self.CLUSTER, **given)
+        with self.assertRaisesRegex(ValueError, "changes must be a list of dicts, got dict"):
+            events.workload_change("w", {"name": "t"}, "test")
+
+    def test_files_that_hold_something_else_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "a.json"
+            for content, message in (
+                (b'{"name": "t"}', "--configs .*a.json must be a list of EmbeddingBagConfigs, got dict"),
+                (b"[5]", "--configs .*a.json: the one at position 0 must be an object with fields of .*, got int 5"),
+                (b"[{}]", "--configs .*a.json: name must be a str, got None at position 0"),
+                (b"[", "a.json must be JSON: Expecting value: line 1 column 2"),
+                (b'[{"name": "t", "name": "u"}]', "a.json: names of an object must be different, got 'name' twice"),
+                (b'[\n{"name":\n"caf\xe9"}]', "a.json, line 3: must be UTF-8, got byte 0xe9"),
+            ):
+                path.write_bytes(content)
+                with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                    publish.load_configs(str(path), "--configs")
+            path.write_bytes(b"[]")
+            with self.assertRaisesRegex(ValueError, r"--lookups .*a.json must be an object with a number .*, got list \[\]"):
+                publish.load_object(str(path), "--lookups", "a number for each feature")
 
     def test_a_collection_is_one_event(self):
         configs = [{"name": n, "num_embeddings": 1, "embedding_dim": 4} for n in "ab"]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime
 import uuid
-from typing import Any, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shardtide.arguments import MAX_SHOWN, items, mapping
 
 
 def workload_change(workload: str, changes: Sequence[dict[str, Any]], source: str) -> dict[str, Any]:
@@ -13,11 +16,63 @@ def workload_change(workload: str, changes: Sequence[dict[str, Any]], source: st
     workload: whose tables or cluster change
     changes: with the fields of avro/WorkloadChange.avsc; they are applied together or not at all
     source: who publishes it, shown to people
+
+    ValueError if two changes are of one table, or of the cluster.
     """
-    return {
+    event = {
         "eventId": str(uuid.uuid4()),
         "workloadId": workload,
         "occurredAt": datetime.datetime.now(datetime.timezone.utc),
         "source": source,
-        "changes": list(changes),
+        "changes": items(changes, "changes", "dicts"),
     }
+    check_distinct(event)
+    return event
+
+
+def check_distinct(event: Mapping[str, Any]) -> None:
+    """ValueError if two changes of an event are of one table, or of the cluster: the later one would undo the earlier.
+
+    It has the positions of both, and what differs. Changes that match no schema are left to Log.encode.
+    """
+    seen: dict[str, int] = {}
+    changes = mapping(event, "change", "the fields of WorkloadChange").get("changes") or ()
+    for place, change in enumerate(changes):
+        subject = _subject(change)
+        if subject is None:
+            continue
+        if subject in seen:
+            raise ValueError(
+                f"An event must have at most one change of {subject}, got changes[{seen[subject]}] and"
+                f" changes[{place}]: {_difference(changes[seen[subject]], change)}. Maybe rename one, leave one out, or"
+                " publish two events"
+            )
+        seen[subject] = place
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    """Returns which fields of two objects differ, with their values."""
+    fields = []
+    for name in dict.fromkeys((*first, *second)):
+        before, after = repr(first.get(name)), repr(second.get(name))
+        if before != after:
+            # Longer ones, such as histograms, are named only.
+            fields.append(f"{name} {before} and {after}" if len(before) + len(after) <= MAX_SHOWN else name)
+    return f"they differ in {', '.join(fields)}" if fields else "they are equal"
+
+
+def _subject(change: Any) -> str | None:
+    if not isinstance(change, Mapping):
+        return None
+    if "cluster" in change:
+        return "the cluster"
+    table = change.get("table")
+    name = table.get("name") if isinstance(table, Mapping) else change.get("name")
+    return None if name is None else f'table "{name}"'
+
+
+def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    for kind in ("cluster", "table"):
+        if kind in first and kind in second:
+            return differences(first[kind], second[kind])
+    return "one sets it, the other drops it" if "table" in first or "table" in second else "both drop it"

@@ -232,7 +232,7 @@ class LinkFile:
 
     def write(self, text: str) -> None:
         """Replaces the file."""
-        self._part.write_text(text)
+        self._part.write_text(text, encoding="utf-8")
         os.replace(self._part, self._path)
 
     def discard(self) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from shardtide.arguments import read_json
 from shardtide.collect.ids import reuse_histogram
 from shardtide.collect.shapes import Limits
 from shardtide.collect.tables import Table
@@ -139,7 +140,7 @@ class SampleFolder:
         path = self._path / "run-info.json"
         if not path.exists():
             return []
-        info = json.loads(path.read_text())
+        info = read_json(path)
         earlier = info["options"]
         for name, value in self._options.items():
             if name != "limits" and earlier.get(name) != value:

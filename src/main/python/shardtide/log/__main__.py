@@ -10,13 +10,13 @@ tour needs the rights of a publisher and of a trainer.
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
 from typing import Any
 
 from confluent_kafka import KafkaException
 
+from shardtide.arguments import mapping, read_json
 from shardtide.events import workload_change
 from shardtide.log.log import Log
 from shardtide.log.plans import PlanSubscriber
@@ -159,10 +159,8 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.basicConfig(format="%(message)s")
     try:
-        settings = {}
-        if arguments.settings:
-            with open(arguments.settings, encoding="utf-8") as file:
-                settings = json.load(file)
+        settings = read_json(arguments.settings) if arguments.settings else {}
+        mapping(settings, f"--settings {arguments.settings}", "settings of librdkafka")
         log = Log(arguments.bootstrap_servers, arguments.registry_url, arguments.prefix, settings)
         if arguments.tour:
             tour(log)

@@ -7,6 +7,7 @@ import time
 import uuid
 from typing import Any, NamedTuple
 
+from shardtide.events import check_distinct
 from shardtide.log.log import Log
 from shardtide.log.records import Group, Reader
 
@@ -57,9 +58,11 @@ class WorkloadPublisher:
     def publish(self, change: dict[str, Any]) -> tuple[int, int]:
         """Publishes a change and returns its partition and offset; errors as Log.publish.
 
-        After a ConnectionError, publish the same change again: an eventId is applied once. It is a UUID, as a uuid.UUID
-        or a text in any of its forms; ValueError if it is none.
+        ValueError if the change does not match its schema, with the field; or if two changes are of one table, or of the
+        cluster: the later one would undo the earlier. After a ConnectionError, publish the same change again: an
+        eventId is applied once. It is a UUID, as a uuid.UUID or a text in any of its forms.
         """
+        check_distinct(change)
         change = _with_canonical_id(change)
         return self._log.publish(CHANGES, change["workloadId"], change)
 
@@ -69,8 +72,9 @@ class WorkloadPublisher:
         TimeoutError if there is none in time: the planner is busy or does not run, and may still apply the change.
         """
         end = time.monotonic() + timeout_seconds
-        change = _with_canonical_id(change)
         # A change that does not match its schema fails before anything is read or published.
+        check_distinct(change)
+        change = _with_canonical_id(change)
         self._log.encode(CHANGES, change)
         workload = change["workloadId"]
         with contextlib.ExitStack() as stack:

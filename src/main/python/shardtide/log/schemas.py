@@ -22,6 +22,9 @@ import avro.errors
 import avro.io
 import avro.schema
 
+from shardtide.arguments import shown
+from shardtide.log.values import with_defaults
+
 HEADER_BYTES = 5
 LARGEST_ID = 2**31 - 1
 
@@ -59,7 +62,8 @@ class Schemas:
     def encode(self, topic: str, value: dict[str, Any]) -> bytes:
         """Returns a value as a record of a topic, written with the newest registered schema.
 
-        Fields that are left out take their defaults. ValueError if the value does not match the schema; LookupError if
+        Fields that are left out take their defaults; see with_defaults. ValueError if the value does not match the
+        schema, with the field, its value and what is expected; LookupError if
         the registry has no schema of the topic; ConnectionError if it cannot be reached; PermissionError if it refuses.
         """
         schema_id, schema = self._latest_of(topic)
@@ -131,13 +135,21 @@ class Schemas:
         if topic not in self._latest:
             subject = urllib.parse.quote(topic + "-value", safe="")
             found = self._get(f"/subjects/{subject}/versions/latest")
-            self._latest[topic] = (found["id"], avro.schema.parse(found["schema"]))
+            try:
+                self._latest[topic] = (found["id"], avro.schema.parse(found["schema"]))
+            except (avro.errors.AvroException, KeyError, TypeError) as e:
+                raise ConnectionError(
+                    f"The schema registry at {self._url} must answer {subject} with an id and a schema: {_short(e)}"
+                ) from e
         return self._latest[topic]
 
     def _get(self, path: str) -> dict[str, Any]:
         try:
             with self._opener.open(self._url + path, timeout=REQUEST_SECONDS) as response:
-                return json.load(response)
+                found = json.load(response)
+                if not isinstance(found, dict):
+                    raise ValueError(f"{path} must be answered with an object, got {shown(found)}")
+                return found
         except urllib.error.HTTPError as e:
             if e.code in (401, 403):
                 raise PermissionError(f"The schema registry at {self._url} refuses this user: {e}") from e
@@ -175,41 +187,3 @@ def _short(error: Exception) -> str:
     """Returns an error's text without the schema that Avro's errors print."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:200]}"
-
-
-def with_defaults(schema: avro.schema.Schema, value: Any) -> Any:
-    """Returns a value in which the fields that it leaves out have their defaults, which Avro's writer does not add.
-
-    So a publisher need not name the fields of later schemas. ValueError names an unknown or a missing field.
-    """
-    if schema.type == "record" and isinstance(value, dict):
-        unknown = value.keys() - {field.name for field in schema.fields}
-        if unknown:
-            raise ValueError(
-                f"{schema.name} has no field {', '.join(sorted(unknown))}; expected"
-                f" {', '.join(field.name for field in schema.fields)}"
-            )
-        complete = {}
-        for field in schema.fields:
-            if field.name in value:
-                complete[field.name] = with_defaults(field.type, value[field.name])
-            elif field.has_default:
-                complete[field.name] = field.default
-            else:
-                raise ValueError(f"{schema.name} needs {field.name}: {field.doc}")
-        return complete
-    if schema.type == "array" and isinstance(value, list):
-        return [with_defaults(schema.items, item) for item in value]
-    if schema.type == "union" and isinstance(value, dict):
-        # Records of a union differ by their fields.
-        for branch in schema.schemas:
-            if branch.type == "record" and value.keys() <= {field.name for field in branch.fields}:
-                if value.keys() >= {field.name for field in branch.fields if not field.has_default}:
-                    return with_defaults(branch, value)
-        records = [branch for branch in schema.schemas if branch.type == "record"]
-        if records:
-            raise ValueError(
-                f"A value with the fields {', '.join(sorted(value)) or 'none'}; expected those of one of "
-                + ", ".join(f"{branch.name} ({', '.join(field.name for field in branch.fields)})" for branch in records)
-            )
-    return value

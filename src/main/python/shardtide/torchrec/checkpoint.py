@@ -14,6 +14,7 @@ import json
 import pathlib
 from typing import Any
 
+from shardtide.arguments import read_json
 from shardtide.torchrec.conversions import running_description
 from shardtide.torchrec.modules import collections
 from shardtide.torchrec.optimizer_state import add_part, common_columns, learning_rates, set_learning_rates
@@ -56,7 +57,7 @@ def load(model: Any, folder: str | pathlib.Path) -> list[str]:
 
     folder = pathlib.Path(folder)
     saved = checkpoint.FileSystemReader(str(folder)).read_metadata().state_dict_metadata
-    description = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
+    description = read_json(folder / _DESCRIPTION)
     wanted = {**_parameters(model), **_states(model)}
     missing = sorted(name for name in wanted if name not in saved)
     by_row = {name for name, tensor in wanted.items() if name in saved and _is_by_row(name, tensor)}

@@ -274,8 +274,8 @@ def _sizes(collection: Any) -> dict[str, tuple[float, float]]:
     kinds = _state_kinds(collection)
     return {
         config.name: (
-            BYTES[config.data_type.name] + (4 if kinds.get(config.name) == "element" else 0),
-            4 if kinds.get(config.name) == "row" else 0,
+            BYTES[config.data_type.name][0] + (4 if kinds.get(config.name) == "element" else 0),
+            BYTES[config.data_type.name][1] + (4 if kinds.get(config.name) == "row" else 0),
         )
         for config in configs(collection)
     }

@@ -29,6 +29,7 @@ class PythonPackageIT {
         "test_profile_input.py",
         "test_profile_order.py",
         "test_ranks.py",
+        "test_schemas.py",
         "test_torchrec_source.py"
       })
   void python_tests_succeed(String file) throws Exception {
