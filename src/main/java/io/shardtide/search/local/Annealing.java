@@ -1,6 +1,5 @@
 package io.shardtide.search.local;
 
-import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
@@ -16,9 +15,8 @@ import java.util.List;
  * one stopped, and the best assignment found is never worse.
  */
 final class Annealing {
-  // Temperatures are the worsenings that are accepted with probability 1/e, as fractions of the
-  // cost. All were tuned on the reference tasks and on 612 and 1,022 tables on 128 devices; see
-  // RATIONALE.md.
+  // Temperatures are worsenings that are accepted with probability 1/e, as shares of the cost. All
+  // were tuned on the reference tasks and 612 and 1,022 tables on 128 devices; see RATIONALE.md.
 
   /** Start of a search from scratch. */
   private static final double HOT = 0.003;
@@ -52,7 +50,7 @@ final class Annealing {
 
   private final Assignment assignment;
   private final Objective objective;
-  private final CostEvaluator evaluator;
+  private final SearchWork work;
   private final SeededRandom random;
   private final SearchMove move;
   private final TableOptions options;
@@ -75,12 +73,12 @@ final class Annealing {
   Annealing(
       Assignment assignment,
       Objective objective,
-      CostEvaluator evaluator,
+      SearchWork work,
       TableOptions options,
       SeededRandom random) {
     this.assignment = assignment;
     this.objective = objective;
-    this.evaluator = evaluator;
+    this.work = work;
     this.random = random;
     this.options = options;
     devices = new RandomDevices(assignment, objective, random);
@@ -119,8 +117,8 @@ final class Annealing {
   }
 
   /**
-   * Improves a running plan, until the evaluator has made so many evaluations at the latest. Nearly
-   * all accepted moves are improvements, because moving away from the running plan has a price.
+   * Improves a running plan until a budget is spent at the latest. Nearly all accepted moves are
+   * improvements, because moving away from the running plan has a price.
    */
   void improve(long evaluations) {
     isRepair = true;
@@ -218,9 +216,10 @@ final class Annealing {
     double temperature = from * scale;
     long step = Math.max(1, proposals / STEPS);
     for (long i = 0; i < proposals; i++) {
-      if (evaluator.evaluations() >= evaluations) {
+      if (work.isSpent(evaluations)) {
         return;
       }
+      work.proposed();
       if (i % step == step - 1) {
         temperature *= factor;
       }
@@ -228,6 +227,7 @@ final class Annealing {
         continue;
       }
       double limit = objective.score() + temperature * random.exponential();
+      work.moved();
       if (objective.evaluate(move, limit) <= limit) {
         apply();
       }
@@ -307,7 +307,7 @@ final class Annealing {
     if (other == table || !mayMove(other, d)) {
       return false;
     }
-    // Whole shards, or equally many columns of both: the devices' all-to-all loads stay.
+    // Whole shards, or equally many columns of both: all-to-all loads stay.
     boolean areCut = kind < 13 && !options.areEqual(table) && !options.areEqual(other);
     int even = areCut ? Math.min(whole, otherWhole) : Integer.MAX_VALUE;
     give(table, d, assignment.shapeOfPlace(d, i), Math.min(whole, even), e);

@@ -70,7 +70,7 @@ public final class LocalSearch {
           Placer.PlacementStrategy.BEST,
           Placer.PlacementStrategy.WORST);
 
-  /** Cycles without any evaluation, because nothing can move, after which a search ends. */
+  /** Cycles that evaluate no move, because nothing can move, after which a search ends. */
   private static final int MAX_IDLE = 8;
 
   /** Packings by bytes that are tried if no placement by cost fits. */
@@ -99,10 +99,11 @@ public final class LocalSearch {
   final CurrentPlan running;
   private final boolean checked;
   private final SeededRandom random;
-  private long unplacedBytes;
+  final SearchWork work;
+  private long unplacedBytes = Long.MAX_VALUE;
   private double lowerBoundMs = Double.NaN;
 
-  private LocalSearch(SearchProblem problem, SearchSettings settings, long seed, boolean checked) {
+  LocalSearch(SearchProblem problem, SearchSettings settings, long seed, boolean checked) {
     this.checked = checked;
     random = new SeededRandom(seed);
     this.problem = problem;
@@ -110,6 +111,7 @@ public final class LocalSearch {
     cluster = problem.cluster();
     tables = TableGroup.of(problem.tables());
     evaluator = problem.model().evaluator(settings.risk());
+    work = new SearchWork(evaluator);
     expected = problem.model().evaluator();
     costs = new ShapeCosts(tables, cluster, evaluator);
     places = new Places(cluster);
@@ -178,7 +180,8 @@ public final class LocalSearch {
       SearchProblem problem, SearchSettings settings, boolean checked) {
     LocalSearch first = new LocalSearch(problem, settings, SEEDS[0], checked);
     LocalSearch second = new LocalSearch(problem, settings, SEEDS[1], checked);
-    FutureTask<Annealing> other = new FutureTask<>(second::fromScratch);
+    FutureTask<Annealing> other =
+        new FutureTask<>(first.hasOnePlan() ? () -> null : second::fromScratch);
     ForkJoinPool.commonPool().execute(other);
     Annealing one = first.fromScratch();
     // Runs in this thread if no other one has begun it, so that it never waits for the pool's other
@@ -215,17 +218,21 @@ public final class LocalSearch {
         && !new LocalSearch(problem, SearchSettings.DEFAULTS, SEEDS[0], false).starts().isEmpty();
   }
 
+  /** Returns whether no table can be anywhere else than where it is placed first. */
+  private boolean hasOnePlan() {
+    return options.areFixed(places);
+  }
+
   private List<Annealing> starts() {
-    unplacedBytes = Long.MAX_VALUE;
     return options.exist() ? startsOfOptions() : startsOfColumns();
   }
 
   /** Returns the search with the best plan, or null if none fits. */
-  private Annealing fromScratch() {
+  Annealing fromScratch() {
     long budget = settings.evaluations(tables.size()) / SEEDS.length;
     List<Annealing> searches = starts();
-    if (searches.isEmpty()) {
-      return null;
+    if (searches.isEmpty() || hasOnePlan()) {
+      return searches.isEmpty() ? null : searches.get(0);
     }
     searches.sort(CHEAPEST_FIRST);
     double limitMs = searches.get(0).bestMs() * MOST_EXPENSIVE_START;
@@ -234,15 +241,15 @@ public final class LocalSearch {
     searches.sort(CHEAPEST_FIRST);
     int kept = Math.min(KEPT, searches.size());
     int idle = 0;
-    while (evaluator.evaluations() < budget && cluster.devices() > 1 && idle < MAX_IDLE) {
-      long before = evaluator.evaluations();
+    while (!work.isSpent(budget) && cluster.devices() > 1 && idle < MAX_IDLE) {
+      long before = work.moves();
       int i = 0;
       while (i < kept - 1 && random.below(2) == 0) {
         i++;
       }
       searches.get(i).cycle(budget);
       searches.sort(CHEAPEST_FIRST);
-      idle = evaluator.evaluations() == before ? idle + 1 : 0;
+      idle = work.moves() == before ? idle + 1 : 0;
     }
     return searches.get(0);
   }
@@ -250,6 +257,10 @@ public final class LocalSearch {
   /** Returns searches from tables that are sharded in various ways; none if nothing fits. */
   private List<Annealing> startsOfOptions() {
     List<Annealing> searches = new ArrayList<>();
+    if (hasOnePlan()) {
+      addStart(searches, optionPlacer::placeCopies);
+      return searches;
+    }
     for (double grain : OptionPlacer.GRAINS) {
       for (double cap : costs.arePooled() ? CAPS : UNPOOLED_CAPS) {
         addStart(searches, assignment -> optionPlacer.place(assignment, grain, cap));
@@ -301,7 +312,7 @@ public final class LocalSearch {
   Annealing annealing(Assignment assignment) {
     CostEvaluator checker = checked ? problem.model().evaluator(settings.risk()) : null;
     Objective objective = objective(assignment, running, checker, problem.wire(), allToAll);
-    return new Annealing(assignment, objective, evaluator, options, random);
+    return new Annealing(assignment, objective, work, options, random);
   }
 
   private AllToAllCosts allToAll(StepWire wire) {

@@ -99,7 +99,7 @@ final class Repair {
   private void improveInTurn(List<Annealing> searches, Assignment kept, long limit) {
     double bestMs = Double.POSITIVE_INFINITY;
     int idle = 0;
-    while (idle < MAX_IDLE && evaluator.evaluations() < limit) {
+    while (idle < MAX_IDLE && !search.work.isSpent(limit)) {
       double before = bestMs;
       for (Annealing next : searches) {
         next.improve(limit);
@@ -118,7 +118,7 @@ final class Repair {
    */
   private void leaveOptimum(Annealing best, Assignment kept, long limit) {
     int idle = 0;
-    while (idle < MAX_KICKS && evaluator.evaluations() < limit) {
+    while (idle < MAX_KICKS && !search.work.isSpent(limit)) {
       double before = best.bestMs();
       best.cycle(limit);
       if (evaluator.evaluations() < limit) {

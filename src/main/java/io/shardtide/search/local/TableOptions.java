@@ -46,6 +46,10 @@ final class TableOptions {
   private final boolean areConstrained;
   private final boolean[] areEqual;
   private final boolean[] keepsPartsInNode;
+
+  /** Whether a table has one way that fits, once the ways are needed. */
+  private final boolean[] isOnly;
+
   private final ColumnCuts cuts;
   private final boolean exist;
   private final int[] cacheable;
@@ -91,6 +95,7 @@ final class TableOptions {
     areConstrained = tables.stream().anyMatch(TableGroup::isConstrained);
     areEqual = new boolean[tables.size()];
     keepsPartsInNode = new boolean[tables.size()];
+    isOnly = new boolean[tables.size()];
     for (int t = 0; t < tables.size(); t++) {
       // The units of unpooled tables are rounded: those of two halves may be fewer or more.
       areEqual[t] =
@@ -204,6 +209,7 @@ final class TableOptions {
       ofTable.set(table, known);
       smallest.set(
           table, fitting.stream().min(Comparator.comparingLong(Option::bytes)).orElse(null));
+      isOnly[table] = fitting.size() == 1;
     }
     return known;
   }
@@ -215,6 +221,21 @@ final class TableOptions {
   Option smallest(int table) {
     of(table);
     return smallest.get(table);
+  }
+
+  /** Returns whether each table has one way to be sharded, with equal parts at all its places. */
+  boolean areFixed(Places places) {
+    return exist && IntStream.range(0, tables.size()).allMatch(t -> isFixed(t, places));
+  }
+
+  private boolean isFixed(int table, Places places) {
+    List<Option> ways = of(table);
+    if (ways.isEmpty() || !isOnly[table]) {
+      return false;
+    }
+    Option only = ways.get(0);
+    return only.shapes().length == places.countOf(only.scope())
+        && Arrays.stream(only.shapes()).distinct().count() == 1;
   }
 
   /** Returns the running parts of a table if a plan may keep them, otherwise none. */
