@@ -55,6 +55,11 @@ public record ReplicaGroups(int count, GroupLayout layout) {
         : rank / count;
   }
 
+  /** Returns whether ranks have the same positions in groups of two sizes. */
+  public boolean keepPositions(int groupSize, int otherSize) {
+    return count == 1 || layout == GroupLayout.STRIDED || groupSize == otherSize;
+  }
+
   /**
    * Returns how many devices of a group are on a node; 0 if nodes cannot be divided like that, and
    * as many as of all groups if there is one.

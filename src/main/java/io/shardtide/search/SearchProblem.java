@@ -18,8 +18,8 @@ import java.util.Objects;
  * @param tables predictions of the tables; their order breaks ties
  * @param cluster the devices of the group
  * @param model the model that predicted
- * @param running the running plan, if there is one; it may have tables and devices that no longer
- *     exist
+ * @param running the running plan on the devices of all its groups, if there is one; it may have
+ *     tables and devices that no longer exist, and other replica groups
  * @param columnCuts how tables may be cut into column parts
  * @param synchronization how the groups are kept equal
  * @param slowdowns how slow the devices are
@@ -91,6 +91,14 @@ public record SearchProblem(
   public SearchProblem with(List<CollectiveCodec> others) {
     return new SearchProblem(
         tables, cluster, model, running, columnCuts, synchronization, slowdowns, others);
+  }
+
+  /**
+   * Returns the part of the running plan that a search can begin with: all of it if its replica
+   * groups are those of this problem, otherwise nothing, since no device holds what it held.
+   */
+  public PlanShards start() {
+    return running.groups().equals(synchronization.groups()) ? running : PlanShards.NONE;
   }
 
   /** Returns what collectives send while plans are compared. */

@@ -54,7 +54,7 @@ public record GroupedProblem(
         tables.stream().map(table -> table.inGroup(groups).orElseThrow()).toList(),
         group,
         model,
-        runs(groups) ? new PlanShards(running.shards(), running.devices()) : PlanShards.NONE,
+        running,
         columnCuts,
         Synchronization.of(groups, cluster),
         Slowdowns.of(slow, groups, group.devices()));

@@ -66,7 +66,7 @@ final class CurrentPlan {
         ofGroup.addAll(known);
         ofTables.add(parts(table, known, places));
       }
-      shards.add(new PlanShards(ofGroup, plan.devices()));
+      shards.add(new PlanShards(ofGroup, plan.devices(), plan.groups()));
       parts.add(group.isShared() ? shared(group, ofTables) : ofTables.get(0));
     }
   }

@@ -122,7 +122,7 @@ public final class LocalSearch {
     optionPlacer =
         new OptionPlacer(
             tables, cluster, costs, evaluator, problem.slowdowns(), estimates, options);
-    running = new CurrentPlan(tables, problem.running(), places);
+    running = new CurrentPlan(tables, problem.start(), places);
   }
 
   /**
@@ -141,7 +141,7 @@ public final class LocalSearch {
     SearchResult best = cuts.join(searchTables(cuts.problem(), settings, checked));
     // The choice of hot rows leaves out what a search is there for, balance and memory.
     boolean isSure =
-        cuts.isEmpty() || (best instanceof SearchResult.Found && !problem.running().isEmpty());
+        cuts.isEmpty() || (best instanceof SearchResult.Found && !problem.start().isEmpty());
     if (!isSure) {
       SearchResult uncut = searchTables(UseCuts.none(problem).problem(), settings, checked);
       best = best instanceof SearchResult.Found found && !isCheaper(uncut, found) ? found : uncut;
@@ -162,7 +162,7 @@ public final class LocalSearch {
     if (impossible != null) {
       return new SearchResult.NotFound(impossible, 0);
     }
-    if (!problem.running().isEmpty() && !problem.tables().isEmpty()) {
+    if (!problem.start().isEmpty() && !problem.tables().isEmpty()) {
       LocalSearch search = new LocalSearch(problem, settings, SEEDS[0], checked);
       Assignment repaired = new Repair(search).run();
       if (repaired != null) {

@@ -4,6 +4,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
@@ -19,6 +20,9 @@ import java.util.Map;
  * the reshard that moves them: for each table a fixed price for each shard that moves, and one for
  * its bytes. A table of the same kind, with as many parts, moves those whose places did not hold
  * one; of any other, everything moves that its new devices do not hold.
+ *
+ * <p>Ranks move shards: as long as they keep their positions, each replica group moves what the
+ * others move. Otherwise each rank is counted by itself.
  */
 final class MovePrice {
   private final CurrentPlan running;
@@ -27,7 +31,7 @@ final class MovePrice {
   private final SearchSettings settings;
   private final double msPerMove;
   private final boolean areEqual;
-  private final int groups;
+  private final ReplicaGroups groups;
 
   /** The price of each table as it was applied last. */
   private final double[] ofTable;
@@ -46,7 +50,7 @@ final class MovePrice {
    * @param settings what moves cost
    * @param areEqual whether parts must be of equal width; otherwise prices of parts that are cut in
    *     another way are estimates
-   * @param groups number of replica groups: what moves in one moves in each
+   * @param groups the replica groups
    */
   MovePrice(
       CurrentPlan running,
@@ -54,7 +58,7 @@ final class MovePrice {
       ClusterSpec cluster,
       SearchSettings settings,
       boolean areEqual,
-      int groups) {
+      ReplicaGroups groups) {
     this.areEqual = areEqual;
     this.groups = groups;
     this.running = running;
@@ -164,11 +168,18 @@ final class MovePrice {
       return 0;
     }
     ShardScope scope = places.scope(place[0]);
+    if (!groups.keepPositions(running.shards(table).devices(), cluster.devices())) {
+      return priceOfLayout(places, table, groups);
+    }
     boolean areComparable =
         running.scope(table) == scope
             && (scope == ShardScope.DEVICE || scope == ShardScope.NODE)
             && (!areEqual || isCutAsBefore(table));
-    return groups * (areComparable ? priceOfPlaces(places, table) : priceOfLayout(places, table));
+    double ofOneGroup =
+        areComparable
+            ? priceOfPlaces(places, table)
+            : priceOfLayout(places, table, ReplicaGroups.ONE);
+    return groups.count() * ofOneGroup;
   }
 
   private boolean isCutAsBefore(int table) {
@@ -215,15 +226,19 @@ final class MovePrice {
     return sum;
   }
 
-  private double priceOfLayout(Places places, int table) {
+  /** Returns the price of what moves between the ranks of some of the groups. */
+  private double priceOfLayout(Places places, int table, ReplicaGroups counted) {
     double sum = 0;
+    PlanShards plan = running.shards(table);
+    PlanShards before = new PlanShards(plan.shards(), plan.devices(), counted);
     for (Map.Entry<TableSpec, Sharding> of :
         ShardLayout.shardings(
                 tables.get(table), places, place, columns, parts, running.parts(table))
             .entrySet()) {
       TableSpec spec = of.getKey();
-      PlanShards next = new PlanShards(of.getValue().shards(spec, cluster), cluster.devices());
-      List<Overlap> overlaps = Overlap.between(running.shards(table), next);
+      PlanShards next =
+          new PlanShards(of.getValue().shards(spec, cluster), cluster.devices(), counted);
+      List<Overlap> overlaps = Overlap.between(before, next);
       for (Move move : Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
         sum += settings.moveMs(move);
       }

@@ -57,11 +57,11 @@ record PlanAnalysis(
     explanations.addAll(new CacheExplainer(assignment, objective, running).explain(tables));
     // Of all other tables, moves follow from the kind.
     List<Shard> placed =
-        problem.running().shards().stream()
+        problem.start().shards().stream()
             .filter(shard -> positions.containsKey(shard.table()))
             .filter(shard -> kinds.isPlaced(positions.get(shard.table()), shard.kind().scope()))
             .toList();
-    PlanShards before = new PlanShards(placed, problem.running().devices());
+    PlanShards before = new PlanShards(placed, problem.start().devices());
     PlanShards planned = new PlanShards(shards, problem.cluster().devices());
     explanations.addAll(explainer.moves(Overlap.between(before, planned), positions));
     explanations.sort(Explanation.ORDER);

@@ -31,9 +31,9 @@ record Prices(MovePrice moves, SynchronizationPrice synchronization) {
       boolean areEqual,
       CostEvaluator evaluator) {
     ClusterSpec cluster = problem.cluster();
-    int groups = problem.synchronization().groups().count();
     return new Prices(
-        new MovePrice(running, tables, cluster, settings, areEqual, groups),
+        new MovePrice(
+            running, tables, cluster, settings, areEqual, problem.synchronization().groups()),
         new SynchronizationPrice(problem.synchronization(), evaluator, cluster.devices()));
   }
 

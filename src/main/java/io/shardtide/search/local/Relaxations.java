@@ -6,6 +6,7 @@ import io.shardtide.cost.TablePredictions;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
@@ -113,7 +114,7 @@ final class Relaxations {
             problem.tables().stream().map(TablePrediction::table).toList(),
             cluster);
     return LocalSearch.fits(
-            new SearchProblem(tables, cluster, model, problem.running(), problem.columnCuts()))
+            new SearchProblem(tables, cluster, model, PlanShards.NONE, problem.columnCuts()))
         ? Optional.of(perDevice)
         : Optional.empty();
   }
@@ -200,6 +201,6 @@ final class Relaxations {
     }
     return LocalSearch.fits(
         new SearchProblem(
-            tables, problem.cluster(), problem.model(), problem.running(), problem.columnCuts()));
+            tables, problem.cluster(), problem.model(), PlanShards.NONE, problem.columnCuts()));
   }
 }

@@ -53,9 +53,9 @@ final class UseCuts {
 
   /** Cuts the tables of a running plan as they are, and new ones as {@link HotRowChoice} says. */
   static UseCuts of(SearchProblem problem) {
-    Map<String, Long> before = HotRows.byTable(problem.running().shards());
+    Map<String, Long> before = HotRows.byTable(problem.start().shards());
     Set<String> ran =
-        problem.running().shards().stream().map(Shard::table).collect(Collectors.toSet());
+        problem.start().shards().stream().map(Shard::table).collect(Collectors.toSet());
     Set<String> mayBeCut = mayBeCut(problem.tables());
     Map<String, Long> hotRows = new HashMap<>();
     for (TablePrediction table : problem.tables()) {
@@ -92,12 +92,12 @@ final class UseCuts {
 
   /** Returns the problem that is searched. */
   SearchProblem problem() {
-    PlanShards running = problem.running();
+    PlanShards start = problem.start();
     return new SearchProblem(
         UsePrediction.separate(problem.tables(), hotRows),
         problem.cluster(),
         problem.model(),
-        new PlanShards(HotRows.separate(running.shards()), running.devices()),
+        new PlanShards(HotRows.separate(start.shards()), start.devices(), start.groups()),
         problem.columnCuts(),
         problem.synchronization(),
         problem.slowdowns(),
@@ -160,7 +160,7 @@ final class UseCuts {
   /** Explains copies of the hot rows that were not there: predicts the step without them. */
   private Stream<Explanation> explanations(
       Map<String, List<Shard>> byTable, List<Shard> shards, StepWire wire, double predictedMs) {
-    Map<String, Long> before = HotRows.byTable(problem.running().shards());
+    Map<String, Long> before = HotRows.byTable(problem.start().shards());
     return problem.tables().stream()
         .map(TablePrediction::table)
         .filter(table -> hotRows.containsKey(table.name()))

@@ -10,14 +10,17 @@ import io.shardtide.cost.StepWire;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WireCodec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
+import io.shardtide.search.groups.GroupedProblem;
 import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
@@ -131,6 +134,51 @@ class CodecSearchTest {
         .isLessThanOrEqualTo(found.predictedMs());
     assertThat(plan(problem)).isEqualTo(found);
     return found;
+  }
+
+  /**
+   * In replica groups, each of which moves its shards, also where the running plan has other groups
+   * or groups of another size.
+   */
+  @Property(tries = 24)
+  void codecs_never_make_a_plan_of_groups_worse(@ForAll GroupLayout layout, @ForAll long seed) {
+    Random random = new Random(seed);
+    List<TableSpec> tables = Plans.randomTables(random, 4 + random.nextInt(8));
+    int nodes = 1 << random.nextInt(3);
+    ClusterSpec plain = inGroups(random.nextBoolean() ? 16 : 4 * nodes, 2, 4);
+    List<ReplicaGroups> groupings = inGroups(16, 2, 4).groupings();
+    ReplicaGroups before = groupings.get(random.nextInt(groupings.size()));
+    PlanShards running = plan(inGroup(tables, inGroups(16, 2, 4), PlanShards.NONE, before)).placed();
+    tables.add(Plans.randomTable(random, "new"));
+    WireCodec codec = new WireCodec("a", List.of(), 1 + random.nextInt(2), 200, 1, true);
+    ClusterSpec cluster = ClusterSpecBuilder.builder(plain).codecs(List.of(codec)).build();
+    for (ReplicaGroups groups : plain.groupings()) {
+      SearchResult.Found with = plan(inGroup(tables, cluster, running, groups));
+      SearchResult.Found without = plan(inGroup(tables, plain, running, groups));
+      assertThat(totalMs(with, tables, running))
+          .isLessThanOrEqualTo(totalMs(without, tables, running));
+    }
+  }
+
+  private static ClusterSpec inGroups(int devices, Integer... groups) {
+    return ClusterSpecBuilder.builder(PLAIN)
+        .devices(devices)
+        .memoryBytesPerDevice(200 * Fixtures.GIB)
+        .replicaGroups(List.of(groups))
+        .build();
+  }
+
+  private static SearchProblem inGroup(
+      List<TableSpec> tables, ClusterSpec cluster, PlanShards running, ReplicaGroups groups) {
+    return new GroupedProblem(
+            TOWERS.predict(tables, cluster),
+            cluster,
+            MODEL,
+            running,
+            ColumnCuts.EQUAL,
+            false,
+            List.of())
+        .inGroup(groups);
   }
 
   private static double totalMs(

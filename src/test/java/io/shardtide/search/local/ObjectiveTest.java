@@ -7,6 +7,7 @@ import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
@@ -56,7 +57,7 @@ class ObjectiveTest {
                 cluster,
                 SearchSettings.DEFAULTS,
                 false,
-                1),
+                ReplicaGroups.ONE),
             new SynchronizationPrice(problem.synchronization(), evaluator, cluster.devices())),
         problem.model().evaluator());
   }
