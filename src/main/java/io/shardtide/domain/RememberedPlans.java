@@ -13,23 +13,30 @@ import java.util.function.Function;
  *
  * @param ids the plans, the oldest first
  * @param adopted the plan that the trainer adopted last
+ * @param movedFrom the plan that was adopted before it, if that is not the one that {@code adopted}
+ *     was searched from: a plan may be searched before the trainer's last report is read
  * @param reportedStep the largest step that the trainer reported in its latest run; empty while it
  *     never reported
  * @param reportedRun the trainer's latest run
  */
 public record RememberedPlans(
-    List<String> ids, Optional<String> adopted, OptionalLong reportedStep, String reportedRun) {
+    List<String> ids,
+    Optional<String> adopted,
+    Optional<String> movedFrom,
+    OptionalLong reportedStep,
+    String reportedRun) {
   /** Half a minute of plans at one a second. */
   public static final int MOST = 32;
 
   /** Before the first plan. */
   public static final RememberedPlans NONE =
-      new RememberedPlans(List.of(), Optional.empty(), OptionalLong.empty(), "");
+      new RememberedPlans(List.of(), Optional.empty(), Optional.empty(), OptionalLong.empty(), "");
 
   /** Copies what may change. */
   public RememberedPlans {
     ids = List.copyOf(ids);
     Objects.requireNonNull(adopted, "adopted");
+    Objects.requireNonNull(movedFrom, "movedFrom");
     Objects.requireNonNull(reportedStep, "reportedStep");
     Objects.requireNonNull(reportedRun, "reportedRun");
   }
@@ -48,23 +55,36 @@ public record RememberedPlans(
   }
 
   /**
-   * Returns this with another plan as the latest. The oldest plans that do not run are removed.
+   * Returns the plan that runs again if the adopted one is rejected: its shards may still be where
+   * that plan has them, as long as the trainer moves them.
+   */
+  private Optional<String> before(Function<String, Optional<String>> previousOf) {
+    return movedFrom.or(() -> adopted.flatMap(previousOf));
+  }
+
+  /**
+   * Returns this with another plan as the latest. The oldest plans are removed, but neither the
+   * running plan nor the one that runs again if it is rejected.
    *
    * @param planId the plan
+   * @param previousOf returns the plan that a plan was searched from
    * @param forget receives the id of each plan that is removed
    */
-  public RememberedPlans with(String planId, Consumer<String> forget) {
+  public RememberedPlans with(
+      String planId, Function<String, Optional<String>> previousOf, Consumer<String> forget) {
+    Optional<String> before = before(previousOf);
     List<String> next = new ArrayList<>(ids);
     next.remove(planId);
     next.add(planId);
     for (int i = 0; next.size() > MOST; ) {
-      if (adopted.equals(Optional.of(next.get(i)))) {
+      Optional<String> oldest = Optional.of(next.get(i));
+      if (oldest.equals(adopted) || oldest.equals(before)) {
         i++;
       } else {
         forget.accept(next.remove(i));
       }
     }
-    return new RememberedPlans(next, adopted, reportedStep, reportedRun);
+    return new RememberedPlans(next, adopted, movedFrom, reportedStep, reportedRun);
   }
 
   /**
@@ -77,7 +97,7 @@ public record RememberedPlans(
     if (!ids.contains(status.planId())) {
       throw new RejectedException(
           RejectionReason.UNKNOWN_PLAN,
-          "plan of a status must be one of the %d that are stored of workload \"%s\" (the %d latest and the running one), got %s"
+          "plan of a status must be one of the %d that are stored of workload \"%s\" (the %d latest, the running one and the one before it), got %s"
               .formatted(
                   ids.size(), status.workloadId(), MOST, CanonicalHash.shown(status.planId())));
     }
@@ -100,20 +120,25 @@ public record RememberedPlans(
 
   /**
    * Returns this after a status that {@link #check} passes. When the running plan is rejected, the
-   * plan that it was searched from runs, if it is stored.
+   * plan that was adopted before it runs again or, if none was, the one that it was searched from,
+   * if it is stored.
    *
    * @param previousOf returns the plan that a plan was searched from
    */
   public RememberedPlans reported(
       PlanStatus status, Function<String, Optional<String>> previousOf) {
-    Optional<String> now =
-        switch (status.kind()) {
-          case ADOPTED, FINISHED_MOVING -> Optional.of(status.planId());
-          case REJECTED ->
-              running().equals(Optional.of(status.planId()))
-                  ? previousOf.apply(status.planId()).filter(ids::contains)
-                  : running();
-        };
-    return new RememberedPlans(ids, now, OptionalLong.of(status.step()), status.run());
+    Optional<String> plan = Optional.of(status.planId());
+    Optional<String> now = running();
+    Optional<String> from = movedFrom;
+    if (status.kind() != PlanStatus.StatusKind.REJECTED) {
+      if (!plan.equals(adopted)) {
+        from = adopted.filter(last -> !plan.flatMap(previousOf).equals(adopted));
+      }
+      now = plan;
+    } else if (plan.equals(now)) {
+      now = from.or(() -> plan.flatMap(previousOf)).filter(ids::contains);
+      from = Optional.empty();
+    }
+    return new RememberedPlans(ids, now, from, OptionalLong.of(status.step()), status.run());
   }
 }

@@ -30,6 +30,7 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
@@ -79,8 +80,8 @@ public final class FeedbackStep {
   }
 
   /**
-   * Stores a plan, and removes the oldest plan that is not running. Ignores a plan of a workload
-   * that was deleted since.
+   * Stores a plan, and removes the oldest one that nothing runs or returns to. Ignores a plan of a
+   * workload that was deleted since.
    */
   public void take(FeedbackStore store, ShardingPlan plan) {
     String id = plan.workloadId();
@@ -91,7 +92,13 @@ public final class FeedbackStep {
     store.putPlan(plan);
     store.putHeader(
         id,
-        header.with(header.plans().with(plan.planId(), expired -> store.removePlan(id, expired))));
+        header.with(
+            header
+                .plans()
+                .with(
+                    plan.planId(),
+                    previousOf(store, id),
+                    expired -> store.removePlan(id, expired))));
   }
 
   /** Applies a trainer's status of a plan; ignores one that planning rejects. */
@@ -101,13 +108,11 @@ public final class FeedbackStep {
     if (!header.plans().accepts(status)) {
       return;
     }
-    store.putHeader(
-        id,
-        header.with(
-            header
-                .plans()
-                .reported(
-                    status, plan -> store.plan(id, plan).flatMap(ShardingPlan::previousPlanId))));
+    store.putHeader(id, header.with(header.plans().reported(status, previousOf(store, id))));
+  }
+
+  private static Function<String, Optional<String>> previousOf(FeedbackStore store, String id) {
+    return plan -> store.plan(id, plan).flatMap(ShardingPlan::previousPlanId);
   }
 
   /**
@@ -230,7 +235,7 @@ public final class FeedbackStep {
   private static RejectedException unknown(FeedbackHeader header, MeasuredCosts measured) {
     return new RejectedException(
         RejectionReason.UNKNOWN_PLAN,
-        "The measurement is of unknown plan %s; workload \"%s\" has %d stored plans (the latest %d and the running one)"
+        "The measurement is of unknown plan %s; workload \"%s\" has %d stored plans (the latest %d, the running one and the one before it)"
             .formatted(
                 CanonicalHash.shown(measured.planId()),
                 measured.workloadId(),

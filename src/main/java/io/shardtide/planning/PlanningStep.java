@@ -17,6 +17,7 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import java.util.Optional;
+import java.util.function.Function;
 
 /**
  * The second step: collects the predictions of generations, answers them with plans, and receives
@@ -267,13 +268,7 @@ public final class PlanningStep {
     String id = status.workloadId();
     PlanningHeader header = store.header(id);
     header.plans().check(status);
-    store.putHeader(
-        id,
-        header.with(
-            header
-                .plans()
-                .reported(
-                    status, plan -> store.plan(id, plan).flatMap(ShardingPlan::previousPlanId))));
+    store.putHeader(id, header.with(header.plans().reported(status, previousOf(store, id))));
   }
 
   /**
@@ -329,13 +324,22 @@ public final class PlanningStep {
         header.slow());
   }
 
-  /** Stores a plan as the latest, and removes the oldest ones that do not run. */
+  private static Function<String, Optional<String>> previousOf(PlanningStore store, String id) {
+    return plan -> store.plan(id, plan).flatMap(ShardingPlan::previousPlanId);
+  }
+
+  /** Stores a plan as the latest, and removes the oldest ones that nothing runs or returns to. */
   private static void remember(PlanningStore store, PlanningHeader header, ShardingPlan plan) {
     String id = plan.workloadId();
     store.putPlan(plan);
     store.putHeader(
         id,
         header.with(
-            header.plans().with(plan.planId(), forgotten -> store.removePlan(id, forgotten))));
+            header
+                .plans()
+                .with(
+                    plan.planId(),
+                    previousOf(store, id),
+                    forgotten -> store.removePlan(id, forgotten))));
   }
 }

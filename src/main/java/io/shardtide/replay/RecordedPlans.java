@@ -15,7 +15,9 @@ import java.util.Set;
 
 /** The recorded plans of a scope, and what recomputing each of them gave. */
 final class RecordedPlans {
-  /** How many earlier plans a diagnosis tries: no trainer runs older ones. */
+  /**
+   * How many earlier plans a diagnosis tries: few trainers run older ones, and each takes a search.
+   */
   private static final int PRECEDING = 32;
 
   private final List<RecordedPlan> entries = new ArrayList<>();

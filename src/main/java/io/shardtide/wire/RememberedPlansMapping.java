@@ -12,7 +12,8 @@ final class RememberedPlansMapping {
         plans.ids(),
         plans.adopted().orElse(null),
         plans.reportedStep().isPresent() ? plans.reportedStep().getAsLong() : null,
-        plans.reportedRun());
+        plans.reportedRun(),
+        plans.movedFrom().orElse(null));
   }
 
   static RememberedPlans fromAvro(io.shardtide.avro.RememberedPlans avro) {
@@ -20,6 +21,7 @@ final class RememberedPlansMapping {
     return new RememberedPlans(
         avro.getIds(),
         Optional.ofNullable(avro.getAdopted()),
+        Optional.ofNullable(avro.getMovedFrom()),
         step == null ? OptionalLong.empty() : OptionalLong.of(step),
         avro.getReportedRun());
   }

@@ -75,7 +75,7 @@ class HeadersTest {
     assertThat(answered.state()).isEqualTo(PlanningState.BACKGROUND_SEARCH_DUE);
     assertThat(answered.firstGeneration()).as("of another model").isEqualTo(5);
     assertThat(answered.searched()).isEqualTo(pending.answered(PlanningState.IDLE));
-    RememberedPlans plans = RememberedPlans.NONE.with("a", id -> {});
+    RememberedPlans plans = RememberedPlans.NONE.with("a", id -> Optional.empty(), id -> {});
     assertThat(pending.with(plans))
         .isEqualTo(
             new PlanningHeader(
@@ -152,7 +152,7 @@ class HeadersTest {
     ClusterSpec reserving =
         ClusterSpecBuilder.builder(CLUSTER).reservedMemoryBytesPerDevice(1).build();
     assertThat(first.with(reserving, 8).batchSince()).as("costs are the same").isEqualTo(2);
-    RememberedPlans plans = RememberedPlans.NONE.with("a", id -> {});
+    RememberedPlans plans = RememberedPlans.NONE.with("a", id -> Optional.empty(), id -> {});
     assertThat(first.with(plans).plans()).isEqualTo(plans);
     assertThat(first.with(plans).with(RememberedPlans.NONE)).isEqualTo(first);
   }

@@ -6,11 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.domain.PlanStatus.StatusKind;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.function.Function;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -23,7 +27,7 @@ class RememberedPlansTest {
   private static RememberedPlans of(String... ids) {
     RememberedPlans plans = RememberedPlans.NONE;
     for (String id : ids) {
-      plans = plans.with(id, removed -> {});
+      plans = plans.with(id, plan -> Optional.empty(), removed -> {});
     }
     return plans;
   }
@@ -44,20 +48,22 @@ class RememberedPlansTest {
     Set<String> newestLast = new LinkedHashSet<>();
     int added = 0;
     for (int action : actions) {
-      String running = plans.running().orElse("");
+      Set<String> kept = new HashSet<>();
+      plans.adopted().ifPresent(kept::add);
+      plans.movedFrom().ifPresent(kept::add);
       if (action < 10 && action < plans.ids().size()) {
         plans = reported(plans, plans.ids().get(action), StatusKind.ADOPTED);
         continue;
       }
       String id = action < 50 ? "p" + added++ : plans.ids().isEmpty() ? "p" : plans.ids().get(0);
       List<String> removed = new ArrayList<>();
-      plans = plans.with(id, removed::add);
+      plans = plans.with(id, plan -> Optional.empty(), removed::add);
       newestLast.remove(id);
       newestLast.add(id);
       List<String> expected = new ArrayList<>();
       for (String old : newestLast) {
         boolean isOld = newestLast.size() - expected.size() > RememberedPlans.MOST;
-        if (isOld && (plans.reportedStep().isEmpty() || !old.equals(running))) {
+        if (isOld && !kept.contains(old)) {
           expected.add(old);
         }
       }
@@ -65,6 +71,50 @@ class RememberedPlansTest {
       newestLast.removeAll(removed);
       assertThat(plans.ids()).containsExactlyElementsOf(newestLast);
       assertThat(plans.latest()).contains(id);
+    }
+  }
+
+  /**
+   * Plans are published, each searched from the plan that planning knows to run, while a trainer
+   * adopts any that is stored, reports it late, and goes back where a move fails.
+   */
+  @Property(tries = 300)
+  void the_trainer_can_always_go_back(
+      @ForAll @Size(min = 1, max = 400) List<@IntRange(min = 0, max = 39) Integer> actions) {
+    Map<String, String> previous = new HashMap<>();
+    Function<String, Optional<String>> previousOf = id -> Optional.ofNullable(previous.get(id));
+    Set<String> stored = new HashSet<>();
+    RememberedPlans plans = RememberedPlans.NONE;
+    Optional<String> runs = Optional.empty();
+    Optional<String> before = Optional.empty();
+    int step = 0;
+    for (int action : actions) {
+      if (action > 2 || plans.ids().isEmpty()) {
+        String id = "p" + previous.size();
+        previous.put(id, plans.running().orElse(null));
+        plans = plans.with(id, previousOf, stored::remove);
+        stored.add(id);
+      } else if (action == 0 && before.isPresent()) {
+        plans =
+            plans.reported(
+                status(runs.orElseThrow(), StatusKind.REJECTED, step++, "run"), previousOf);
+        runs = before;
+        before = Optional.empty();
+      } else {
+        String next = plans.ids().get(actions.get(step % actions.size()) % plans.ids().size());
+        if (!runs.equals(Optional.of(next))) {
+          before = runs;
+        }
+        runs = Optional.of(next);
+        plans = plans.reported(status(next, StatusKind.ADOPTED, step++, "run"), previousOf);
+      }
+      runs.ifPresent(id -> assertThat(stored).contains(id));
+      before.ifPresent(id -> assertThat(stored).contains(id));
+      if (runs.isPresent()) {
+        assertThat(plans.running()).isEqualTo(runs);
+      }
+      assertThat(stored).hasSizeLessThanOrEqualTo(RememberedPlans.MOST);
+      assertThat(plans.ids()).containsExactlyInAnyOrderElementsOf(stored);
     }
   }
 
@@ -84,7 +134,8 @@ class RememberedPlansTest {
         TWO.reported(rejected, plan -> Optional.of(plan.equals("b") ? "a" : ""));
     assertThat(after)
         .isEqualTo(
-            new RememberedPlans(List.of("a", "b"), Optional.of("a"), OptionalLong.of(3), "run"));
+            new RememberedPlans(
+                List.of("a", "b"), Optional.of("a"), Optional.empty(), OptionalLong.of(3), "run"));
     assertThat(TWO.reported(rejected, plan -> Optional.of("removed")).running()).isEmpty();
     assertThat(reported(TWO, "a", StatusKind.REJECTED).running())
         .as("another plan runs")
@@ -101,7 +152,7 @@ class RememberedPlansTest {
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_PLAN))
         .hasMessage(
             "plan of a status must be one of the 2 that are stored of workload \"w\" (the 32 latest"
-                + " and the running one), got 0123456789ab");
+                + ", the running one and the one before it), got 0123456789ab");
   }
 
   @Test

@@ -68,7 +68,7 @@ class FeedbackRejectionTest {
     assertRejected(
         MeasuredCostsBuilder.builder(m).workloadId("another").build(),
         RejectionReason.UNKNOWN_PLAN,
-        "workload \"another\" has 0 stored plans (the latest 32 and the running one)");
+        "workload \"another\" has 0 stored plans (the latest 32, the running one and the one before it)");
   }
 
   @Test
@@ -267,6 +267,21 @@ class FeedbackRejectionTest {
     }
     assertIncomparable(
         trainer.measured(plan, busy), "must be 0 ms, since the plan has no shards on it, got 1.0");
+  }
+
+  /** As planning has it: a reshard takes as long as 40 changes, and fails. */
+  @Test
+  void a_plan_that_shards_move_away_from_is_kept() {
+    ShardingPlan first = trainer.plan();
+    report(first, PlanStatus.StatusKind.ADOPTED, 1);
+    ShardingPlan second = trainer.plan(Fixtures.upsert("b", 1_000, 4, 1));
+    report(second, PlanStatus.StatusKind.ADOPTED, 2);
+    for (int i = 0; i < 40; i++) {
+      trainer.plan(Fixtures.upsert("x", 1_000 + i, 4, 1));
+    }
+    report(second, PlanStatus.StatusKind.REJECTED, 2);
+    assertThat(trainer.store.header(Fixtures.WORKLOAD).plans().running()).contains(first.planId());
+    trainer.measure(first, all(1));
   }
 
   @Test

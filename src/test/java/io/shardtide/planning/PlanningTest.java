@@ -485,6 +485,26 @@ class PlanningTest {
     assertThat(run.plans.plans(Fixtures.WORKLOAD)).isEqualTo(RememberedPlans.MOST);
   }
 
+  /** A reshard takes as long as 40 changes, and fails. */
+  @Test
+  void a_plan_that_shards_move_away_from_is_kept() {
+    PlanningRun run = new PlanningRun();
+    ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
+    run.report(first, PlanStatus.StatusKind.ADOPTED, 1);
+    ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
+    run.report(second, PlanStatus.StatusKind.ADOPTED, 2);
+    for (int i = 0; i < 40; i++) {
+      assertThat(run.plan(upsert("c", 1_000 + i, 64, 5)).previousPlanId())
+          .contains(second.planId());
+    }
+    run.report(second, PlanStatus.StatusKind.REJECTED, 2);
+    ShardingPlan next = run.plan(upsert("c", 2_000, 64, 5));
+    assertThat(next.previousPlanId()).contains(first.planId());
+    assertThat(next.moves()).as("table a runs in the first plan").isEmpty();
+    assertThat(next.shards().stream().filter(shard -> shard.table().equals("a")).toList())
+        .isEqualTo(first.shards());
+  }
+
   private static final PlanningSettings DEEPER =
       new PlanningSettings(
           Duration.ZERO,

@@ -122,7 +122,11 @@ class RoundTripTest {
                 3,
                 PlanningState.MODEL_PENDING,
                 new RememberedPlans(
-                    List.of("a", "b"), Optional.of("a"), OptionalLong.of(17), "run-1"),
+                    List.of("a", "b"),
+                    Optional.of("a"),
+                    Optional.of("b"),
+                    OptionalLong.of(17),
+                    "run-1"),
                 Samples.speeds().slow())),
         Arguments.of(
             Codec.SHARDING_PLAN,
@@ -151,7 +155,11 @@ class RoundTripTest {
                 .with(Fixtures.cluster(2, 5), 3)
                 .with(
                     new RememberedPlans(
-                        List.of("a", "b"), Optional.of("a"), OptionalLong.of(17), "run-1"))
+                        List.of("a", "b"),
+                        Optional.of("a"),
+                        Optional.of("b"),
+                        OptionalLong.of(17),
+                        "run-1"))
                 .measured(Samples.measured())
                 .withSpeeds(
                     List.of(

@@ -148,7 +148,8 @@ class CodecSearchTest {
     ClusterSpec plain = inGroups(random.nextBoolean() ? 16 : 4 * nodes, 2, 4);
     List<ReplicaGroups> groupings = inGroups(16, 2, 4).groupings();
     ReplicaGroups before = groupings.get(random.nextInt(groupings.size()));
-    PlanShards running = plan(inGroup(tables, inGroups(16, 2, 4), PlanShards.NONE, before)).placed();
+    PlanShards running =
+        plan(inGroup(tables, inGroups(16, 2, 4), PlanShards.NONE, before)).placed();
     tables.add(Plans.randomTable(random, "new"));
     WireCodec codec = new WireCodec("a", List.of(), 1 + random.nextInt(2), 200, 1, true);
     ClusterSpec cluster = ClusterSpecBuilder.builder(plain).codecs(List.of(codec)).build();
