@@ -1,7 +1,6 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -95,12 +94,12 @@ public record TableByUse(TableSpec hot, TableSpec others) {
    * <p>Only unpooled tables have some: of a pooled one, each device still sends and receives an
    * output for each sample, and a copy computes no less.
    */
-  static List<Long> levels(TableSpec table, ClusterSpec cluster) {
+  static List<Long> levels(TableSpec table, PredictionInputs inputs) {
     List<Long> levels = new ArrayList<>();
     TableConstraints constraints = table.constraints();
     boolean mayBeCut =
         !table.pooled()
-            && cluster.devices() > 1
+            && inputs.devices() > 1
             && table.accessCdf().isKnown()
             && constraints.mayHaveHotRows()
             && constraints.allows(ShardKind.DATA_PARALLEL)

@@ -21,9 +21,6 @@ import java.util.OptionalDouble;
  *     empty if it holds all without a cache
  */
 public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare) {
-  /** A table of a smaller share of a device's memory frees too little by a cache. */
-  private static final double LEAST_CACHED = 1.0 / 1024;
-
   /**
    * Shares of the rows that a cache may hold: from the least that samples have, each half as much
    * again as the one before.
@@ -69,11 +66,11 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
    *
    * A table is only split over as many devices as it has rows.
    */
-  public static List<TablePart> of(TableSpec table, ClusterSpec cluster) {
-    List<TablePart> parts = new ArrayList<>(split(table, cluster));
-    if (isCached(table, cluster)) {
+  public static List<TablePart> of(TableSpec table, PredictionInputs inputs) {
+    List<TablePart> parts = new ArrayList<>(split(table, inputs));
+    if (inputs.areCachesPredicted(table)) {
       List<TablePart> cached = new ArrayList<>();
-      addEqual(cached, table, ShardScope.DEVICE, cluster.devices());
+      addEqual(cached, table, ShardScope.DEVICE, inputs.devices());
       parts.stream().filter(part -> part.scope() != ShardScope.COPIES).forEach(cached::add);
       for (TablePart part : cached) {
         for (double share : CACHE_SHARES) {
@@ -84,24 +81,18 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
     return parts;
   }
 
-  private static boolean isCached(TableSpec table, ClusterSpec cluster) {
-    return cluster.hostMemoryBytesPerDevice() > 0
-        && table.constraints().mayBeCached()
-        && table.bytes() >= LEAST_CACHED * cluster.usableBytesPerDevice();
-  }
-
-  private static List<TablePart> split(TableSpec table, ClusterSpec cluster) {
-    if (cluster.devices() == 1) {
+  private static List<TablePart> split(TableSpec table, PredictionInputs inputs) {
+    if (inputs.devices() == 1) {
       return onOneDevice(table);
     }
     List<TablePart> parts = new ArrayList<>();
-    int nodes = cluster.nodes();
-    int devices = cluster.devicesPerNode();
-    boolean areEqual = nodes > 1 && devices > 1 && cluster.devices() % devices == 0;
+    int nodes = inputs.nodes();
+    int devices = inputs.devicesPerNode();
+    boolean areEqual = nodes > 1 && devices > 1 && inputs.devices() % devices == 0;
     if (table.pooled() && areEqual && table.rows() >= devices) {
       addEqual(parts, table, ShardScope.NODE, nodes);
     }
-    if (table.rows() >= cluster.devices()) {
+    if (table.rows() >= inputs.devices()) {
       parts.add(new TablePart(ShardScope.CLUSTER, table.columns()));
     }
     parts.add(new TablePart(ShardScope.COPIES, table.columns()));

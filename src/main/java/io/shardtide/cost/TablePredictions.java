@@ -93,10 +93,11 @@ public final class TablePredictions {
       List<TableSpec> tables,
       int batchSize,
       Optional<ClusterSpec> cluster) {
-    Map<ReplicaGroups, Optional<ClusterSpec>> groupings = new LinkedHashMap<>();
-    for (ReplicaGroups groups : cluster.map(ClusterSpec::groupings).orElse(List.of())) {
+    Optional<PredictionInputs> inputs = cluster.map(PredictionInputs::of);
+    Map<ReplicaGroups, Optional<PredictionInputs>> groupings = new LinkedHashMap<>();
+    for (ReplicaGroups groups : inputs.map(PredictionInputs::groupings).orElse(List.of())) {
       if (groups.areSeveral()) {
-        groupings.put(groups, cluster.map(devices -> devices.group(groups)));
+        groupings.put(groups, cluster.map(all -> PredictionInputs.of(all.group(groups))));
       }
     }
     List<GroupedShapes> shapes = new ArrayList<>();
@@ -105,13 +106,13 @@ public final class TablePredictions {
           groupings.values().stream()
               .map(group -> shapes(table, group.orElseThrow().batchSize(), group))
               .toList();
-      shapes.add(new GroupedShapes(shapes(table, batchSize, cluster), ofGroups));
+      shapes.add(new GroupedShapes(shapes(table, batchSize, inputs), ofGroups));
     }
     Iterator<float[]> outputs =
         towers.apply(shapes.stream().flatMap(GroupedShapes::all).toList()).iterator();
     List<TablePrediction> predictions = new ArrayList<>();
     for (GroupedShapes of : shapes) {
-      TablePrediction whole = prediction(of.whole(), outputs, model, cluster);
+      TablePrediction whole = prediction(of.whole(), outputs, model, inputs);
       List<GroupPrediction> byGroups = new ArrayList<>();
       groupings.forEach(
           (groups, group) -> {
@@ -123,16 +124,16 @@ public final class TablePredictions {
     return predictions;
   }
 
-  private static Shapes shapes(TableSpec table, int batchSize, Optional<ClusterSpec> cluster) {
-    return shapes(table, batchSize, cluster, levels(table, cluster));
+  private static Shapes shapes(TableSpec table, int batchSize, Optional<PredictionInputs> inputs) {
+    return shapes(table, batchSize, inputs, levels(table, inputs));
   }
 
-  private static List<Long> levels(TableSpec table, Optional<ClusterSpec> cluster) {
-    return cluster.map(devices -> TableByUse.levels(table, devices)).orElse(List.of());
+  private static List<Long> levels(TableSpec table, Optional<PredictionInputs> inputs) {
+    return inputs.map(of -> TableByUse.levels(table, of)).orElse(List.of());
   }
 
   private static Shapes shapes(
-      TableSpec table, int batchSize, Optional<ClusterSpec> cluster, List<Long> levels) {
+      TableSpec table, int batchSize, Optional<PredictionInputs> inputs, List<Long> levels) {
     TableShapes shapes = new TableShapes(table, batchSize);
     List<ShardShape> columns = new ArrayList<>();
     for (int width = TableSpec.COLUMN_UNIT;
@@ -145,33 +146,36 @@ public final class TablePredictions {
       TableByUse cut = TableByUse.of(table, hotRows);
       ShardShape copy =
           new TableShapes(cut.hot(), batchSize)
-              .ofCopy(table.columns(), cluster.orElseThrow().devices());
+              .ofCopy(table.columns(), inputs.orElseThrow().devices());
       byUse.add(
           new UseShapes(
               hotRows,
               new Shapes(cut.hot(), List.of(), List.of(copy), List.of()),
-              shapes(cut.others(), batchSize, cluster, List.of())));
+              shapes(cut.others(), batchSize, inputs, List.of())));
     }
     return new Shapes(
         table,
         columns,
-        parts(table, cluster).stream().map(part -> shapes.of(part, cluster.orElseThrow())).toList(),
+        parts(table, inputs).stream().map(part -> shapes.of(part, inputs.orElseThrow())).toList(),
         byUse);
   }
 
-  private static List<TablePart> parts(TableSpec table, Optional<ClusterSpec> cluster) {
-    return cluster.map(devices -> TablePart.of(table, devices)).orElse(List.of());
+  private static List<TablePart> parts(TableSpec table, Optional<PredictionInputs> inputs) {
+    return inputs.map(of -> TablePart.of(table, of)).orElse(List.of());
   }
 
   private static TablePrediction prediction(
-      Shapes shapes, Iterator<float[]> outputs, CostModel model, Optional<ClusterSpec> cluster) {
+      Shapes shapes,
+      Iterator<float[]> outputs,
+      CostModel model,
+      Optional<PredictionInputs> inputs) {
     TableSpec table = shapes.table();
     List<float[]> columns = new ArrayList<>();
     for (int i = 0; i < shapes.columns().size(); i++) {
       columns.add(outputs.next());
     }
     List<PartTower> parts = new ArrayList<>();
-    for (TablePart part : parts(table, cluster)) {
+    for (TablePart part : parts(table, inputs)) {
       parts.add(new PartTower(part, outputs.next()));
     }
     List<UsePrediction> byUse = new ArrayList<>();
@@ -186,7 +190,7 @@ public final class TablePredictions {
               List.of(),
               List.of());
       byUse.add(
-          new UsePrediction(use.hotRows(), hot, prediction(use.others(), outputs, model, cluster)));
+          new UsePrediction(use.hotRows(), hot, prediction(use.others(), outputs, model, inputs)));
     }
     ShardShape whole = shapes.columns().get(shapes.columns().size() - 1);
     return new TablePrediction(

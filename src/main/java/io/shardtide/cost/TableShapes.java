@@ -118,11 +118,11 @@ public final class TableShapes {
   }
 
   /** Returns the shape of each shard of a part; of one that is split over a node, a full node. */
-  ShardShape of(TablePart part, ClusterSpec cluster) {
+  ShardShape of(TablePart part, PredictionInputs inputs) {
+    int devices = part.scope().devices(inputs.devices(), inputs.devicesPerNode());
     return part.scope() == ShardScope.COPIES
-        ? ofCopy(part.columns(), cluster.devices())
-        : ofRows(
-            part.columns(), blockShare(table, part.scope().devices(cluster)), part.cacheShare());
+        ? ofCopy(part.columns(), devices)
+        : ofRows(part.columns(), blockShare(table, devices), part.cacheShare());
   }
 
   /** Returns the share of the rows in the first of the blocks that so many devices get. */

@@ -35,10 +35,15 @@ public enum ShardScope {
 
   /** Returns how many devices a part is on; of a node, a full one. */
   public int devices(ClusterSpec cluster) {
+    return devices(cluster.devices(), cluster.devicesPerNode());
+  }
+
+  /** Returns how many devices a part is on, of so many; see {@link #devices(ClusterSpec)}. */
+  public int devices(int all, int perNode) {
     return switch (this) {
       case DEVICE -> 1;
-      case NODE -> Math.min(cluster.devices(), cluster.devicesPerNode());
-      case CLUSTER, COPIES -> cluster.devices();
+      case NODE -> Math.min(all, perNode);
+      case CLUSTER, COPIES -> all;
     };
   }
 

@@ -3,6 +3,7 @@ package io.shardtide.planning;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostPredictionsBuilder;
+import io.shardtide.cost.PredictionInputs;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.Change;
@@ -23,15 +24,18 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 
 /**
  * The first step: applies an event to its workload and predicts the tables that are new or changed.
  *
  * <p>Without a cluster, nothing is predicted. An event that sets the cluster or changes its
- * devices, nodes, batch size or hardware is followed by predictions of all tables, and so is the
- * first one after another model took over. Hardware without a model begins with that of the nearest
- * hardware, if the settings say so. Otherwise only the tables that an event names are read. The
- * deletion of a workload is followed by the removal of each table, and a last part that says so.
+ * devices, nodes, batch size, replica groups or hardware is followed by predictions of all tables,
+ * and so is the first one after another model took over. One that changes its memory is followed by
+ * predictions of the tables that caches may now have, or no longer ({@link PredictionInputs}).
+ * Hardware without a model begins with that of the nearest hardware, if the settings say so.
+ * Otherwise only the tables that an event names are read. The deletion of a workload is followed by
+ * the removal of each table, and a last part that says so.
  */
 public final class WorkloadStep {
   private final Predictors predictors;
@@ -84,10 +88,9 @@ public final class WorkloadStep {
         before.tables().keySet().stream().filter(t -> !after.tables().containsKey(t)).toList();
     List<CostPredictions> predictions = List.of();
     if (predictor.isPresent()) {
-      boolean all = !header.modelId().equals(next.modelId()) || !samePredictions(header, next);
-      predictions =
-          predictions(
-              id, next, dropped, all ? all(store, after, dropped) : changed, predictor.get());
+      List<TableSpec> toPredict =
+          toPredict(header, next, changed, () -> all(store, after, dropped));
+      predictions = predictions(id, next, dropped, toPredict, predictor.get());
     } else if (header.cluster().isPresent()
         && event.changes().get(0) instanceof Change.WorkloadDeleted deleted) {
       predictions = deletion(id, header, next, dropped, deleted.reason());
@@ -197,18 +200,24 @@ public final class WorkloadStep {
                         .formatted(predictors.hardware(), cluster.hardware())));
   }
 
-  /** Returns whether the predictions of a table are the same for both clusters. */
-  private static boolean samePredictions(WorkloadHeader before, WorkloadHeader after) {
-    ClusterSpec now = after.cluster().orElseThrow();
-    return before
-        .cluster()
-        .map(
-            then ->
-                then.batchSize() == now.batchSize()
-                    && then.devices() == now.devices()
-                    && then.devicesPerNode() == now.devicesPerNode()
-                    && then.groupings().equals(now.groupings()))
-        .orElse(false);
+  /** Returns the tables that changed, and those whose predictions are no longer the same. */
+  private static List<TableSpec> toPredict(
+      WorkloadHeader before,
+      WorkloadHeader after,
+      List<TableSpec> changed,
+      Supplier<List<TableSpec>> all) {
+    if (before.cluster().isEmpty() || !before.modelId().equals(after.modelId())) {
+      return all.get();
+    }
+    PredictionInputs then = PredictionInputs.of(before.cluster().get());
+    PredictionInputs now = PredictionInputs.of(after.cluster().orElseThrow());
+    if (then.equals(now)) {
+      return changed;
+    }
+    Set<TableSpec> isChanged = Set.copyOf(changed);
+    return all.get().stream()
+        .filter(table -> isChanged.contains(table) || !now.predictAlike(table, then))
+        .toList();
   }
 
   private static List<CostPredictions> predictions(

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.PredictionInputs;
 import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
@@ -44,9 +45,10 @@ class MovePriceTest {
   }
 
   /** The assignment of a problem's tables, and what their moves are computed from. */
-  private record Placed(SearchProblem problem, List<TableGroup> tables, Assignment assignment) {
+  private record RandomPlacement(
+      SearchProblem problem, List<TableGroup> tables, Assignment assignment) {
     /** Places each table anywhere, in parts of any kind and of equal width. */
-    static Placed randomly(SearchProblem problem, Random random) {
+    static RandomPlacement randomly(SearchProblem problem, Random random) {
       List<TableGroup> tables = TableGroup.of(problem.tables());
       ShapeCosts costs = new ShapeCosts(tables, problem.cluster(), MODEL.evaluator());
       Places places = new Places(problem.cluster());
@@ -54,7 +56,9 @@ class MovePriceTest {
           new Assignment(costs, MODEL.towerSize(), tables.size(), places, problem.cluster());
       for (int t = 0; t < tables.size(); t++) {
         List<TablePart> possible =
-            new ArrayList<>(TablePart.of(problem.tables().get(t).table(), problem.cluster()));
+            new ArrayList<>(
+                TablePart.of(
+                    problem.tables().get(t).table(), PredictionInputs.of(problem.cluster())));
         possible.add(new TablePart(ShardScope.DEVICE, tables.get(t).columns()));
         TablePart part = possible.get(random.nextInt(possible.size()));
         List<Integer> at =
@@ -68,7 +72,7 @@ class MovePriceTest {
           assignment.edit(t, at.get(p), ShapeCosts.NONE, costs.shape(t, part));
         }
       }
-      return new Placed(problem, tables, assignment);
+      return new RandomPlacement(problem, tables, assignment);
     }
 
     CurrentPlan running() {
@@ -122,9 +126,10 @@ class MovePriceTest {
         before.groupings().stream().filter(after.groupings()::contains).toList();
     ReplicaGroups groups = both.get(random.nextInt(both.size()));
     PlanShards running =
-        Placed.randomly(problem(tables, before, groups, PlanShards.NONE), random).shards();
+        RandomPlacement.randomly(problem(tables, before, groups, PlanShards.NONE), random).shards();
     tables.add(Plans.randomTable(random, "new"));
-    Placed next = Placed.randomly(problem(tables, after, groups, running), random);
+    RandomPlacement next =
+        RandomPlacement.randomly(problem(tables, after, groups, running), random);
     double ms =
         Overlap.moves(
                 Overlap.between(running, next.shards()), TableSpec.byName(tables), next.shards())

@@ -1,0 +1,74 @@
+package io.shardtide.cost;
+
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ReplicaGroups;
+import io.shardtide.domain.TableSpec;
+import java.util.List;
+
+/**
+ * What the predictions of tables depend on beside the tables and the model: which parts are
+ * predicted, and what a batch does with them. Everything else of a cluster can change while
+ * predictions stay as they are.
+ *
+ * @param devices number of devices
+ * @param devicesPerNode devices that share a node
+ * @param batchSize samples in one batch over all devices
+ * @param groupings the ways to form replica groups
+ * @param leastCachedBytes bytes of the smallest table that is predicted with caches; infinite
+ *     without host memory, where none is
+ */
+public record PredictionInputs(
+    int devices,
+    int devicesPerNode,
+    int batchSize,
+    List<ReplicaGroups> groupings,
+    double leastCachedBytes) {
+  /** A table of a smaller share of a device's memory frees too little by a cache. */
+  private static final double LEAST_CACHED = 1.0 / 1024;
+
+  /** Copies what may change. */
+  public PredictionInputs {
+    groupings = List.copyOf(groupings);
+  }
+
+  /** Returns those of a cluster. */
+  public static PredictionInputs of(ClusterSpec cluster) {
+    return new PredictionInputs(
+        cluster.devices(),
+        cluster.devicesPerNode(),
+        cluster.batchSize(),
+        cluster.groupings(),
+        cluster.hostMemoryBytesPerDevice() > 0
+            ? LEAST_CACHED * cluster.usableBytesPerDevice()
+            : Double.POSITIVE_INFINITY);
+  }
+
+  /** Returns the number of nodes, the last of which may have fewer devices than the others. */
+  int nodes() {
+    return (devices - 1) / devicesPerNode + 1;
+  }
+
+  /** Returns whether a table, or a part of one that is cut by use, is predicted with caches. */
+  boolean areCachesPredicted(TableSpec table) {
+    return table.constraints().mayBeCached() && table.bytes() >= leastCachedBytes;
+  }
+
+  /** Returns whether a table has the same predictions with other inputs. */
+  public boolean predictAlike(TableSpec table, PredictionInputs others) {
+    return equals(others.withLeastCachedBytes(leastCachedBytes))
+        && (leastCachedBytes == others.leastCachedBytes || areCachedAlike(table, others));
+  }
+
+  private boolean areCachedAlike(TableSpec table, PredictionInputs others) {
+    List<Long> hotRows = TableByUse.levels(table, this);
+    long mostHotRows = hotRows.isEmpty() ? 0 : hotRows.get(hotRows.size() - 1);
+    long leastBytes = table.bytes(table.rows() - mostHotRows, table.columns());
+    return !table.constraints().mayBeCached()
+        || Math.max(leastCachedBytes, others.leastCachedBytes) <= leastBytes
+        || Math.min(leastCachedBytes, others.leastCachedBytes) > table.bytes();
+  }
+
+  private PredictionInputs withLeastCachedBytes(double bytes) {
+    return new PredictionInputs(devices, devicesPerNode, batchSize, groupings, bytes);
+  }
+}
