@@ -24,6 +24,8 @@ import java.util.TreeMap;
  * ({@link NodeChoice}).
  */
 public final class Allocator {
+  private static final double GAP_TOLERANCE = 1e-9;
+
   private final AllocationRequest request;
   private final Pool pool;
   private final Map<String, WorkloadAllocation> before = new HashMap<>();
@@ -45,7 +47,8 @@ public final class Allocator {
   private Allocation allocate() {
     List<Demand> demands = request.state().claims().values().stream().map(this::demand).toList();
     int nodes = pool.nodes().size();
-    List<Demand> admitted = Admission.admit(demands, nodes);
+    Admission.Admitted admission = Admission.admit(demands, nodes, request.policy());
+    List<Demand> admitted = admission.demands();
     List<Demand> refused = demands.stream().filter(d -> !admitted.contains(d)).toList();
     int stopped = (int) refused.stream().filter(Demand::runs).count();
     NodeCounts counts = new NodeCounts(admitted, nodes, request.policy());
@@ -55,11 +58,13 @@ public final class Allocator {
 
     List<WorkloadAllocation> workloads = new ArrayList<>();
     double throughput = 0;
+    double value = 0;
     double loss = 0;
     for (int w = 0; w < admitted.size(); w++) {
       Demand demand = admitted.get(w);
       NodeCount count = decision.chosen().get(w);
-      throughput += counts.weighted(w, count);
+      throughput += demand.weighted(count);
+      value += demand.value(count, request.policy());
       loss += Math.abs(count.nodes() - counts.fair(w));
       List<String> ranks = ranks(demand.claim(), chosen.get(w));
       Optional<RingPrediction> ring = ring(ranks);
@@ -96,7 +101,19 @@ public final class Allocator {
         workloads,
         transfers(workloads),
         new AllocationQuality(
-            throughput, decision.gap(), nodes == 0 ? 0 : loss / (2 * nodes), adjusted));
+            throughput,
+            admission.bound().isPresent()
+                ? gap(value, admission.bound().getAsDouble())
+                : decision.gap(),
+            nodes == 0 ? 0 : loss / (2 * nodes),
+            adjusted));
+  }
+
+  /** Returns by how much the optimum may be better at most; rounding is no difference. */
+  private static double gap(double value, double bound) {
+    return bound <= value + GAP_TOLERANCE * Math.abs(value) || bound <= 0
+        ? 0
+        : (bound - value) / bound;
   }
 
   private SortedMap<String, String> curveIds() {

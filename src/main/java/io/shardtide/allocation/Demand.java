@@ -1,5 +1,6 @@
 package io.shardtide.allocation;
 
+import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.domain.pool.Claim;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.ThroughputCurve;
@@ -83,6 +84,22 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
   /** Returns whether its nodes change whatever is decided: it lost one, or may not keep as many. */
   boolean mustChange() {
     return runs() && (held.size() < before || option(held.size()) < 0);
+  }
+
+  /** Returns whether a number of nodes stops what runs, for a while. */
+  boolean isAdjustment(NodeCount count) {
+    return runs() && (mustChange() || held.size() != count.nodes());
+  }
+
+  /** Returns the weighted throughput with a number of nodes. */
+  double weighted(NodeCount count) {
+    return claim.weight() * count.samplesPerSecond();
+  }
+
+  /** Returns the weighted throughput with a number of nodes, less the price of an adjustment. */
+  double value(NodeCount count, AllocationPolicy policy) {
+    return weighted(count)
+        - (isAdjustment(count) ? policy.adjustmentPrice() * weighted(atMost(held.size())) : 0);
   }
 
   /** Returns the position of the option with so many nodes, or a negative number. */

@@ -34,9 +34,8 @@ public final class EqualShares {
                         0,
                         List.of()))
             .toList();
-    List<Demand> admitted = Admission.admit(demands, nodes);
+    List<Demand> admitted = Admission.admit(demands, nodes, request.policy()).demands();
     double[] shares = FairShares.of(admitted, nodes);
-    NodeCounts counts = new NodeCounts(admitted, nodes, request.policy());
     int free = nodes;
     NodeCount[] equal = new NodeCount[shares.length];
     for (int w = 0; w < equal.length; w++) {
@@ -50,7 +49,7 @@ public final class EqualShares {
         equal[w] = admitted.get(w).options().get(more);
         free--;
       }
-      sum += counts.weighted(w, equal[w]);
+      sum += admitted.get(w).weighted(equal[w]);
     }
     return sum;
   }

@@ -34,7 +34,7 @@ final class NodeCounts {
     fair = FairShares.of(demands, nodes);
     double sum = 0;
     for (int w = 0; w < fair.length; w++) {
-      sum += weighted(w, demands.get(w).atMost(fair[w]));
+      sum += demands.get(w).weighted(demands.get(w).atMost(fair[w]));
     }
     unit = sum > 0 ? sum : 1;
   }
@@ -75,11 +75,10 @@ final class NodeCounts {
         uses[q][w] = new double[options.size()];
       }
       for (int o = 0; o < options.size(); o++) {
-        boolean isAdjustment = isAdjustment(demands.get(w), options.get(o));
-        values[w][o] = (weighted(w, options.get(o)) - (isAdjustment ? price(w) : 0)) / unit;
+        values[w][o] = demands.get(w).value(options.get(o), policy) / unit;
         uses[0][w][o] = options.get(o).nodes();
         uses[1][w][o] = Math.abs(options.get(o).nodes() - fair[w]);
-        uses[2][w][o] = isAdjustment ? 1 : 0;
+        uses[2][w][o] = demands.get(w).isAdjustment(options.get(o)) ? 1 : 0;
       }
     }
     ChoiceResult result =
@@ -91,20 +90,5 @@ final class NodeCounts {
             .mapToObj(w -> demands.get(w).options().get(choice[w]))
             .toList();
     return new Decision(chosen, result.gap());
-  }
-
-  /** Returns the weighted throughput of a demand with a number of nodes. */
-  double weighted(int demand, NodeCount count) {
-    return demands.get(demand).claim().weight() * count.samplesPerSecond();
-  }
-
-  private static boolean isAdjustment(Demand demand, NodeCount count) {
-    return demand.runs() && (demand.mustChange() || demand.held().size() != count.nodes());
-  }
-
-  /** Returns the price of an adjustment: it stops what runs, for a while. */
-  private double price(int demand) {
-    Demand of = demands.get(demand);
-    return policy.adjustmentPrice() * weighted(demand, of.atMost(of.held().size()));
   }
 }
