@@ -2,7 +2,9 @@ package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Optional;
 
@@ -10,15 +12,28 @@ import java.util.Optional;
 final class ModelChoice {
   private ModelChoice() {}
 
+  private static final String PROMOTED = "promoted by an operator";
+
   /**
    * Makes a model the current one of its hardware and returns a confirmation.
    *
-   * @param id the beginning of its id
+   * @param id the beginning of its id: of one in the log, or of one that is shipped
    * @throws IllegalArgumentException if there is no such model, or it is the current one
    */
   static String promote(ClusterOption.Connection connection, String id) throws IOException {
     ModelHistory history = ModelHistory.read(connection);
-    return takeOver(connection, history, history.model(id), "promoted by an operator");
+    return takeOver(connection, history, history.model(id, RunningModels.shipped()), PROMOTED);
+  }
+
+  /**
+   * Makes the model of a file the current one of its hardware and returns a confirmation.
+   *
+   * @throws io.shardtide.cost.InvalidModelException if it cannot be used
+   * @throws IllegalArgumentException if it is the current one, or its hardware has none yet
+   */
+  static String promote(ClusterOption.Connection connection, Path file) throws IOException {
+    return takeOver(
+        connection, ModelHistory.read(connection), ModelFiles.read(file), PROMOTED);
   }
 
   /**

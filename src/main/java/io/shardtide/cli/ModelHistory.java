@@ -83,17 +83,24 @@ final class ModelHistory {
     return some;
   }
 
-  /** Returns the model whose id begins with a text. */
+  /** Returns the model of the log whose id begins with a text. */
   ModelBundle model(String id) {
+    return model(id, List.of());
+  }
+
+  /** Returns the model of the log, or of others, whose id begins with a text. */
+  ModelBundle model(String id, List<ModelBundle> others) {
+    Map<String, ModelBundle> known = new LinkedHashMap<>(byId);
+    others.forEach(model -> known.putIfAbsent(model.modelId(), model));
     List<ModelBundle> found =
-        byId.values().stream().filter(b -> !id.isEmpty() && b.modelId().startsWith(id)).toList();
+        known.values().stream().filter(b -> !id.isEmpty() && b.modelId().startsWith(id)).toList();
     if (found.size() != 1) {
       throw new IllegalArgumentException(
-          "%d models in the log have an id that begins with \"%s\"; expected one of %s"
+          "%d models have an id that begins with \"%s\"; expected one of %s"
               .formatted(
                   found.size(),
                   Printable.of(id),
-                  byId.keySet().stream().map(CanonicalHash::shown).toList()));
+                  known.keySet().stream().map(CanonicalHash::shown).toList()));
     }
     return found.get(0);
   }

@@ -276,11 +276,21 @@ final class ModelsCommand implements Runnable {
       mixinStandardHelpOptions = true)
   int promote(
       @Mixin ClusterOption cluster,
-      @Parameters(paramLabel = "ID", description = "The beginning of the model's id.") String id)
+      @Parameters(
+              paramLabel = "ID",
+              description =
+                  "The beginning of the id of a model in the log or a shipped one, or the file of a"
+                      + " model.")
+          String id)
       throws IOException {
     cluster.check(spec);
+    Path file = Path.of(id);
     try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
-      print(ModelChoice.promote(connection, id) + System.lineSeparator());
+      print(
+          (Files.isRegularFile(file)
+                  ? ModelChoice.promote(connection, file)
+                  : ModelChoice.promote(connection, id))
+              + System.lineSeparator());
     }
     return 0;
   }

@@ -13,6 +13,11 @@ import java.util.TreeMap;
 final class RunningModels {
   private RunningModels() {}
 
+  /** Returns the models of GPUs that are shipped. */
+  static List<ModelBundle> shipped() {
+    return List.of(ModelFiles.shipped(), ModelFiles.shippedForNodes());
+  }
+
   /**
    * Loads the settings' models, or the shipped ones for GPUs, in the order of their hardware.
    *
@@ -23,9 +28,7 @@ final class RunningModels {
   static List<ModelBundle> load(ServiceSettings settings) throws IOException {
     Map<String, ModelBundle> bundles = new TreeMap<>();
     if (settings.models().isEmpty()) {
-      for (ModelBundle shipped : List.of(ModelFiles.shipped(), ModelFiles.shippedForNodes())) {
-        bundles.put(shipped.hardware(), shipped);
-      }
+      shipped().forEach(shipped -> bundles.put(shipped.hardware(), shipped));
     }
     for (Path file : settings.models()) {
       ModelBundle bundle = ModelFiles.read(file);

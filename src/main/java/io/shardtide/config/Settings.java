@@ -77,7 +77,7 @@ public final class Settings {
           "models",
           "files of cost model bundles separated by commas, one for each kind of hardware",
           "",
-          "Cost models to use. The service publishes each at its start unless it is published already. Default:"
+          "Cost models to use. The service publishes each at its start unless it is published already, or the hardware's current model was fine-tuned. Default:"
               + " the shipped model, trained on simulated costs.",
           Values::files);
   static final Setting<UnknownHardware> UNKNOWN_HARDWARE =

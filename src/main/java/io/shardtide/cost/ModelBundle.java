@@ -129,12 +129,17 @@ public record ModelBundle(
     return net.collective() == collective && net.covers(direction);
   }
 
+  /** Returns whether measurements of running plans changed the model. */
+  public boolean isFineTuned() {
+    return correction.isPresent();
+  }
+
   /**
    * Returns the length of a tower's output: of a fine-tuned model it ends with the standard
    * deviation of the shard's cost, in milliseconds.
    */
   public int towerSize() {
-    return headOutputs() + (correction.isPresent() ? 1 : 0);
+    return headOutputs() + (isFineTuned() ? 1 : 0);
   }
 
   /** Returns how many of a tower's outputs the head reads. */

@@ -131,7 +131,7 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
   }
 
   /**
-   * Publishes the models that the topic does not have. Waits while the cluster or the registry is
+   * Publishes the models that the topic does not have, for hardware without a fine-tuned one. Waits while the cluster or the registry is
    * unavailable.
    *
    * @param bundles the models
@@ -148,10 +148,23 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
     }
   }
 
-  /** Publishes a model unless the topic has it; returns when all in-sync replicas have it. */
+  /**
+   * Publishes a model unless the topic has it, or its hardware has a fine-tuned one: a start must
+   * not replace what was learned. Returns when all in-sync replicas have it.
+   */
   void publish(ModelBundle bundle) throws InterruptedException, ExecutionException {
     readNew();
     if (models.containsKey(bundle.modelId())) {
+      return;
+    }
+    ReplaceablePredictor champion = current.get(bundle.hardware());
+    if (champion != null && get(champion.modelId()).bundle().isFineTuned()) {
+      log.info(
+          "Model {} of \"{}\" is not published: the current model {} was fine-tuned on measured costs. To replace it: models promote {}, or the model's file",
+          bundle.shown(),
+          bundle.hardware(),
+          get(champion.modelId()).bundle().shown(),
+          bundle.shown());
       return;
     }
     Map<String, Object> config = new HashMap<>(clientConfig);

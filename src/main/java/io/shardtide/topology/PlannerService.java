@@ -125,7 +125,8 @@ public final class PlannerService implements AutoCloseable {
    * is unavailable.
    *
    * @param settings settings of the planner
-   * @param bundles models to publish; the latest one of each kind of hardware predicts
+   * @param bundles models to publish, except those of hardware whose model was fine-tuned; the
+   *     latest one of each kind of hardware predicts
    * @param predictorOf creates the predictor of a model
    * @param trainer retrains models on measured costs; empty for neither feedback nor retraining
    * @param metrics counts events and times them

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -15,6 +16,7 @@ import io.shardtide.testing.Machine;
 import io.shardtide.testing.MeasuredMachine;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
+import io.shardtide.wire.ModelFiles;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -106,11 +108,20 @@ class ModelsIT {
         assertThat(models("promote", FIRST).err())
             .contains("is already the current one; expected another");
         assertThat(models("promote", "beef").err())
-            .contains("0 models in the log have an id that begins with \"beef\"; expected one of");
+            .contains("0 models have an id that begins with \"beef\"; expected one of");
 
         assertThat(models("rollback", "--hardware", Fixtures.bundle().hardware()).status())
             .isZero();
         awaitPlanBy(client, OTHER, 2);
+
+        ModelBundle unpublished = Fixtures.fineTuned(Fixtures.bundle());
+        Path file = folder.resolve("model.avro");
+        ModelFiles.write(unpublished, file);
+        assertThat(models("promote", file.toString()).err()).isEmpty();
+        awaitPlanBy(client, unpublished.modelId(), 1);
+        assertThat(models("promote", ModelFiles.shippedForNodes().shown()).err())
+            .as("a shipped model, of hardware that has none here")
+            .contains("No model for hardware");
         assertThat(models("rollback", "--hardware", "none").err())
             .contains("No model for hardware \"none\"; expected one of [");
 

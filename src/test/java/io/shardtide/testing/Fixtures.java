@@ -5,9 +5,11 @@ import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.Feature;
+import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
+import io.shardtide.cost.ShapeBasis;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Change.ClusterSet;
@@ -97,6 +99,21 @@ public final class Fixtures {
                 card.heldOutTables(),
                 card.errors(),
                 card.beganAs()))
+        .build()
+        .identified();
+  }
+
+  /** Returns a model as if measurements of running plans had changed it, by nothing. */
+  public static ModelBundle fineTuned(ModelBundle bundle) {
+    double[] none = new double[ShapeBasis.SIZE];
+    return ModelBundleBuilder.builder(bundle)
+        .modelId("")
+        .correction(
+            Optional.of(
+                new LogCorrection(
+                    List.of(
+                        new LogCorrection.Member(0, none, none),
+                        new LogCorrection.Member(0, none, none)))))
         .build()
         .identified();
   }

@@ -163,6 +163,29 @@ class ModelSubscriberIT {
   }
 
   @Test
+  void a_start_does_not_replace_a_fine_tuned_model() throws Exception {
+    models.publish(ONE);
+    ModelBundle newer =
+        Fixtures.measured(Fixtures.otherBundle(), Fixtures.bundle().card().computeSamples() + 1);
+    models.publish(newer);
+    assertThat(models.of(ONE.hardware()).orElseThrow().modelId())
+        .as("nothing was learned")
+        .isEqualTo(newer.modelId());
+    ModelBundle learned = Fixtures.fineTuned(newer);
+    replaceBy(learned);
+    models.publish(TWO);
+    assertThat(models.of(ONE.hardware()).orElseThrow().modelId()).isEqualTo(learned.modelId());
+    assertThatThrownBy(() -> models.get(TWO.modelId())).hasMessageContaining("no model");
+
+    // As an operator does, with a decision.
+    replaceBy(TWO);
+    models.publish(ONE);
+    assertThat(models.of(ONE.hardware()).orElseThrow().modelId())
+        .as("on the topic already")
+        .isEqualTo(TWO.modelId());
+  }
+
+  @Test
   void a_prediction_that_runs_is_finished_by_the_model_that_began_it() throws Exception {
     replaceBy(ONE);
     TowerPredictor held = models.of(ONE.hardware()).orElseThrow();
