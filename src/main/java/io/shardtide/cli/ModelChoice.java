@@ -32,8 +32,7 @@ final class ModelChoice {
    * @throws IllegalArgumentException if it is the current one, or its hardware has none yet
    */
   static String promote(ClusterOption.Connection connection, Path file) throws IOException {
-    return takeOver(
-        connection, ModelHistory.read(connection), ModelFiles.read(file), PROMOTED);
+    return takeOver(connection, ModelHistory.read(connection), ModelFiles.read(file), PROMOTED);
   }
 
   /**

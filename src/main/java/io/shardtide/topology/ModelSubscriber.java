@@ -131,8 +131,8 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
   }
 
   /**
-   * Publishes the models that the topic does not have, for hardware without a fine-tuned one. Waits while the cluster or the registry is
-   * unavailable.
+   * Publishes the models that the topic does not have, for hardware without a fine-tuned one. Waits
+   * while the cluster or the registry is unavailable.
    *
    * @param bundles the models
    * @param bootstrapServers the cluster, for log lines
