@@ -2,7 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ColumnCuts;
-import io.shardtide.samples.MalformedFileException;
+import io.shardtide.files.MalformedFileException;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.torchrec.Target;
 import java.io.IOException;

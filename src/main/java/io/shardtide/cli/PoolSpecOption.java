@@ -4,10 +4,10 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolLinks;
 import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.files.TextFiles;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -120,7 +120,7 @@ final class PoolSpecOption {
 
   private static <V> V read(Path file, Codec<V, ?> codec, String expected, String... toLinks)
       throws IOException {
-    String text = Files.readString(file);
+    String text = TextFiles.read(file);
     Optional<String> wrongLinks = LinksText.problem(text, toLinks);
     if (wrongLinks.isPresent()) {
       throw new IOException("%s: %s%s".formatted(file, wrongLinks.get(), expected));

@@ -7,11 +7,11 @@ import io.shardtide.client.Outcome;
 import io.shardtide.client.WorkloadPublisher;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.files.TextFiles;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -193,7 +193,7 @@ final class PublishCommand implements Callable<Integer> {
   private void readFile(EventBatches batches) throws IOException, InterruptedException {
     JsonLines<WorkloadChange, ?> lines = new JsonLines<>(Codec.WORKLOAD_CHANGE);
     boolean empty = true;
-    try (BufferedReader in = Files.newBufferedReader(what.events)) {
+    try (BufferedReader in = TextFiles.open(what.events)) {
       List<WorkloadChange> batch = new ArrayList<>();
       long number = 0;
       for (String line = in.readLine(); line != null; line = in.readLine()) {

@@ -29,7 +29,7 @@ final class SamplesOption {
   /**
    * Returns the samples.
    *
-   * @throws io.shardtide.samples.MalformedFileException if a file does not have its format
+   * @throws io.shardtide.files.MalformedFileException if a file does not have its format
    */
   SampleSet load() throws IOException {
     return SampleFolders.read(folder, Optional.ofNullable(tables));

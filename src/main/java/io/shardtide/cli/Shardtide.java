@@ -27,6 +27,9 @@ import picocli.CommandLine.ScopeType;
     scope = ScopeType.INHERIT,
     usageHelpAutoWidth = true)
 public final class Shardtide {
+  /** What decoders put in the place of bytes that they cannot decode. */
+  private static final char REPLACEMENT = '\uFFFD';
+
   @Option(
       names = "--stacktrace",
       scope = ScopeType.INHERIT,
@@ -44,7 +47,26 @@ public final class Shardtide {
         new PrintWriter(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
     PrintWriter err =
         new PrintWriter(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8);
+    for (String arg : args) {
+      if (!isUtf8(arg, System.getProperty("sun.jnu.encoding"))) {
+        err.println(
+            "shardtide: arguments must be UTF-8, got \"%s\" as Java decodes it. Maybe set LC_ALL=C.UTF-8"
+                .formatted(arg));
+        System.exit(2);
+      }
+    }
     System.exit(run(out, err, args));
+  }
+
+  /**
+   * Returns whether Java decoded an argument as UTF-8. It replaces what it cannot decode, and
+   * another name must not be published. The launcher sets the locale.
+   *
+   * @param encoding what it decodes arguments with
+   */
+  static boolean isUtf8(String arg, String encoding) {
+    return arg.chars()
+        .allMatch(c -> c < 0x80 || (c != REPLACEMENT && "UTF-8".equalsIgnoreCase(encoding)));
   }
 
   /** Returns the command line with every command of this distribution. */

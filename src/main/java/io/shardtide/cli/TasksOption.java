@@ -73,7 +73,7 @@ final class TasksOption {
    * Returns the tasks, each named by its position.
    *
    * @param hardware name of the hardware
-   * @throws io.shardtide.samples.MalformedFileException if a file does not have its format
+   * @throws io.shardtide.files.MalformedFileException if a file does not have its format
    * @throws io.shardtide.domain.RejectedException if a value of the cluster is outside its range
    */
   List<WorkloadTask> load(String hardware) throws IOException {

@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import com.google.errorprone.annotations.FormatMethod;
+import io.shardtide.domain.Names;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -52,13 +53,15 @@ final class TextLines {
     StringBuilder line = new StringBuilder();
     for (String word : text.strip().split("\\s+", -1)) {
       String rest = word;
-      if (!line.isEmpty() && line.length() + 1 + rest.length() > width) {
+      if (!line.isEmpty()
+          && Names.characters(line.toString()) + 1 + Names.characters(rest) > width) {
         lines.add(line.toString());
         line.setLength(0);
       }
-      while (rest.length() > width) {
-        lines.add(rest.substring(0, width));
-        rest = rest.substring(width);
+      while (Names.characters(rest) > width) {
+        int end = rest.offsetByCodePoints(0, width);
+        lines.add(rest.substring(0, end));
+        rest = rest.substring(end);
       }
       line.append(line.isEmpty() ? "" : " ").append(rest);
     }

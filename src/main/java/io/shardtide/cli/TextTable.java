@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import io.shardtide.domain.Names;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -33,7 +34,7 @@ final class TextTable {
     String[] row = new String[cells.length];
     for (int c = 0; c < cells.length; c++) {
       String cell = Printable.of(cells[c]);
-      row[c] = cell.length() > MAX_WIDTH ? cell.substring(0, MAX_WIDTH - 3) + "..." : cell;
+      row[c] = Names.characters(cell) > MAX_WIDTH ? Names.cut(cell, MAX_WIDTH - 3) : cell;
     }
     rows.add(row);
   }
@@ -43,14 +44,14 @@ final class TextTable {
     int[] widths = new int[isRight.length];
     for (String[] row : rows) {
       for (int c = 0; c < widths.length; c++) {
-        widths[c] = Math.max(widths[c], row[c].length());
+        widths[c] = Math.max(widths[c], Names.characters(row[c]));
       }
     }
     StringBuilder out = new StringBuilder();
     for (String[] row : rows) {
       StringBuilder line = new StringBuilder();
       for (int c = 0; c < widths.length; c++) {
-        String pad = " ".repeat(widths[c] - row[c].length());
+        String pad = " ".repeat(widths[c] - Names.characters(row[c]));
         line.append(c == 0 ? "" : "  ").append(isRight[c] ? pad + row[c] : row[c] + pad);
       }
       out.append(line.toString().stripTrailing()).append('\n');

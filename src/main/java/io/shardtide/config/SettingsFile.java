@@ -8,12 +8,11 @@ import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.files.MalformedFileException;
+import io.shardtide.files.TextFiles;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -61,9 +60,10 @@ public final class SettingsFile {
   public static ServiceSettings read(Path file) throws IOException {
     String text;
     try {
-      text = Files.readString(file, StandardCharsets.UTF_8);
-    } catch (CharacterCodingException e) {
-      throw new InvalidSettingsException(file.toString(), List.of("It is not text in UTF-8."));
+      text = TextFiles.read(file);
+    } catch (MalformedFileException e) {
+      throw new InvalidSettingsException(
+          file.toString(), List.of("Line %d: %s.".formatted(e.line(), e.problem())));
     }
     return parse(file.toString(), text);
   }

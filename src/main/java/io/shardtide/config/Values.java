@@ -7,6 +7,7 @@ import io.shardtide.domain.UnknownHardware;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -120,6 +121,8 @@ final class Values {
     String token;
     try {
       token = Files.readString(file, StandardCharsets.US_ASCII).strip();
+    } catch (CharacterCodingException e) {
+      throw new IllegalArgumentException("it holds bytes that are not ASCII", e);
     } catch (IOException e) {
       throw new IllegalArgumentException("it is not a readable file", e);
     }

@@ -27,7 +27,7 @@ public final class HotRows {
 
   /** Returns whether the hot rows of a table can have a name. */
   public static boolean canBeNamed(String table) {
-    return table.length() + SUFFIX.length() <= Names.MAX_LENGTH;
+    return Names.characters(name(table)) <= Names.MAX_LENGTH;
   }
 
   /**

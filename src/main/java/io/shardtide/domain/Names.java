@@ -2,13 +2,24 @@ package io.shardtide.domain;
 
 /** Checks names of workloads, tables and hardware. */
 public final class Names {
-  /**
-   * Length of the longest name, in UTF-16 units: it fits a label, a file name and a line of a
-   * report.
-   */
+  /** Characters of the longest name: it fits a label and a line of a report. */
   public static final int MAX_LENGTH = 255;
 
+  private static final int MAX_SHOWN = 80;
+
   private Names() {}
+
+  /** Returns how many characters a text has, as people and Python count: Unicode's code points. */
+  public static int characters(String text) {
+    return text.codePointCount(0, text.length());
+  }
+
+  /** Returns a text with at most so many characters, followed by dots if it has more. */
+  public static String cut(String text, int most) {
+    return characters(text) > most
+        ? text.substring(0, text.offsetByCodePoints(0, most)) + "..."
+        : text;
+  }
 
   /**
    * Checks a name.
@@ -20,8 +31,8 @@ public final class Names {
     String flaw =
         name == null || name.isBlank()
             ? "is empty"
-            : name.length() > MAX_LENGTH
-                ? "has " + name.length() + " characters"
+            : characters(name) > MAX_LENGTH
+                ? "has " + characters(name) + " characters"
                 : name.chars().anyMatch(Character::isISOControl)
                     ? "contains a control character"
                     : name.codePoints().anyMatch(c -> Character.getType(c) == Character.SURROGATE)
@@ -40,9 +51,10 @@ public final class Names {
     if (name == null) {
       return "(none)";
     }
-    String cut = name.length() > 80 ? name.substring(0, 80) + "..." : name;
     StringBuilder shown = new StringBuilder("\"");
-    cut.codePoints().forEach(c -> shown.appendCodePoint(Character.isISOControl(c) ? '\uFFFD' : c));
+    cut(name, MAX_SHOWN)
+        .codePoints()
+        .forEach(c -> shown.appendCodePoint(Character.isISOControl(c) ? '\uFFFD' : c));
     return shown.append('"').toString();
   }
 }

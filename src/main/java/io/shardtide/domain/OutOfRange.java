@@ -17,6 +17,9 @@ import java.util.Objects;
 public record OutOfRange(String subject, String quantity, double value, double min, double max) {
   private static final double MAX_EXACT = 1e7;
 
+  /** Smaller numbers have an exponent instead of zeros, of which there can be 323. */
+  private static final double MIN_PLAIN = 1e-6;
+
   /** The farthest out first. */
   public static final Comparator<OutOfRange> ORDER =
       Comparator.comparingDouble(OutOfRange::factor)
@@ -52,8 +55,10 @@ public record OutOfRange(String subject, String quantity, double value, double m
 
   /** Integers up to ten million exactly, all else with three significant digits. */
   private static String digits(double number) {
-    return number == Math.rint(number) && Math.abs(number) < MAX_EXACT
-        ? Long.toString((long) number)
-        : new BigDecimal(number).round(new MathContext(3)).stripTrailingZeros().toPlainString();
+    if (number == Math.rint(number) && Math.abs(number) < MAX_EXACT) {
+      return Long.toString((long) number);
+    }
+    BigDecimal rounded = new BigDecimal(number).round(new MathContext(3)).stripTrailingZeros();
+    return Math.abs(number) < MIN_PLAIN ? rounded.toString() : rounded.toPlainString();
   }
 }

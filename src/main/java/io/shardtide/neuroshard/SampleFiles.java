@@ -10,8 +10,8 @@ import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.samples.MalformedFileException;
-import io.shardtide.samples.TextFiles;
+import io.shardtide.files.MalformedFileException;
+import io.shardtide.files.TextFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -128,7 +128,7 @@ public final class SampleFiles {
     }
     JsonNode size;
     try {
-      size = new ObjectMapper().readTree(about.toFile()).path("batch_size");
+      size = new ObjectMapper().readTree(TextFiles.read(about)).path("batch_size");
     } catch (JsonProcessingException e) {
       throw new MalformedFileException(about, 0, "invalid JSON: " + e.getOriginalMessage());
     }

@@ -1,7 +1,7 @@
 package io.shardtide.neuroshard;
 
 import io.shardtide.cost.SampleSet;
-import io.shardtide.samples.MalformedFileException;
+import io.shardtide.files.MalformedFileException;
 import io.shardtide.samples.SampleFolderReader;
 import java.io.IOException;
 import java.nio.file.Files;

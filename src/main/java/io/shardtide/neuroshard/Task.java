@@ -2,8 +2,8 @@ package io.shardtide.neuroshard;
 
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.samples.MalformedFileException;
-import io.shardtide.samples.TextFiles;
+import io.shardtide.files.MalformedFileException;
+import io.shardtide.files.TextFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

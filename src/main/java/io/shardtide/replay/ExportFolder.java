@@ -1,12 +1,12 @@
 package io.shardtide.replay;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.files.MalformedFileException;
+import io.shardtide.files.TextFiles;
 import io.shardtide.wire.JsonLines;
 import io.shardtide.wire.ModelFiles;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -76,7 +76,7 @@ public final class ExportFolder implements LogRecords {
     Path file = file(kind);
     JsonLines<V, ?> lines = new JsonLines<>(kind.codec());
     int number = 0;
-    try (BufferedReader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
+    try (BufferedReader reader = TextFiles.open(file)) {
       while (true) {
         number++;
         String line = reader.readLine();
@@ -89,10 +89,9 @@ public final class ExportFolder implements LogRecords {
       }
     } catch (MalformedRecordException e) {
       throw e;
-    } catch (CharacterCodingException e) {
+    } catch (MalformedFileException e) {
       throw new MalformedRecordException(
-          "%s, at or after line %d".formatted(file, number),
-          new IllegalArgumentException("Not UTF-8, expected JSON lines in UTF-8", e));
+          "%s, line %d".formatted(file, e.line()), new IllegalArgumentException(e.problem(), e));
     } catch (IllegalArgumentException e) {
       throw new MalformedRecordException("%s, line %d".formatted(file, number), e);
     }

@@ -1,5 +1,6 @@
 package io.shardtide.replay;
 
+import io.shardtide.domain.Names;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
@@ -93,7 +94,7 @@ final class PlanFields {
 
   private static String cut(Object value) {
     String text = value.toString();
-    return text.length() > SHOWN ? text.substring(0, SHOWN) + "..." : text;
+    return Names.cut(text, SHOWN);
   }
 
   /** Returns the values of a plan's fields, those of its nested parts included, by name. */

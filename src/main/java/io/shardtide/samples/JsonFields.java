@@ -9,6 +9,7 @@ import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.TextNode;
+import io.shardtide.domain.Names;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -247,6 +248,6 @@ final class JsonFields {
       return "nothing";
     }
     String text = value.isNumber() ? value.asText() : value.toString();
-    return text.length() > MAX_SHOWN ? text.substring(0, MAX_SHOWN) + "..." : text;
+    return Names.cut(text, MAX_SHOWN);
   }
 }

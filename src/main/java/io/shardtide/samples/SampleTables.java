@@ -4,6 +4,7 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.files.TextFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -5,6 +5,8 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.WireCodec;
+import io.shardtide.files.MalformedFileException;
+import io.shardtide.files.TextFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,6 +1,7 @@
 package io.shardtide.torchrec;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.shardtide.domain.Names;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -73,6 +74,6 @@ final class Fields {
       return "nothing";
     }
     String text = value.toString();
-    return text.length() > MAX_SHOWN ? text.substring(0, MAX_SHOWN) + "..." : text;
+    return Names.cut(text, MAX_SHOWN);
   }
 }

@@ -1,5 +1,6 @@
 package io.shardtide.wire;
 
+import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectedException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -73,6 +74,6 @@ public final class JsonLines<V, A extends SpecificRecord> {
   private static String shown(String message) {
     String line =
         message == null ? "no reason given" : message.replaceAll("[\\p{Cntrl}\\s]+", " ").strip();
-    return line.length() > MAX_REASON ? line.substring(0, MAX_REASON) + "..." : line;
+    return Names.cut(line, MAX_REASON);
   }
 }

@@ -137,6 +137,38 @@ class BadInputTest {
     assertOneLine("newer.avro", "it has bundle format 3, and this version reads 2");
   }
 
+  /** Each file that a command reads; a name with a replaced letter would be another name. */
+  @Test
+  void files_that_are_not_utf8() throws IOException {
+    Path latin1 =
+        Files.write(
+            folder.resolve("events.jsonl"),
+            "\n{\"caf\u00e9\"".getBytes(StandardCharsets.ISO_8859_1));
+    Path workloads =
+        Files.writeString(
+            folder.resolve("workloads.jsonl"),
+            "{\"task\":\"t\",\"cluster\":{\"devices\":2,\"memoryBytesPerDevice\":1000000,\"batchSize\":64,\"hardware\":\"simulated\"},\"tables\":[{\"name\":\"a\",\"rows\":10,\"columns\":4,\"poolingFactor\":1}]}");
+    String out = " --out " + folder.resolve("plans.jsonl");
+    for (String command :
+        List.of(
+            "publish " + CLUSTER + "--events " + latin1,
+            "plan --workloads " + latin1 + out,
+            "plan --devices 4 --memory-gib 4 --tables %s --tasks %s"
+                    .formatted(latin1, REFERENCE.resolve("tasks/4gpu_dim4.txt"))
+                + out,
+            tasks("--memory-gib 4").replaceFirst("--tasks \\S+", "--tasks " + latin1),
+            "plan --workloads %s --predict %s".formatted(workloads, latin1) + out,
+            "replay --events " + latin1 + out,
+            "pools set " + CLUSTER + "--pool p --file " + latin1,
+            "run --config " + latin1,
+            "doctor --config " + latin1)) {
+      assertThat(run(command)).as(command).isBetween(1, 2);
+      assertThat(err)
+          .as(command)
+          .contains(latin1.toString(), "ine 2: text must be UTF-8, got byte 0xe9");
+    }
+  }
+
   @Test
   void a_full_disk() {
     assumeThat(Path.of("/dev/full")).exists();

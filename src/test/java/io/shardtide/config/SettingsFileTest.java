@@ -298,7 +298,8 @@ class SettingsFileTest {
   void unreadable_files_are_refused(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("a.properties");
     Files.write(file, new byte[] {'a', '=', (byte) 0xff, (byte) 0xfe});
-    assertThatThrownBy(() -> SettingsFile.read(file)).hasMessageContaining("not text in UTF-8");
+    assertThatThrownBy(() -> SettingsFile.read(file))
+        .hasMessageContaining("Line 1: text must be UTF-8, got byte 0xff.");
     Files.writeString(file, "a=\\u12");
     assertThatThrownBy(() -> SettingsFile.read(file))
         .hasMessageContaining("not in the syntax of Java's properties");

@@ -11,7 +11,7 @@ import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.samples.MalformedFileException;
+import io.shardtide.files.MalformedFileException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;

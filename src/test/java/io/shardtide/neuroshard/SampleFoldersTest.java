@@ -3,7 +3,7 @@ package io.shardtide.neuroshard;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.samples.MalformedFileException;
+import io.shardtide.files.MalformedFileException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -64,7 +64,7 @@ class ExportFolderTest {
         .hasMessageStartingWith(plans + ", line 1: Not a ShardingPlan in Avro's JSON encoding: ");
     Files.write(plans, new byte[] {(byte) 0xff, (byte) 0xfe, 0, 1});
     assertThatThrownBy(() -> read(RecordKind.PLANS))
-        .hasMessage(plans + ", at or after line 1: Not UTF-8, expected JSON lines in UTF-8");
+        .hasMessage(plans + ", line 1: text must be UTF-8, got byte 0xff");
     Files.writeString(plans, "[".repeat(100_000));
     assertThatThrownBy(() -> read(RecordKind.PLANS))
         .hasMessageStartingWith(plans + ", line 1: Not a ");

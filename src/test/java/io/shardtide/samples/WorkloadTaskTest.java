@@ -13,6 +13,7 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WireCodec;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.files.MalformedFileException;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;

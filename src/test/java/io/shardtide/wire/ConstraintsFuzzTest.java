@@ -11,7 +11,7 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.samples.MalformedFileException;
+import io.shardtide.files.MalformedFileException;
 import io.shardtide.samples.WorkloadTask;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,4 +1,4 @@
-package io.shardtide.samples;
+package io.shardtide.files;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -7,6 +7,9 @@ import java.nio.file.Path;
 public final class MalformedFileException extends IOException {
   private static final long serialVersionUID = 1L;
 
+  private final int line;
+  private final String problem;
+
   /**
    * @param file the file
    * @param line the line, from 1, or 0 if none applies
@@ -14,5 +17,17 @@ public final class MalformedFileException extends IOException {
    */
   public MalformedFileException(Path file, int line, String problem) {
     super(file + (line > 0 ? " line " + line : "") + ": " + problem);
+    this.line = line;
+    this.problem = problem;
+  }
+
+  /** Returns the line, from 1, or 0 if none applies. */
+  public int line() {
+    return line;
+  }
+
+  /** Returns the problem and what is expected, without the file. */
+  public String problem() {
+    return problem;
   }
 }

@@ -1,11 +1,17 @@
-package io.shardtide.samples;
+package io.shardtide.files;
 
 import java.io.BufferedInputStream;
 import java.io.BufferedReader;
 import java.io.EOFException;
+import java.io.FilterReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.Reader;
+import java.io.StringWriter;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,7 +20,10 @@ import java.util.function.Consumer;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
-/** Reads text files, plain or gzip, detected by content and not by name. */
+/**
+ * Reads text files in UTF-8, plain or gzip, detected by content and not by name. Bytes that are not
+ * UTF-8 are an error: a character in their place would be another name.
+ */
 public final class TextFiles {
   private static final int GZIP_MAGIC_1 = 0x1f;
   private static final int GZIP_MAGIC_2 = 0x8b;
@@ -25,17 +34,35 @@ public final class TextFiles {
   /**
    * Opens a file.
    *
-   * @return a reader whose methods throw {@link MalformedFileException} if gzip data is damaged
+   * @return a reader whose methods throw {@link MalformedFileException} if gzip data is damaged,
+   *     and with the line if the text is not UTF-8
    * @throws IOException if the file cannot be read
    */
   public static BufferedReader open(Path file) throws IOException {
+    return new BufferedReader(new Utf8Text(file));
+  }
+
+  /**
+   * Reads a whole file.
+   *
+   * @throws MalformedFileException as {@link #open}
+   * @throws IOException if the file cannot be read
+   */
+  public static String read(Path file) throws IOException {
+    StringWriter text = new StringWriter();
+    try (Reader reader = open(file)) {
+      reader.transferTo(text);
+    }
+    return text.toString();
+  }
+
+  private static InputStream bytes(Path file) throws IOException {
     InputStream in = new BufferedInputStream(Files.newInputStream(file), BUFFER_BYTES);
     try {
       in.mark(2);
       boolean isGzip = in.read() == GZIP_MAGIC_1 && in.read() == GZIP_MAGIC_2;
       in.reset();
-      return new BufferedReader(
-          new InputStreamReader(isGzip ? new GzipText(file, in) : in, StandardCharsets.UTF_8));
+      return isGzip ? new GzipText(file, in) : in;
     } catch (EOFException | ZipException e) {
       in.close();
       throw damaged(file, e);
@@ -49,7 +76,7 @@ public final class TextFiles {
    * Reads all lines.
    *
    * @param parser throws {@link IllegalArgumentException} for a line that it does not accept
-   * @throws MalformedFileException with the number of that line, or if gzip data is damaged
+   * @throws MalformedFileException with the number of that line, and as {@link #open}
    * @throws IOException if the file cannot be read
    */
   public static void readLines(Path file, Consumer<String> parser) throws IOException {
@@ -87,6 +114,44 @@ public final class TextFiles {
   private static MalformedFileException damaged(Path file, IOException cause) {
     return new MalformedFileException(
         file, 0, "gzip data must be complete and intact, got an error: " + cause.getMessage());
+  }
+
+  /** Text that says where it is not UTF-8. */
+  private static final class Utf8Text extends FilterReader {
+    private final Path file;
+
+    Utf8Text(Path file) throws IOException {
+      // A decoder, unlike a charset, replaces nothing.
+      super(new InputStreamReader(bytes(file), StandardCharsets.UTF_8.newDecoder()));
+      this.file = file;
+    }
+
+    @Override
+    public int read(char[] chars, int offset, int length) throws IOException {
+      try {
+        return super.read(chars, offset, length);
+      } catch (CharacterCodingException e) {
+        throw notUtf8(e);
+      }
+    }
+
+    /** Reads the file again, line by line, as a decoder that reads ahead cannot tell the line. */
+    private IOException notUtf8(CharacterCodingException error) throws IOException {
+      try (BufferedReader lines =
+          new BufferedReader(new InputStreamReader(bytes(file), StandardCharsets.ISO_8859_1))) {
+        int number = 0;
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+          number++;
+          ByteBuffer bytes = ByteBuffer.wrap(line.getBytes(StandardCharsets.ISO_8859_1));
+          CharBuffer chars = CharBuffer.allocate(bytes.capacity());
+          if (StandardCharsets.UTF_8.newDecoder().decode(bytes, chars, true).isError()) {
+            return new MalformedFileException(
+                file, number, "text must be UTF-8, got byte 0x%02x".formatted(bytes.get()));
+          }
+        }
+      }
+      return error;
+    }
   }
 
   private static final class GzipText extends GZIPInputStream {

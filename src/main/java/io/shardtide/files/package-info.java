@@ -1,0 +1,6 @@
+/**
+ * Reads text files of users: UTF-8 whatever the locale, plain or gzip. Errors name file and line.
+ *
+ * <p>Imports nothing of ours.
+ */
+package io.shardtide.files;
