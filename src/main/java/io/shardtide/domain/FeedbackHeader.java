@@ -17,7 +17,7 @@ import java.util.OptionalLong;
  * @param runs the latest runs that measured, the oldest first
  * @param measuredPlan the plan that was measured last; empty for none
  * @param planMeasurements number of consecutive measurements of that plan
- * @param speeds the devices that are slow, or were slow lately
+ * @param speeds the positions of the measured plan that are slow, or were slow lately
  */
 public record FeedbackHeader(
     Optional<ClusterSpec> cluster,
@@ -94,7 +94,7 @@ public record FeedbackHeader(
         measuredPlan,
         planMeasurements,
         isSameHardware(next)
-            ? speeds.stream().filter(speed -> speed.device() < next.devices()).toList()
+            ? speeds.stream().filter(speed -> speed.position().number() < next.devices()).toList()
             : List.of());
   }
 

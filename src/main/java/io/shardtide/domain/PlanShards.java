@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalDouble;
+import java.util.stream.IntStream;
 
 /**
  * The shards of a plan and the devices that they are on.
@@ -44,6 +45,18 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
   /** Returns the number of a rank in its group; {@link Shard#EVERY_DEVICE} stays as it is. */
   public int position(int rank) {
     return rank == Shard.EVERY_DEVICE ? rank : groups.position(rank, devices);
+  }
+
+  /** Returns the ranks with a position, one of each group. */
+  public List<Integer> ranks(Position position) {
+    return IntStream.range(0, groups.count())
+        .mapToObj(group -> rank(position.number(), group))
+        .toList();
+  }
+
+  /** Returns the position of a rank. */
+  public Position positionOf(int rank) {
+    return new Position(groups.position(rank, devices));
   }
 
   /** Returns the group of a rank. */

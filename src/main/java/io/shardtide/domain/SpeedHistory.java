@@ -1,54 +1,69 @@
 package io.shardtide.domain;
 
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What feedback stores of a device that is slow, or was slow lately.
+ * What feedback stores of a position in the replica groups that is slow, or was slow lately. It is
+ * a position in the plan that was measured last. When a plan with other groups is measured, each of
+ * its positions gets the slowest history that one of its ranks had.
  *
- * @param device number of the device in its replica group, from 0
+ * @param position the position in the plan that was measured last
  * @param part what it does or did slowly
  * @param slow its published speed; empty if it recovered
  * @param episodes how often it became slow, at least 1; forgotten with this history
  * @param fast measurements since it recovered
  */
 public record SpeedHistory(
-    int device, CostPart part, Optional<DeviceSpeed> slow, int episodes, int fast) {
+    Position position, CostPart part, Optional<PositionSpeed> slow, int episodes, int fast) {
+  /** The slowest last; of those that recovered, the one that was slow most often. */
+  public static final Comparator<SpeedHistory> BY_SLOWNESS =
+      Comparator.comparingDouble(
+              (SpeedHistory history) -> history.slow.map(PositionSpeed::slowdown).orElse(0.0))
+          .thenComparingInt(SpeedHistory::episodes);
+
   /** Checks what must be there. */
   public SpeedHistory {
+    Objects.requireNonNull(position, "position");
     Objects.requireNonNull(part, "part");
     Objects.requireNonNull(slow, "slow");
   }
 
-  /** Returns the history of a device that was never slow. */
-  public static SpeedHistory none(int device, CostPart part) {
-    return new SpeedHistory(device, part, Optional.empty(), 0, 0);
+  /** Returns the history of a position that was never slow. */
+  public static SpeedHistory none(Position position, CostPart part) {
+    return new SpeedHistory(position, part, Optional.empty(), 0, 0);
+  }
+
+  /** Returns the same history of another position. */
+  public SpeedHistory at(Position other) {
+    return new SpeedHistory(other, part, slow, episodes, fast);
   }
 
   /**
    * Returns this with an estimate of the speed.
    *
-   * @param since when the device became slow, if it was not
+   * @param since when the position became slow, if it was not
    */
   public SpeedHistory slow(double slowdown, double standardError, Instant since) {
     return new SpeedHistory(
-        device,
+        position,
         part,
         Optional.of(
-            new DeviceSpeed(
-                device, part, slowdown, standardError, slow.map(DeviceSpeed::since).orElse(since))),
+            new PositionSpeed(
+                slowdown, standardError, slow.map(PositionSpeed::since).orElse(since))),
         slow.isPresent() ? episodes : episodes + 1,
         0);
   }
 
-  /** Returns this after the device recovered. */
+  /** Returns this after the position recovered. */
   public SpeedHistory recovered() {
-    return new SpeedHistory(device, part, Optional.empty(), episodes, 0);
+    return new SpeedHistory(position, part, Optional.empty(), episodes, 0);
   }
 
-  /** Returns this after another measurement of the device, which is not slow. */
+  /** Returns this after another measurement of the position, which is not slow. */
   public SpeedHistory measuredFast() {
-    return new SpeedHistory(device, part, slow, episodes, fast + 1);
+    return new SpeedHistory(position, part, slow, episodes, fast + 1);
   }
 }

@@ -4,6 +4,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CanonicalHash;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.DetectorKind;
@@ -18,6 +19,7 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.SpeedHistory;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -32,7 +34,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.stream.IntStream;
 
 /**
  * Compares measured with predicted costs. Tracks each workload's tables, plans and running plan;
@@ -69,6 +70,7 @@ public final class FeedbackStep {
     FeedbackHeader after;
     if (part.isDeletion()) {
       before.plans().ids().forEach(plan -> store.removePlan(id, plan));
+      store.removePlan(id, before.measuredPlan());
       store.removeWindows(id);
       after = FeedbackHeader.deleted(part.generation());
     } else {
@@ -98,7 +100,7 @@ public final class FeedbackStep {
                 .with(
                     plan.planId(),
                     previousOf(store, id),
-                    expired -> store.removePlan(id, expired))));
+                    expired -> removeUnmeasured(store, header, id, expired))));
   }
 
   /** Applies a trainer's status of a plan; ignores one that planning rejects. */
@@ -109,6 +111,14 @@ public final class FeedbackStep {
       return;
     }
     store.putHeader(id, header.with(header.plans().reported(status, previousOf(store, id))));
+  }
+
+  /** The plan that was measured last is kept: speeds are of positions in it. */
+  private static void removeUnmeasured(
+      FeedbackStore store, FeedbackHeader header, String id, String plan) {
+    if (!plan.equals(header.measuredPlan())) {
+      store.removePlan(id, plan);
+    }
   }
 
   private static Function<String, Optional<String>> previousOf(FeedbackStore store, String id) {
@@ -132,6 +142,13 @@ public final class FeedbackStep {
     comparable.comparison().check(isOtherHardware.test(plan.modelId()));
 
     FeedbackHeader header = before.measured(measured);
+    Optional<PlanShards> last = store.plan(id, before.measuredPlan()).map(ShardingPlan::placed);
+    Optional<Regrouping> regrouping =
+        last.map(placed -> new Regrouping(placed, plan.placed()))
+            .filter(Regrouping::changesPositions);
+    if (regrouping.isPresent()) {
+      header = header.withSpeeds(regrouping.get().histories(header.speeds()));
+    }
     String hardware = comparable.cluster().hardware();
     List<DriftAlarm> alarms = new ArrayList<>();
     SortedMap<CostQuantity, Double> ratios = new TreeMap<>();
@@ -143,6 +160,7 @@ public final class FeedbackStep {
       DriftMonitor.MeasuredQuantity measuredQuantity =
           new DriftMonitor.MeasuredQuantity(
               store, header, plan, hardware, quantity, measured.measuredAt());
+      regrouping.ifPresent(to -> to.moveWindows(measuredQuantity));
       SortedMap<Integer, Double> residuals = comparable.comparison().residuals(quantity, excluded);
       quantities.put(quantity, measuredQuantity);
       compared.put(quantity, residuals.keySet());
@@ -162,6 +180,9 @@ public final class FeedbackStep {
     FeedbackHeader after =
         header.withSpeeds(speedMonitor.add(header.speeds(), quantities, compared));
     store.putHeader(id, after);
+    if (!after.plans().ids().contains(before.measuredPlan())) {
+      removeUnmeasured(store, after, id, before.measuredPlan());
+    }
     SortedSet<Integer> slowComputing = stragglers.get(CostQuantity.COMPUTE);
     boolean isSlowCommunicating =
         !stragglers.get(CostQuantity.FORWARD).isEmpty()
@@ -178,28 +199,35 @@ public final class FeedbackStep {
     if (samples.size() < possible.size()) {
       excluded.put(ExclusionReason.SLOW_DEVICE, possible.size() - samples.size());
     }
-    List<DeviceSpeed> slow = slow(after, plan);
+    List<DeviceSpeed> slow = slow(after, plan.placed());
     Optional<DeviceSpeeds> speeds =
-        slow.equals(slow(header, plan))
+        slow.equals(slow(before, last.orElse(plan.placed())))
             ? Optional.empty()
             : Optional.of(new DeviceSpeeds(id, plan.planId(), measured.measuredAt(), slow));
     return new Feedback(hardware, samples, alarms, speeds, ratios, excluded);
   }
 
   /**
-   * Returns the slow ranks: a measurement says of a device of replica groups what the slowest rank
-   * with its position does.
+   * Returns the slow ranks of the workload's cluster: a measurement says of a position in replica
+   * groups what the slowest rank with it does.
+   *
+   * @param placed the plan whose positions the header's histories are of
    */
-  private static List<DeviceSpeed> slow(FeedbackHeader header, ShardingPlan plan) {
-    PlanShards placed = plan.placed();
-    return header.speeds().stream()
-        .flatMap(history -> history.slow().stream())
-        .flatMap(
-            speed ->
-                IntStream.range(0, placed.groups().count())
-                    .mapToObj(group -> speed.of(placed.rank(speed.device(), group))))
-        .sorted(DeviceSpeed.ORDER)
-        .toList();
+  private static List<DeviceSpeed> slow(FeedbackHeader header, PlanShards placed) {
+    int ranks = Math.min(placed.ranks(), header.cluster().map(ClusterSpec::devices).orElse(0));
+    List<DeviceSpeed> slow = new ArrayList<>();
+    for (SpeedHistory history : header.speeds()) {
+      for (int rank : placed.ranks(history.position())) {
+        // Positions beyond the group are of a plan that is no longer stored.
+        if (history.slow().isPresent()
+            && history.position().number() < placed.devices()
+            && rank < ranks) {
+          slow.add(history.slow().get().of(rank, history.part()));
+        }
+      }
+    }
+    slow.sort(DeviceSpeed.ORDER);
+    return slow;
   }
 
   private static void checkOrder(FeedbackHeader header, MeasuredCosts measured) {

@@ -4,6 +4,7 @@ import io.shardtide.domain.Baseline;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceSpeed;
+import io.shardtide.domain.Position;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.SpeedHistory;
 import java.time.Instant;
@@ -83,7 +84,7 @@ final class SpeedMonitor {
       SortedMap<Integer, SpeedHistory> histories = new TreeMap<>();
       before.stream()
           .filter(history -> history.part() == part)
-          .forEach(history -> histories.put(history.device(), history));
+          .forEach(history -> histories.put(history.position().number(), history));
       Set<Integer> candidates = new TreeSet<>(histories.keySet());
       for (CostQuantity quantity : part.quantities()) {
         devices.get(quantity).stream()
@@ -95,7 +96,8 @@ final class SpeedMonitor {
         part.quantities().stream()
             .filter(quantity -> devices.get(quantity).contains(device))
             .forEach(quantity -> windows.put(quantity, window(measured, quantity, device)));
-        SpeedHistory history = histories.getOrDefault(device, SpeedHistory.none(device, part));
+        SpeedHistory history =
+            histories.getOrDefault(device, SpeedHistory.none(new Position(device), part));
         SpeedHistory next = windows.isEmpty() ? history : next(history, windows, measured);
         if (next.episodes() > 0 && next.fast() < FORGOTTEN) {
           after.add(next);
@@ -130,9 +132,11 @@ final class SpeedMonitor {
     }
     // What cannot be measured now needs a new alarm.
     for (CostQuantity quantity : history.part().quantities()) {
-      ResidualWindow window = window(measured, quantity, history.device());
+      ResidualWindow window = window(measured, quantity, history.position().number());
       if (window.slowIn().isPresent()) {
-        measured.get(quantity).put(OptionalInt.of(history.device()), window.back(Optional.empty()));
+        measured
+            .get(quantity)
+            .put(OptionalInt.of(history.position().number()), window.back(Optional.empty()));
       }
     }
     return history.recovered();
@@ -171,7 +175,9 @@ final class SpeedMonitor {
     }
     slow.forEach(
         (quantity, window) ->
-            measured.get(quantity).put(OptionalInt.of(history.device()), window.estimated()));
+            measured
+                .get(quantity)
+                .put(OptionalInt.of(history.position().number()), window.estimated()));
     Instant measuredAt = measured.get(slow.keySet().iterator().next()).measuredAt();
     double slowdown = Math.min(DeviceSpeed.MOST, StrictMath.exp(shift));
     return history.slow(

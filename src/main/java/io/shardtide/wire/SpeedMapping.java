@@ -3,6 +3,8 @@ package io.shardtide.wire;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
+import io.shardtide.domain.Position;
+import io.shardtide.domain.PositionSpeed;
 import io.shardtide.domain.SpeedHistory;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -35,18 +37,22 @@ final class SpeedMapping {
 
   static io.shardtide.avro.SpeedHistory toAvro(SpeedHistory history) {
     return new io.shardtide.avro.SpeedHistory(
-        history.device(),
+        history.position().number(),
         io.shardtide.avro.CostPart.valueOf(history.part().name()),
-        history.slow().map(SpeedMapping::toAvro).orElse(null),
+        history
+            .slow()
+            .map(slow -> toAvro(slow.of(history.position().number(), history.part())))
+            .orElse(null),
         history.episodes(),
         history.fast());
   }
 
   static SpeedHistory fromAvro(io.shardtide.avro.SpeedHistory avro) {
     return new SpeedHistory(
-        avro.getDevice(),
+        new Position(avro.getDevice()),
         CostPart.valueOf(avro.getPart().name()),
-        Optional.ofNullable(avro.getSlow()).map(SpeedMapping::fromAvro),
+        Optional.ofNullable(avro.getSlow())
+            .map(s -> new PositionSpeed(s.getSlowdown(), s.getStandardError(), s.getSince())),
         avro.getEpisodes(),
         avro.getFast());
   }

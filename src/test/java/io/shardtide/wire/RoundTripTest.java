@@ -30,6 +30,7 @@ import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningState;
+import io.shardtide.domain.Position;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ReplicaGroups;
@@ -163,8 +164,9 @@ class RoundTripTest {
                 .measured(Samples.measured())
                 .withSpeeds(
                     List.of(
-                        SpeedHistory.none(1, CostPart.COMPUTATION).slow(1.5, 0.1, Fixtures.TIME),
-                        SpeedHistory.none(3, CostPart.COMMUNICATION)
+                        SpeedHistory.none(new Position(1), CostPart.COMPUTATION)
+                            .slow(1.5, 0.1, Fixtures.TIME),
+                        SpeedHistory.none(new Position(3), CostPart.COMMUNICATION)
                             .slow(1.5, 0.1, Fixtures.TIME)
                             .recovered()
                             .measuredFast()))),
