@@ -21,13 +21,14 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/main/python"
 sys.path.insert(0, str(PACKAGE))
 
 from shardtide.collect import __main__ as command
-from shardtide.collect.shapes import Limits, Shard, draw_shards
-from shardtide.collect.tables import Table, draw_table
+from shardtide.collect.optimizers import OF_COPIES, OPTIMIZERS
+from shardtide.collect.shapes import MOST_SHARDS, Limits, Shard, draw_shards
+from shardtide.collect.tables import GivenTable, Table, draw_table
 
 try:
     import torch
 
-    from shardtide.collect import collectives, ids, machine
+    from shardtide.collect import collectives, ids, machine, measure, run
     from shardtide.collect.operators import EPSILON, EmbeddingBags, Held, ShardOperator
 except ModuleNotFoundError:
     torch = None
@@ -63,6 +64,34 @@ class TableTest(unittest.TestCase):
             Table(2**32, 1, 1, 1)
 
 
+class GivenTableTest(unittest.TestCase):
+    """A table of a workload, which says of the 1, 4, 16, ... most used rows how many lookups they have."""
+
+    def given(self, table):
+        return GivenTable(table.rows, table.pooling_factor, table.access_cdf())
+
+    def test_distribution_is_that_of_the_table_it_was_computed_from(self):
+        for index in range(200):
+            table = draw_table(11, index)
+            given = self.given(table)
+            for ranks in (1, 2, 16, 50, table.rows // 7, table.rows // 3, table.rows):
+                if 1 <= ranks <= table.rows:
+                    self.assertAlmostEqual(given.share(ranks), table.share(ranks), delta=0.01, msg=(table, ranks))
+
+    def test_a_part_has_its_rows_and_their_lookups(self):
+        given = self.given(SKEWED)
+        hot, cold = given.part(0, 1_000), given.part(1_000, SKEWED.rows)
+        self.assertEqual((hot.rows, cold.rows), (1_000, 49_000))
+        self.assertAlmostEqual(hot.pooling_factor + cold.pooling_factor, SKEWED.pooling_factor)
+        self.assertAlmostEqual(hot.pooling_factor, SKEWED.pooling_factor * SKEWED.share(1_000), delta=0.05)
+        self.assertAlmostEqual(hot.share(16), SKEWED.share(16) / SKEWED.share(1_000), delta=0.01)
+
+    def test_other_distributions_are_an_error(self):
+        for rows, shares in ((5, [0.5, 1]), (5, [0.5, 0.4, 1]), (5, [0.1, 0.5, 0.9]), (1, [0.5, 1])):
+            with self.assertRaisesRegex(ValueError, "must be . rising shares, the last of them 1"):
+                GivenTable(rows, 1.0, shares)
+
+
 class ShapesTest(unittest.TestCase):
     TABLES = [draw_table(0, index) for index in range(200)]
     CLUSTERS = [2, 4, 8, 16, 32, 64, 128]
@@ -93,14 +122,31 @@ class ShapesTest(unittest.TestCase):
                 if shard.replicated and batch_sizes:
                     self.assertIn(min(batch_sizes) / shard.samples, {2, 4, 8, 16, 32, 64, 128})
 
-    def test_sets_have_1_to_15_shards_within_the_limits(self):
+    def test_sets_have_1_to_200_shards_within_the_limits(self):
         sets = self.sets()
-        self.assertEqual({len(shards) for shards in sets}, set(range(1, 16)))
+        self.assertTrue(set(range(1, 21)) <= {len(shards) for shards in sets})
+        self.assertGreater(max(map(len, sets)), 100)
+        self.assertLessEqual(max(map(len, sets)), MOST_SHARDS)
+        # A device of a plan holds many copies of small tables; on 0a08396e, no set had more than 15 shards.
+        self.assertGreater(max(sum(shard.replicated for shard in shards) for shards in sets), 25)
         for shards in sets:
             needs = [shard.needs(self.TABLES[shard.table]) for shard in shards]
             self.assertLessEqual(sum(need.weight_bytes for need in needs), self.LIMITS.weight_bytes)
             self.assertLessEqual(sum(need.rows for need in needs), self.LIMITS.rows)
             self.assertLessEqual(sum(need.gradient_elements for need in needs), self.LIMITS.gradient_elements)
+
+    def test_a_set_has_one_optimizer_whose_state_needs_memory(self):
+        drawn = [
+            draw_shards(random.Random(seed), self.TABLES, [range(200)], [4_096], self.LIMITS, [8], tuple(OPTIMIZERS))
+            for seed in range(300)
+        ]
+        self.assertEqual({len({shard.optimizer for shard in shards}) for shards in drawn}, {1})
+        self.assertEqual({shards[0].optimizer for shards in drawn}, set(OPTIMIZERS))
+        for shard in (shard for shards in drawn for shard in shards if shard.replicated):
+            self.assertIn(shard.optimizer, OF_COPIES)
+        table = Table(100, 1.0, 1, 1)
+        needs = [Shard(0, 8, 16, bytes_per_element=2, optimizer=name).needs(table) for name in ("sgd", "adagrad", "adam")]
+        self.assertEqual([of.weight_bytes for of in needs], [100 * 8 * 2, 100 * 8 * 6, 100 * 8 * 10])
 
     def test_row_shards_round_rows_up_and_take_their_part_of_the_lookups(self):
         shard = Shard(table=0, columns=8, samples=1_000, devices=8)
@@ -115,6 +161,8 @@ class ShapesTest(unittest.TestCase):
             {"table": 3, "columns": 8, "samples": 512, "rowShare": 0.25, "bytesPerElement": 2},
         )
         self.assertTrue(Shard(3, 8, 512, replicated=True).to_json()["replicated"])
+        self.assertNotIn("optimizer", Shard(3, 8, 512, optimizer="rowwise_adagrad").to_json())
+        self.assertEqual(Shard(3, 8, 512, optimizer="adam").to_json()["optimizer"], "adam")
 
 
 @unittest.skipUnless(torch, "PyTorch is not installed")
@@ -131,8 +179,8 @@ class IdsTest(unittest.TestCase):
         return torch.bincount(drawn, minlength=rows).sort(descending=True).values.double()
 
     def test_most_used_rows_have_their_share_of_the_lookups(self):
-        for exponent in (0.5, 1.0, 1.3):
-            table = Table(50_000, 1, exponent, 2.0)
+        closed = [Table(50_000, 1, exponent, 2.0) for exponent in (0.5, 1.0, 1.3)]
+        for table in [*closed, *(GivenTable(table.rows, 1, table.access_cdf()) for table in closed)]:
             uses = self.uses(table, 2_000_000)
             for ranks in (1, 16, 256, 4_096):
                 # Sorting by use instead of by rank adds a little.
@@ -208,6 +256,124 @@ class OperatorTest(unittest.TestCase):
             operator.step()
 
 
+class FakeGpu:
+    """A device that takes 0.4 ms for each flush, 2 ms for a pass, and whose host needs 3 ms to launch a pass."""
+
+    FLUSH_MS, PASS_MS, LAUNCH_MS = 0.4, 2.0, 3.0
+
+    def __init__(self):
+        # When the host is, and until when the device has work; ms.
+        self.host = self.busy = 0.0
+
+    def flush(self, times):
+        self.busy = max(self.busy, self.host) + times * self.FLUSH_MS
+
+    def launch(self):
+        """Ten kernels, each of which the device runs when it was launched and those before it are over."""
+        for _ in range(10):
+            self.host += self.LAUNCH_MS / 10
+            self.busy = max(self.busy, self.host) + self.PASS_MS / 10
+
+    def synchronize(self):
+        self.host = max(self.host, self.busy)
+
+    def clock(self):
+        """Stands for shardtide.train's Clock, whose marks are CUDA events."""
+        gpu = self
+
+        class FakeClock:
+            cuda = True
+
+            def __init__(self, device, computes):
+                del device, computes
+
+            def now(self):
+                gpu.busy = max(gpu.busy, gpu.host)
+                return gpu.busy
+
+            def ms(self, begin, end):
+                gpu.host = max(gpu.host, end)
+                return end - begin
+
+            def is_ahead(self, mark):
+                return gpu.host < mark
+
+        return FakeClock
+
+
+@unittest.skipUnless(torch, "PyTorch is not installed")
+class QueueTest(unittest.TestCase):
+    """Events on a GPU measure launches, unless all of them are over when the GPU begins."""
+
+    def setUp(self):
+        self.gpu = FakeGpu()
+        self.queues = []
+        for patched in (
+            mock.patch.object(measure, "Clock", self.gpu.clock()),
+            mock.patch.object(measure.torch.cuda, "synchronize", lambda _: self.gpu.synchronize()),
+            mock.patch.object(measure.time, "perf_counter", lambda: self.gpu.host / 1e3),
+            mock.patch.object(measure.torch, "Generator", mock.MagicMock()),
+            mock.patch.object(measure, "_inputs"),
+            mock.patch.object(measure, "_gradient"),
+        ):
+            patched.start()
+            self.addCleanup(patched.stop)
+
+    def times(self):
+        """What Meter measures of a set on this GPU."""
+        gpu, queues = self.gpu, self.queues
+        operators = mock.Mock()
+        operators.forward.side_effect = operators.backward.side_effect = lambda _: gpu.launch()
+
+        class FakeMeter(measure.Meter):
+            def __init__(self):
+                self._device = mock.Mock(type="cuda")
+
+            def _operators(self, tables, shards):
+                return operators
+
+            def _flush(self, times):
+                queues.append(times)
+                gpu.flush(times)
+
+        return FakeMeter().measure([SKEWED], [Shard(0, 8, 16)], 1)
+
+    def test_work_is_queued_until_all_is_launched(self):
+        times = self.times()
+        # On 0a08396e, passes began on an idle device: 3.2 ms, of which the device waits 1.2 ms for launches.
+        self.assertAlmostEqual(times.forward_ms, FakeGpu.PASS_MS)
+        self.assertAlmostEqual(times.backward_ms, FakeGpu.PASS_MS)
+        self.assertAlmostEqual(times.launch_ms, 2 * FakeGpu.LAUNCH_MS)
+        self.assertTrue(times.is_queued)
+        self.assertNotIn("queued", times.to_json())
+        # 4 flushes last 1.6 ms, less than launching.
+        self.assertEqual(sorted(set(self.queues)), [measure.FLUSHES, 2 * measure.FLUSHES])
+
+    def test_a_host_that_launches_too_slowly_is_said(self):
+        self.gpu.LAUNCH_MS = 1_000.0
+        times = self.times()
+        self.assertEqual(max(self.queues), measure.MOST_FLUSHES)
+        self.assertGreater(times.forward_ms, 100)
+        self.assertIs(times.to_json()["queued"], False)
+
+    def test_repetitions_follow_the_noise(self):
+        self.times()
+        steady = len(self.queues) - sum(queue == measure.FLUSHES for queue in self.queues)
+        self.assertEqual(steady, 2 * measure.REPETITIONS)
+        self.queues.clear()
+        noise = random.Random(3)
+        launch = self.gpu.launch
+
+        def launch_with_noise():
+            self.gpu.PASS_MS = noise.uniform(1, 3)
+            launch()
+
+        self.gpu.launch = launch_with_noise
+        self.times()
+        noisy = len(self.queues) - sum(queue == measure.FLUSHES for queue in self.queues)
+        self.assertEqual(noisy, 2 * measure.MOST_REPETITIONS["cuda"])
+
+
 @unittest.skipUnless(torch, "PyTorch is not installed")
 class TableBatchedTest(unittest.TestCase):
     """With FBGEMM, else with the stand-ins of its operators that the tests on TorchRec's code use."""
@@ -268,6 +434,51 @@ class TableBatchedTest(unittest.TestCase):
             torch.testing.assert_close(found[index], weight, rtol=1e-5, atol=1e-6)
         self.assertEqual([group.indices for group in batched._groups], [[0, 1], [2, 3], [4]])
 
+    def test_optimizers_compute_what_their_formulas_say(self):
+        generator = torch.Generator().manual_seed(7)
+        rows, columns, samples, rate = 12, 8, 20, 0.1
+        for name in ("sgd", "adagrad", "rowwise_adagrad"):
+            for replicated in (False, True):
+                with self.subTest(name, replicated=replicated):
+                    used = torch.randint(rows, (60,), generator=generator)
+                    offsets = ids.draw_offsets(SKEWED, samples, 60, 1, generator)
+                    gradient = torch.randn(samples, columns, generator=generator)
+                    held = Held(rows, columns, samples, torch.float32, replicated, name)
+                    batched = self.operators([held], torch.device("cpu"), rate, 0.5)
+                    batched.forward(batched.join([(used, offsets)]))
+                    batched.backward(batched.join_gradients([gradient]))
+                    batched.step()
+                    owners = torch.repeat_interleave(torch.arange(samples), offsets.diff())
+                    by_row = torch.zeros(rows, columns).index_add_(0, used, gradient[owners])
+                    # The state of row-wise Adagrad begins with 1 for copies.
+                    scale = {
+                        "sgd": torch.ones(1),
+                        "adagrad": by_row.abs() + EPSILON,
+                        "rowwise_adagrad": (by_row.square().mean(1, keepdim=True) + replicated).sqrt() + EPSILON,
+                    }[name]
+                    (weight,) = batched._groups[0].operator.split_embedding_weights()
+                    torch.testing.assert_close(weight, 0.5 - rate * by_row / scale, rtol=1e-4, atol=1e-6)
+
+    def test_shards_of_other_optimizers_are_other_launches(self):
+        held = [Held(5, 4, 8, torch.float32, False, name) for name in ("sgd", "adagrad", "sgd")]
+        batched = self.operators(held, torch.device("cpu"), 0.1, 0.5)
+        self.assertEqual([group.indices for group in batched._groups], [[0, 2], [1]])
+
+    def test_copies_need_an_optimizer_of_copies(self):
+        held = [Held(5, 4, 8, torch.float32, True, "lamb")]
+        with self.assertRaisesRegex(ValueError, "copies have no optimizer lamb; expected one of sgd, rowwise_adagrad"):
+            self.operators(held, torch.device("cpu"), 0.1, 0.5)
+
+    def test_memory_is_not_held_twice(self):
+        limits = Limits(weight_bytes=2**20, rows=2**12, gradient_elements=2**20)
+        meter = measure.Meter(torch.device("cpu"), limits, "fbgemm")
+        # FBGEMM allocates what it needs; on 0a08396e, weights and state were reserved beside it.
+        held = [value for value in vars(meter).values() if isinstance(value, torch.Tensor)]
+        self.assertEqual(sum(tensor.nbytes for tensor in held), measure.FLUSHED_BYTES["cpu"])
+        times = meter.measure([SKEWED], [Shard(0, 8, 16), Shard(0, 8, 4, replicated=True, optimizer="adagrad")], 1)
+        self.assertGreater(times.backward_ms, 0)
+        self.assertIsNone(times.launch_ms, "on a CPU, the host computes")
+
 
 @unittest.skipUnless(torch, "PyTorch is not installed")
 class CommandTest(unittest.TestCase):
@@ -275,7 +486,7 @@ class CommandTest(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
-        patched = mock.patch.object(machine, "free_bytes", return_value=200 * 2**20)
+        patched = mock.patch.object(machine, "free_bytes", return_value=100 * 2**20)
         patched.start()
         self.addCleanup(patched.stop)
 
@@ -321,6 +532,8 @@ class CommandTest(unittest.TestCase):
         info = json.loads((self.folder / "a/run-info.json").read_text())
         self.assertEqual(info["samples"], {"compute": 60, "collectives": 0})
         self.assertEqual(info["runs"][0]["torch"], torch.__version__)
+        self.assertEqual((info["torch"], info["clock"], info["hardware"]), (torch.__version__, "idle", None))
+        self.assertEqual(info["repetitions"], {"least": 3, "most": 5})
         self.assertTrue(any("collectives" in line for line in info["notCovered"]))
 
     def test_some_samples_are_measured_again(self):
@@ -339,7 +552,7 @@ class CommandTest(unittest.TestCase):
         with (self.folder / "parts/tables.jsonl").open("r+") as file:
             file.truncate(1_000)
         # Memory that is free today must not change what is drawn.
-        with mock.patch.object(machine, "free_bytes", return_value=150 * 2**20):
+        with mock.patch.object(machine, "free_bytes", return_value=80 * 2**20):
             self.collect("parts", "--samples", "35")
         for split in ("train", "valid"):
             self.assertEqual(self.shards("parts", split), self.shards("whole", split))
@@ -351,6 +564,57 @@ class CommandTest(unittest.TestCase):
         self.collect("a", "--samples", "35")
         (self.folder / "a/train/compute.jsonl").write_text("")
         self.assertIn("lacks compute samples between others", self.error("--samples", "40"))
+
+    def test_a_set_for_which_the_operator_fails_is_skipped(self):
+        attempts = []
+        real = measure.Meter.measure
+
+        def fail_sometimes(meter, tables, shards, seed):
+            attempts.append(seed)
+            if len(attempts) in (3, 5):
+                raise RuntimeError("no kernel image is available\nfor execution on the device")
+            return real(meter, tables, shards, seed)
+
+        # On 0a08396e, the run ended.
+        with mock.patch.object(measure.Meter, "measure", fail_sometimes):
+            said = self.collect("a", "--samples", "20")
+        self.assertIn("2 sets could not be measured and were skipped, the first one, 2: no kernel image", said)
+        self.assertEqual([line["compute"] for line in self.lines("a", "skipped.jsonl")], [2, 4])
+        info = json.loads((self.folder / "a/run-info.json").read_text())
+        self.assertEqual((info["samples"]["compute"], set(info["skipped"])), (18, {"2", "4"}))
+        # Numbers of samples are those of a run that skips nothing.
+        self.collect("a", "--samples", "25")
+        self.collect("whole", "--samples", "25")
+        whole = self.shards("whole", "train")
+        self.assertEqual(self.shards("a", "train"), [of for i, of in enumerate(whole) if i not in (2, 4)])
+
+    def test_a_device_on_which_all_fails_ends_the_run(self):
+        with mock.patch.object(measure.Meter, "measure", side_effect=torch.cuda.OutOfMemoryError("out of memory")):
+            with self.assertRaises(SystemExit) as ended:
+                self.collect("a", "--samples", "20")
+        message = f"the last {run.MOST_FAILURES} computations failed; the last one: out of memory"
+        self.assertEqual(ended.exception.code, f"shardtide.collect: {message}")
+
+    def test_a_doubtful_gpu_is_said(self):
+        samples = mock.Mock(skipped={}, not_queued=3)
+        samples.noise.return_value = {"medianRelativeDifference": 0.068}
+        said = "\n".join(command._summary(self.folder, samples, {"throttled": ["heat"]}, "cuda"))
+        self.assertIn("they differ by 6.8%", said)
+        self.assertIn("more than 1%; do other programs use this GPU?", said)
+        self.assertIn("lowers its clocks because of heat", said)
+        self.assertIn('3 samples are marked "queued":false', said)
+
+    def test_reasons_for_low_clocks_are_bits(self):
+        gpu = mock.Mock(type="cuda")
+        for bits, reasons in (("0x0000000000000001", []), ("0x0000000000000024", ["heat", "power"]), ("[N/A]", [])):
+            with mock.patch.object(machine, "_nvidia_smi", return_value={machine.THROTTLE_FIELD: bits}):
+                self.assertEqual(machine.throttled(gpu), reasons)
+
+    def test_samples_of_two_cards_need_two_folders(self):
+        self.collect("a", "--samples", "1")
+        other = {**machine.describe(torch.device("cpu")), "device": "another card"}
+        with mock.patch.object(machine, "describe", return_value=other):
+            self.assertRegex(self.error("--samples", "2"), "has samples with device .*, not another card; name another")
 
     def test_time_ends_a_run(self):
         self.assertRegex(self.collect("a", "--minutes", "0.001"), r"\d+ computations, 0 collectives; done")
@@ -374,6 +638,7 @@ class CommandTest(unittest.TestCase):
             (["--batch-sizes", "-4"], "--batch-sizes: must be above 0, got -4"),
             (["--tables", "9"], "--tables: must be at least 10, got 9"),
             (["--operator", "fbgemm"], "--operator fbgemm needs the package fbgemm_gpu, which is not installed"),
+            (["--optimizers", "adam"], "operator embedding_bag has no optimizer adam on cpu; expected sgd, rowwise_ad"),
             (["--device", "tpu"], "--device must be cuda, cuda:N, cpu or auto, got tpu"),
             (["--seed", "1"], "has samples with seed 0, not 1; name another folder"),
         ):
@@ -394,7 +659,7 @@ class RanksTest(unittest.TestCase):
         port = store.getsockname()[1]
         store.close()
         arguments = ["--out", folder, "--device", "cpu", "--tables", "20", "--batch-sizes", "8"]
-        arguments += ["--clusters", "2", "4", "--memory-mib", "200"]
+        arguments += ["--clusters", "2", "4", "--memory-mib", "100"]
         ranks = []
         for rank in range(size):
             environment = {

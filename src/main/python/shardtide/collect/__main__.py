@@ -1,11 +1,14 @@
 """python -m shardtide.collect: measures random sets of shards and collectives on these devices until the time is up.
 
+python -m shardtide.collect plans: measures what the devices of given plans compute, one after the other.
+
 python -m shardtide.collect links: measures the bandwidth between nodes.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import socket
@@ -16,6 +19,8 @@ from dataclasses import asdict
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NoReturn
+
+from shardtide.collect.optimizers import DEFAULT, OPTIMIZERS, supported
 
 DEFAULT_BATCH_SIZES = {
     "cuda": [4_096, 8_192, 16_384, 32_768, 65_536, 131_072],
@@ -29,20 +34,28 @@ NOT_COVERED = (
     "sets with more state or gradients than limits in options",
     "groups of devices that communicate at the same time as others",
 )
+# Repeated samples of an otherwise idle GPU differ by 0.2%.
+MOST_NOISE_OF_GPU = 0.01
+
 WITHOUT_FBGEMM = "FBGEMM's table-batched operator: it is embedding_bag of PyTorch, a launch for each table"
 ONE_DEVICE = "collectives: one device is measured; start several ranks with torchrun"
 
-# The first argument that selects the other command.
+# The first arguments that select the other commands.
 LINKS = "links"
+PLANS = "plans"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command with these arguments, those of the process unless given."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    measures_links = given[:1] == [LINKS]
-    options = _parse_links(given[1:]) if measures_links else _parse(given)
+    if given[:1] == [LINKS]:
+        options, measure = _parse_links(given[1:]), _measure_links
+    elif given[:1] == [PLANS]:
+        options, measure = _parse_plans(given[1:]), _measure_plans
+    else:
+        options, measure = _parse(given), _measure
     try:
-        _on_ranks(options, _measure_links if measures_links else _measure)
+        _on_ranks(options, measure)
     except ModuleNotFoundError as e:
         if e.name != "torch":
             raise
@@ -50,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (ValueError, OSError, MemoryError) as e:
         sys.exit(f"shardtide.collect: {e}")
     except KeyboardInterrupt:
-        then = "no links are written" if measures_links else "the same command continues"
+        endings = {LINKS: "no links are written", PLANS: "what was measured is written"}
+        then = endings.get(given[0] if given else "", "the same command continues")
         sys.exit(f"shardtide.collect: interrupted; {then}")
 
 
@@ -100,6 +114,7 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
     if arguments.memory_mib:
         least_free = min(least_free, arguments.memory_mib * 2**20)
     described = machine.describe(device)
+    operator = _checked_operator(arguments.operator, arguments.optimizers, device)
     options: dict[str, Any] = {
         "seed": arguments.seed,
         "tables": arguments.tables,
@@ -108,7 +123,9 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         "ranks": size,
         "ranksPerNode": local_size(size),
         "device": described["device"],
-        "operator": machine.operator_of(arguments.operator),
+        "operator": operator,
+        "hardware": arguments.hardware,
+        "optimizers": arguments.optimizers,
         "limits": asdict(limits_of(least_free, device.type)),
     }
     folder, problem = None, None
@@ -136,7 +153,15 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         # Written first: a killed run leaves the options, without which it cannot be continued.
         folder.write_info(run, not_covered)
         folder.write_tables(tables)
-    design = Design(arguments.seed, tables, options["batchSizes"], options["clusters"], groups, MOST_BYTES[device.type])
+    design = Design(
+        arguments.seed,
+        tables,
+        options["batchSizes"],
+        options["clusters"],
+        groups,
+        MOST_BYTES[device.type],
+        arguments.optimizers,
+    )
     try:
         meter = Meter(device, Limits(**limits), options["operator"])
         run["copyGigabytesPerSecond"] = meter.copy_gigabytes_per_second()
@@ -144,12 +169,54 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         Collector(design, ranks, meter, collectives, folder).run(arguments.minutes * 60, arguments.samples)
     finally:
         run["clocksAtEnd"] = machine.clocks(device)
+        run["throttled"] = machine.throttled(device)
         run["seconds"] = round(time.monotonic() - began, 1)
         if folder:
             folder.write_info(run, not_covered)
-            noise = folder.compute.noise()
-            repeated = f"; measured again, they differ by {noise['medianRelativeDifference']:.1%}" if noise else ""
-            print(f"samples are in {arguments.out}{repeated}", file=sys.stderr)
+            print("\n".join(_summary(arguments.out, folder.compute, run, device.type)), file=sys.stderr)
+
+
+def _summary(out: Path, samples: Any, run: dict[str, Any], device_type: str) -> list[str]:
+    """What rank 0 says at the end: where the samples are, and what makes them doubtful."""
+    noise = samples.noise()
+    difference = noise["medianRelativeDifference"] if noise else 0.0
+    lines = [f"samples are in {out}" + (f"; measured again, they differ by {difference:.1%}" if noise else "")]
+    if device_type == "cuda" and difference > MOST_NOISE_OF_GPU:
+        lines.append(
+            f"warning: that is more than {MOST_NOISE_OF_GPU:.0%}; do other programs use this GPU? nvidia-smi lists them"
+        )
+    if run["throttled"]:
+        lines.append(
+            f"warning: the GPU lowers its clocks because of {', '.join(run['throttled'])}; samples are slower than those"
+            " of a GPU that is cooled well and has its power"
+        )
+    if samples.not_queued:
+        lines.append(
+            f"warning: {samples.not_queued:,} samples are marked \"queued\":false: the host launched too slowly, or the"
+            " operator waits for the GPU; their times include pauses"
+        )
+    skipped = samples.skipped
+    if skipped:
+        sample, why = next(iter(skipped.items()))
+        lines.append(f"{len(skipped):,} sets could not be measured and were skipped, the first one, {sample}: {why}")
+    return lines
+
+
+def _checked_operator(name: str, optimizers: Sequence[str], device: Any) -> str:
+    """Returns the operator `fbgemm` or `embedding_bag`.
+
+    ValueError: it is not installed, or lacks an optimizer
+    """
+    from shardtide.collect import machine
+
+    operator = machine.operator_of(name)
+    known = supported(operator, device.type)
+    for optimizer in optimizers:
+        if optimizer not in known:
+            raise ValueError(
+                f"operator {operator} has no optimizer {optimizer} on {device.type}; expected {', '.join(known)}"
+            )
+    return operator
 
 
 def _measure_links(arguments: argparse.Namespace, device: Any, size: int) -> None:
@@ -181,6 +248,54 @@ def _measure_links(arguments: argparse.Namespace, device: Any, size: int) -> Non
             file.discard()
 
 
+def _measure_plans(arguments: argparse.Namespace, device: Any, size: int) -> None:
+    """Measures the device sets of plans, task by task."""
+    from shardtide.collect import machine
+    from shardtide.collect.measure import Meter, limits_of
+    from shardtide.collect.plans import PlanMeter, read_plans, read_workloads, summary
+    from shardtide.collect.samples import measured_with, write_info
+
+    if size > 1:
+        raise ValueError("plans are measured on one device; start it without torchrun")
+    operator = _checked_operator(arguments.operator, [arguments.optimizer], device)
+    workloads = read_workloads(arguments.workloads, supported(operator, device.type))
+    files = [read_plans(path) for path in arguments.plans]
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    if any(arguments.out.iterdir()):
+        raise ValueError(f"{arguments.out} is not empty; name another folder")
+    free = machine.free_bytes(device)
+    if arguments.memory_mib:
+        free = min(free, arguments.memory_mib * 2**20)
+    run: dict[str, Any] = {**machine.describe(device), "clocksAtBegin": machine.clocks(device)}
+    meter = Meter(device, limits_of(free, device.type), operator)
+    plan_meter = PlanMeter(meter, free, arguments.out, arguments.optimizer, arguments.seed)
+    lines: list[dict[str, Any]] = []
+    try:
+        for workload in workloads:
+            for file in files:
+                lines.append(plan_meter.measure(workload, file))
+                print(_plan_line(lines[-1]), file=sys.stderr)
+    finally:
+        info = {
+            **measured_with(run, operator, arguments.hardware),
+            "samples": {"compute": plan_meter.samples, "collectives": 0},
+            "skipped": plan_meter.skipped,
+            "noise": {"compute": plan_meter.noise()},
+            "runs": [{**run, "clocksAtEnd": machine.clocks(device), "throttled": machine.throttled(device)}],
+        }
+        write_info(arguments.out, info)
+    print(json.dumps({"plans": summary(lines), "noise": plan_meter.noise()}))
+
+
+def _plan_line(line: dict[str, Any]) -> str:
+    if "slowest_ms" not in line:
+        return f"{line['task']}, {line['plans']}: not measured: {line['reason']}"
+    return (
+        f"{line['task']}, {line['plans']}: slowest device {line['slowest_ms']:.3f} ms,"
+        f" all {len(line['forward_ms'])} {line['sum_ms']:.3f} ms"
+    )
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Exits with one line; --help shows the usage."""
@@ -193,6 +308,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         description="Measures the computation of random sets of embedding shards, and with several ranks their"
         " collectives, as samples of a cost model. The same command continues an interrupted run.",
         epilog="torchrun --nproc-per-node N -m shardtide.collect --out DIR measures on N devices."
+        " python -m shardtide.collect plans --help: the devices of given plans;"
         " python -m shardtide.collect links --help: the bandwidth between nodes.",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the samples")
@@ -218,20 +334,49 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="numbers of devices to plan for, by which rows are split (default: powers of 2, 2 to 128)",
     )
     parser.add_argument(
-        "--operator",
-        choices=("auto", "fbgemm", "embedding_bag"),
-        default="auto",
-        help="FBGEMM's table-batched operator, or PyTorch's (default: FBGEMM's if fbgemm_gpu is installed)",
+        "--optimizers",
+        choices=tuple(OPTIMIZERS),
+        nargs="+",
+        metavar="NAME",
+        default=[DEFAULT],
+        help=f"of the sets, each of which has one: {', '.join(OPTIMIZERS)} (default: {DEFAULT})",
     )
-    parser.add_argument(
-        "--memory-mib",
-        type=_positive(int),
-        help="memory for samples on a device (default: what is free; of a CPU less)",
-    )
+    _add_operator(parser)
     # How long ranks wait for each other: in a round, the fastest for the slowest.
     parser.set_defaults(timeout=600.0)
     parser.add_argument("--tables", type=_tables, default=1_000, help="how many tables to draw (default: 1000)")
     return parser.parse_args(arguments)
+
+
+def _parse_plans(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(
+        prog="python -m shardtide.collect plans",
+        description="Runs the shards of each device of given plans on one device, forward, backward and optimizer, and"
+        " writes the times of the slowest device and of all. Collectives are not measured.",
+        epilog="./shardtide plan --workloads F --out A writes plans; with --predict P it converts TorchRec's plans. The"
+        " folder has plans.jsonl, and compute.jsonl and tables.jsonl, which ./shardtide evaluate --samples reads.",
+    )
+    parser.add_argument("--workloads", type=Path, required=True, metavar="F", help="workloads, one a line")
+    parser.add_argument(
+        "--plans", type=_paths, required=True, metavar="A,B,...", help="files of plans of these workloads, one a line"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the results, new or empty")
+    _add_device(parser)
+    _add_operator(parser)
+    parser.add_argument(
+        "--optimizer",
+        choices=tuple(OPTIMIZERS),
+        metavar="NAME",
+        default=DEFAULT,
+        help=f"of tables that name none: {', '.join(OPTIMIZERS)} (default: {DEFAULT})",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the ids (default: 0)")
+    parser.set_defaults(timeout=600.0)
+    return parser.parse_args(arguments)
+
+
+def _paths(text: str) -> list[Path]:
+    return [Path(name) for name in text.split(",")]
 
 
 def _parse_links(arguments: Sequence[str]) -> argparse.Namespace:
@@ -271,6 +416,21 @@ def _parse_links(arguments: Sequence[str]) -> argparse.Namespace:
         help="how long nodes wait for each other, also for a pair that is measured (default: 120)",
     )
     return parser.parse_args(arguments)
+
+
+def _add_operator(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--operator",
+        choices=("auto", "fbgemm", "embedding_bag"),
+        default="auto",
+        help="FBGEMM's table-batched operator, or PyTorch's (default: FBGEMM's if fbgemm_gpu is installed)",
+    )
+    parser.add_argument(
+        "--memory-mib",
+        type=_positive(int),
+        help="memory for samples on a device (default: what is free; of a CPU less)",
+    )
+    parser.add_argument("--hardware", metavar="NAME", help="name of the hardware, for run-info.json")
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:

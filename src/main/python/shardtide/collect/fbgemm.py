@@ -1,12 +1,12 @@
 """FBGEMM's table-batched operators, which TorchRec trains with: a launch for many tables, the optimizer in backward.
 
 Needs fbgemm_gpu. Arguments are those that TorchRec gives them (torchrec/distributed/batched_embedding_kernel.py of
-2026-08).
+2026-08). Copies have FBGEMM's dense operator, and an optimizer of PyTorch after it, or `dense_row_wise_adagrad`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from fbgemm_gpu.split_embedding_configs import EmbOptimType
@@ -20,23 +20,41 @@ from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
 )
 
 from shardtide.collect.operators import EPSILON, Bags, Held, dense_row_wise_adagrad
+from shardtide.collect.optimizers import OF_COPIES
+
+_OPTIMIZERS = {
+    "sgd": EmbOptimType.EXACT_SGD,
+    "rowwise_adagrad": EmbOptimType.EXACT_ROWWISE_ADAGRAD,
+    "adagrad": EmbOptimType.EXACT_ADAGRAD,
+    "adam": EmbOptimType.ADAM,
+    "partial_rowwise_adam": EmbOptimType.PARTIAL_ROWWISE_ADAM,
+    "lamb": EmbOptimType.LAMB,
+}
+
+_OPTIMIZERS_OF_COPIES: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "sgd": torch.optim.SGD,
+    "adagrad": torch.optim.Adagrad,
+    "adam": torch.optim.Adam,
+}
 
 _PRECISIONS = {torch.float32: SparseType.FP32, torch.float16: SparseType.FP16}
 
 
 class TableBatchedEmbeddings:
-    """The shards of a device: one operator for those of the same number of samples and type, as TorchRec groups them.
+    """The shards of a device: one operator for those of the same samples, type, kind and optimizer.
 
-    FBGEMM allocates the weights and the state. Copies have a dense gradient, and row-wise Adagrad apart.
+    FBGEMM allocates the weights and the state. Copies have a dense gradient, and their optimizer apart.
 
-    learning_rate: of row-wise Adagrad
+    learning_rate: of the optimizers
     fill: what each weight is in the beginning
+    ValueError: copies have no such optimizer
     """
 
     def __init__(self, shards: Sequence[Held], device: torch.device, learning_rate: float, fill: float):
-        groups: dict[tuple[int, torch.dtype, bool], list[int]] = {}
+        groups: dict[tuple[int, torch.dtype, bool, str], list[int]] = {}
         for index, shard in enumerate(shards):
-            groups.setdefault((shard.samples, shard.dtype, shard.replicated), []).append(index)
+            key = (shard.samples, shard.dtype, shard.replicated, shard.optimizer)
+            groups.setdefault(key, []).append(index)
         self._groups = [
             _Group(indices, [shards[i] for i in indices], device, learning_rate, fill) for indices in groups.values()
         ]
@@ -75,6 +93,8 @@ class _Group:
         cuda = device.type == "cuda"
         self._replicated = shards[0].replicated
         self._momentum: list[torch.Tensor] = []
+        self._optimizer: torch.optim.Optimizer | None = None
+        optimizer = shards[0].optimizer
         if self._replicated:
             self.operator = DenseTableBatchedEmbeddingBagsCodegen(
                 [(shard.rows, shard.columns) for shard in shards],
@@ -83,7 +103,6 @@ class _Group:
                 weights_precision=precision,
                 output_dtype=precision,
             )
-            self._momentum = [torch.ones(shard.rows, device=device) for shard in shards]
         else:
             location = EmbeddingLocation.DEVICE if cuda else EmbeddingLocation.HOST
             computes = ComputeDevice.CUDA if cuda else ComputeDevice.CPU
@@ -92,7 +111,7 @@ class _Group:
                 pooling_mode=PoolingMode.SUM,
                 weights_precision=precision,
                 output_dtype=precision,
-                optimizer=EmbOptimType.EXACT_ROWWISE_ADAGRAD,
+                optimizer=_OPTIMIZERS[optimizer],
                 learning_rate=learning_rate,
                 eps=EPSILON,
                 device=device,
@@ -100,6 +119,12 @@ class _Group:
         self.operator.to(device)
         for weight in self.operator.split_embedding_weights():
             weight.fill_(fill)
+        if self._replicated and optimizer == "rowwise_adagrad":
+            self._momentum = [torch.ones(shard.rows, device=device) for shard in shards]
+        elif self._replicated:
+            if optimizer not in _OPTIMIZERS_OF_COPIES:
+                raise ValueError(f"copies have no optimizer {optimizer}; expected one of {', '.join(OF_COPIES)}")
+            self._optimizer = _OPTIMIZERS_OF_COPIES[optimizer]([self.operator.weights], lr=learning_rate)
 
     def join(self, bags: Sequence[Bags]) -> Bags:
         mine = [bags[i] for i in self.indices]
@@ -113,6 +138,10 @@ class _Group:
     @torch.no_grad()
     def step(self) -> None:
         if not self._replicated:
+            return
+        if self._optimizer is not None:
+            self._optimizer.step()
+            self.operator.weights.grad = None
             return
         flat = self.operator.weights.grad
         first = 0

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from shardtide.collect.tables import Table
+from shardtide.collect.tables import AnyTable
 
 # The reuse histogram is that of a batch of so many samples.
 HISTOGRAM_BATCH = 65_536
@@ -17,18 +17,13 @@ SINGLE_RANKS = 512
 BLOCK_GROWTH = 1.02
 
 
-def draw_ranks(table: Table, lookups: int, generator: torch.Generator) -> torch.Tensor:
+def draw_ranks(table: AnyTable, lookups: int, generator: torch.Generator) -> torch.Tensor:
     """Returns the ranks of looked up rows in order of use, from 0, on the generator's device."""
     uniform = torch.rand(lookups, dtype=torch.float64, device=generator.device, generator=generator)
-    flatness = 1 - table.exponent
-    if flatness == 0:
-        reach = uniform.mul_(table.log_range)
-    else:
-        reach = uniform.mul_(math.expm1(flatness * table.log_range)).log1p_().div_(flatness)
-    return reach.expm1_().mul_(table.offset).long().clamp_(0, table.rows - 1)
+    return table.rank(uniform).long().clamp_(0, table.rows - 1)
 
 
-def draw_ids(table: Table, lookups: int, devices: int, generator: torch.Generator) -> torch.Tensor:
+def draw_ids(table: AnyTable, lookups: int, devices: int, generator: torch.Generator) -> torch.Tensor:
     """Returns the ids that a device looks up in its part of the rows, as int64 on the generator's device.
 
     Each run of `devices` ranks is one row of the part, as on the average device that rows are hashed to. Rows of
@@ -41,7 +36,7 @@ def draw_ids(table: Table, lookups: int, devices: int, generator: torch.Generato
     return ranks.mul_(_stride(rows)).remainder_(rows)
 
 
-def draw_offsets(table: Table, samples: int, lookups: int, devices: int, generator: torch.Generator) -> torch.Tensor:
+def draw_offsets(table: AnyTable, samples: int, lookups: int, devices: int, generator: torch.Generator) -> torch.Tensor:
     """Returns where each sample's ids begin, and their number at last, as int64.
 
     Each sample of a whole table with a pooling factor of 1 has one id; else each id belongs to a random sample.
@@ -55,7 +50,7 @@ def draw_offsets(table: Table, samples: int, lookups: int, devices: int, generat
     return offsets
 
 
-def reuse_histogram(table: Table) -> list[float]:
+def reuse_histogram(table: AnyTable) -> list[float]:
     """Returns the expected reuse histogram of a batch of 65,536 samples.
 
     Share k is of the used rows that are used more than 2^(k-1) and at most 2^k times, the last one of those used

@@ -17,6 +17,11 @@ MOST_CPU_BYTES = 4 * 2**30
 # What nvidia-smi reports of a device; of clocks in MHz, of temperature in degrees Celsius, of power in watts.
 CLOCK_FIELDS = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw")
 
+# A bit set of nvidia-smi, and its bits that say that a GPU runs more slowly than it could: of power (0x4), of hardware
+# (0x8), of heat (0x20, 0x40), of the power supply (0x80).
+THROTTLE_FIELD = "clocks_throttle_reasons.active"
+THROTTLE_REASONS = {0x4: "power", 0x8: "hardware", 0x20: "heat", 0x40: "heat", 0x80: "power supply"}
+
 
 def device_of(name: str) -> torch.device:
     """Returns the device `cuda`, `cuda:N` or `cpu`; of `auto` this rank's GPU if there is one.
@@ -78,6 +83,16 @@ def describe(device: torch.device) -> dict[str, object]:
 def clocks(device: torch.device) -> dict[str, str] | None:
     """Returns clocks, temperature and power of a GPU as nvidia-smi prints them; None on a CPU or without it."""
     return _nvidia_smi(device, CLOCK_FIELDS) if device.type == "cuda" else None
+
+
+def throttled(device: torch.device) -> list[str]:
+    """Returns why a GPU runs more slowly than it could; nothing if it does not, or if nvidia-smi does not tell."""
+    found = _nvidia_smi(device, [THROTTLE_FIELD]) if device.type == "cuda" else None
+    try:
+        active = int(found[THROTTLE_FIELD], 16) if found else 0
+    except ValueError:
+        return []
+    return sorted({reason for bit, reason in THROTTLE_REASONS.items() if active & bit})
 
 
 def _nvidia_smi(device: torch.device, fields: tuple[str, ...] | list[str]) -> dict[str, str] | None:

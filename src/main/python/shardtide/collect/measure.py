@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
 from shardtide.collect.ids import draw_ids, draw_offsets
 from shardtide.collect.operators import Bags, EmbeddingBags, Held, ShardOperator
+from shardtide.collect.optimizers import OF_EMBEDDING_BAG
 from shardtide.collect.shapes import MOST_SHARDS, Limits, Shard
-from shardtide.collect.tables import Table
+from shardtide.collect.tables import AnyTable
 from shardtide.train.clock import Clock
 
 WARM_UPS = 2
-REPETITIONS = 5
+
+# Repetitions end when the standard error of their mean is at most this share of it, or there are MOST_REPETITIONS.
+REPETITIONS = 3
+MOST_REPETITIONS = {"cuda": 9, "cpu": 5}
+STANDARD_ERROR = 0.01
+
+# Writes of a whole buffer that a GPU has queued before a pass, 0.36 ms each on an H100: at first, and at most.
+FLUSHES = 4
+MOST_FLUSHES = 64
 
 # Larger than the caches of today's GPUs (60 MB on an H200).
 FLUSHED_BYTES = {"cuda": 512 * 2**20, "cpu": 32 * 2**20}
@@ -59,47 +70,91 @@ class Times:
     forward_ms: lookups and sums
     backward_ms: gradients and optimizer
     optimizer_ms: the part of backward_ms that an optimizer after it takes: all of it, or that of copies with FBGEMM
+    launch_ms: what the host takes to launch all of that on a GPU; None on a CPU
+    is_queued: whether all was launched before a GPU began with it, so that the other times have no pauses in them
     """
 
     forward_ms: float
     backward_ms: float
     optimizer_ms: float
+    launch_ms: float | None = None
+    is_queued: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the fields of a sample file."""
+        fields: dict[str, Any] = {
+            "forward_ms": round(self.forward_ms, 5),
+            "backward_ms": round(self.backward_ms, 5),
+            "optimizer_ms": round(self.optimizer_ms, 5),
+        }
+        if self.launch_ms is not None:
+            fields["launch_ms"] = round(self.launch_ms, 5)
+        if not self.is_queued:
+            fields["queued"] = False
+        return fields
+
+
+class _Step(NamedTuple):
+    """A forward and backward pass and the optimizer, in ms, and whether they were launched in time."""
+
+    forward: float
+    backward: float
+    optimizer: float
+    launch: float
+    is_queued: bool
 
 
 class Meter:
-    """Measures sets of shards on a device, whose memory for weights and optimizer state it takes at once.
+    """Measures sets of shards on a device.
 
     device: a CUDA device or the CPU
     limits: what a set may need; see `limits_of`
-    operator: embedding_bag or fbgemm
+    operator: embedding_bag, for whose weights and optimizer state memory is taken at once, or fbgemm, which allocates
+        them for each set
     """
 
     def __init__(self, device: torch.device, limits: Limits, operator: str = "embedding_bag"):
         self._device = device
         self.limits = limits
         self._table_batched = operator == "fbgemm"
-        # Sets use this memory one after the other: allocating it for each would fragment it.
-        self._weights = torch.full(
-            (limits.weight_bytes + MOST_SHARDS * ALIGNMENT,), FILL, dtype=torch.uint8, device=device
-        )
-        self._momentum = torch.ones(limits.rows, device=device)
+        if not self._table_batched:
+            # Sets use this memory one after the other: allocating it for each would fragment it.
+            self._weights = torch.full(
+                (limits.weight_bytes + MOST_SHARDS * ALIGNMENT,), FILL, dtype=torch.uint8, device=device
+            )
+            self._momentum = torch.ones(limits.rows, device=device)
         self._flushed = torch.empty(FLUSHED_BYTES[device.type], dtype=torch.uint8, device=device)
 
-    def measure(self, tables: Sequence[Table], shards: Sequence[Shard], seed: int) -> Times:
+    def measure(self, tables: Sequence[AnyTable], shards: Sequence[Shard], seed: int) -> Times:
         """Returns the times of one step of all shards, with other ids in each repetition.
 
         tables: all tables, of which the shards have indices
         seed: of the ids and gradients
+        RuntimeError: the operator fails for these shards, or the device has too little memory
         """
         generator = torch.Generator(self._device).manual_seed(seed)
         operators = self._operators(tables, shards)
         gradients = [_gradient(shard, generator) for shard in shards]
-        laps = [self._step(tables, shards, operators, gradients, generator) for _ in range(WARM_UPS + REPETITIONS)]
-        forward, backward, optimizer = zip(*laps[WARM_UPS:])
+        flushes = FLUSHES if self._device.type == "cuda" else 1
+
+        def step() -> _Step:
+            return self._step(tables, shards, operators, gradients, generator, flushes)
+
+        for _ in range(WARM_UPS):
+            step()
+        steps: list[_Step] = []
+        while not _is_enough(steps, MOST_REPETITIONS[self._device.type]):
+            taken = step()
+            if taken.is_queued or flushes >= MOST_FLUSHES:
+                steps.append(taken)
+            else:
+                flushes *= 2
         return Times(
-            forward_ms=round(statistics.median(forward), 5),
-            backward_ms=round(statistics.median(b + o for b, o in zip(backward, optimizer)), 5),
-            optimizer_ms=round(statistics.median(optimizer), 5),
+            forward_ms=statistics.median(taken.forward for taken in steps),
+            backward_ms=statistics.median(taken.backward + taken.optimizer for taken in steps),
+            optimizer_ms=statistics.median(taken.optimizer for taken in steps),
+            launch_ms=statistics.median(taken.launch for taken in steps) if self._device.type == "cuda" else None,
+            is_queued=all(taken.is_queued for taken in steps),
         )
 
     def copy_gigabytes_per_second(self) -> float:
@@ -113,25 +168,37 @@ class Meter:
             laps.append(watch.laps_ms()[0])
         return round(2 * half / statistics.median(laps[WARM_UPS:]) / 1e6, 1)
 
-    def _operators(self, tables: Sequence[Table], shards: Sequence[Shard]) -> Operators:
+    def _operators(self, tables: Sequence[AnyTable], shards: Sequence[Shard]) -> Operators:
         if self._table_batched:
             from shardtide.collect.fbgemm import TableBatchedEmbeddings
 
             held = [
-                Held(shard.rows(tables[shard.table]), shard.columns, shard.samples, _dtype(shard), shard.replicated)
+                Held(
+                    shard.rows(tables[shard.table]),
+                    shard.columns,
+                    shard.samples,
+                    _dtype(shard),
+                    shard.replicated,
+                    shard.optimizer,
+                )
                 for shard in shards
             ]
             return TableBatchedEmbeddings(held, self._device, LEARNING_RATE, WEIGHT)
         operators = []
         first_byte = first_row = 0
         for shard in shards:
+            if shard.optimizer not in OF_EMBEDDING_BAG:
+                raise ValueError(
+                    f"--operator embedding_bag has no optimizer {shard.optimizer};"
+                    f" expected one of {', '.join(OF_EMBEDDING_BAG)}"
+                )
             needs = shard.needs(tables[shard.table])
             weight = self._weights[first_byte : first_byte + needs.weight_bytes]
             momentum = self._momentum[first_row : first_row + needs.rows]
             operators.append(
                 ShardOperator(
                     weight.view(_dtype(shard)).view(needs.rows, shard.columns),
-                    momentum,
+                    momentum if shard.optimizer == "rowwise_adagrad" else None,
                     shard.replicated,
                     LEARNING_RATE,
                 )
@@ -142,53 +209,88 @@ class Meter:
 
     def _step(
         self,
-        tables: Sequence[Table],
+        tables: Sequence[AnyTable],
         shards: Sequence[Shard],
         operators: Operators,
         gradients: Sequence[torch.Tensor],
         generator: torch.Generator,
-    ) -> list[float]:
-        """Returns the ms of forward, backward and optimizer, from a start with other data in the caches."""
+        flushes: int,
+    ) -> _Step:
+        """Takes the time of a step, from a start with other data in the caches."""
         inputs = [_inputs(tables[shard.table], shard, generator) for shard in shards]
         joined = operators.join(inputs)
         of_outputs = operators.join_gradients(gradients)
-        self._flush()
-        forward = Stopwatch(self._device)
+        forward = Stopwatch(self._device, queue=lambda: self._flush(flushes))
         operators.forward(joined)
         forward.lap()
-        self._flush()
-        backward = Stopwatch(self._device)
+        forward.end_launching()
+        # Read before the next queue: what it waits for would count as launching.
+        (forward_ms,) = forward.laps_ms()
+        backward = Stopwatch(self._device, queue=lambda: self._flush(flushes))
         operators.backward(of_outputs)
         backward.lap()
         operators.step()
         backward.lap()
-        return forward.laps_ms() + backward.laps_ms()
+        backward.end_launching()
+        backward_ms, optimizer_ms = backward.laps_ms()
+        return _Step(
+            forward_ms,
+            backward_ms,
+            optimizer_ms,
+            forward.launch_ms + backward.launch_ms,
+            forward.is_queued and backward.is_queued,
+        )
 
-    def _flush(self) -> None:
-        """Fills the caches with other data, as the dense layers of a model do."""
-        self._flushed.add_(1)
+    def _flush(self, times: int) -> None:
+        """Fills the caches with other data, as the dense layers of a model do, for as long as the host launches."""
+        for _ in range(times):
+            self._flushed.add_(1)
 
 
 class Stopwatch:
     """Times a device's work in laps, by shardtide.train's clock.
 
-    computes: whether it is computation, for which it starts when the device is idle; else a collective
+    Computation starts after `queue`: a GPU should be busy with what that launches until all work is launched, so that
+    laps have no pauses in which the GPU waits for the host.
+
+    computes: whether it is computation, else a collective
+    queue: launches other work before the first lap
+    launch_ms: by `end_launching`: what the host took to launch the work
+    is_queued: by `end_launching`: whether a GPU had not begun with the first lap by then; true on a CPU
     """
 
-    def __init__(self, device: torch.device, computes: bool = True):
+    def __init__(self, device: torch.device, computes: bool = True, queue: Callable[[], None] | None = None):
         self._clock = Clock(device, computes)
+        self.launch_ms = 0.0
+        self.is_queued = True
         if self._clock.cuda and computes:
             torch.cuda.synchronize(device)
+        if queue:
+            queue()
         self._marks: list[Any] = []
         self.lap()
+        self._began = time.perf_counter()
 
     def lap(self) -> None:
         """Ends a lap and starts the next one."""
         self._marks.append(self._clock.now())
 
+    def end_launching(self) -> None:
+        """Notes that all work is launched."""
+        self.launch_ms = (time.perf_counter() - self._began) * 1e3
+        self.is_queued = not self._clock.cuda or self._clock.is_ahead(self._marks[0])
+
     def laps_ms(self) -> list[float]:
         """Waits for the device, and returns the ms of each lap."""
         return [self._clock.ms(begin, end) for begin, end in zip(self._marks, self._marks[1:])]
+
+
+def _is_enough(steps: Sequence[_Step], most: int) -> bool:
+    if len(steps) < REPETITIONS:
+        return False
+    totals = [taken.forward + taken.backward + taken.optimizer for taken in steps]
+    error = statistics.stdev(totals) / math.sqrt(len(totals))
+    return len(steps) >= most or error <= STANDARD_ERROR * statistics.mean(totals)
 
 
 def limits_of(free_bytes: int, device_type: str) -> Limits:
@@ -203,7 +305,7 @@ def limits_of(free_bytes: int, device_type: str) -> Limits:
     return Limits(rows * WEIGHT_BYTES_PER_ROW, rows, elements)
 
 
-def _inputs(table: Table, shard: Shard, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def _inputs(table: AnyTable, shard: Shard, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     lookups = shard.lookups(table)
     ids = draw_ids(table, lookups, shard.devices, generator)
     return ids, draw_offsets(table, shard.samples, lookups, shard.devices, generator)

@@ -14,6 +14,8 @@ from typing import NamedTuple, Tuple
 import torch
 from torch.nn import functional
 
+from shardtide.collect.optimizers import DEFAULT
+
 EPSILON = 1e-8
 
 # Ids, one for each lookup, and where each sample's ids begin, with their number at last.
@@ -26,6 +28,7 @@ class Held(NamedTuple):
     samples: outputs of a step
     dtype: of the weights: float32 or float16
     replicated: whether the gradient is dense and the optimizer updates all rows (data_parallel)
+    optimizer: one of shardtide.collect.optimizers
     """
 
     rows: int
@@ -33,6 +36,7 @@ class Held(NamedTuple):
     samples: int
     dtype: torch.dtype
     replicated: bool
+    optimizer: str = DEFAULT
 
 
 class ShardOperator:

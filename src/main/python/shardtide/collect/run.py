@@ -7,14 +7,17 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
+
+import torch
 
 from shardtide.collect.collectives import CollectiveMeter, GroupShape, draw_collective
 from shardtide.collect.measure import Meter
+from shardtide.collect.optimizers import DEFAULT
 from shardtide.collect.samples import SampleFolder, is_held_back
 from shardtide.collect.shapes import draw_shards
-from shardtide.collect.tables import Table
+from shardtide.collect.tables import AnyTable
 from shardtide.train.ranks import Ranks
 
 # Computations that a rank measures in a round: the slowest rank ends it.
@@ -24,6 +27,9 @@ SETS_PER_RANK = 8
 SETS_PER_COLLECTIVE = 4
 
 PROGRESS_SECONDS = 5.0
+
+# A run ends when so many computations fail one after the other.
+MOST_FAILURES = 8
 
 
 @dataclass(frozen=True)
@@ -35,14 +41,16 @@ class Design:
     clusters: numbers of devices of the clusters that are planned
     groups: of devices that take part in collectives; none if there is one device
     most_bytes: of a collective's buffer
+    optimizers: of the sets of shards
     """
 
     seed: int
-    tables: Sequence[Table]
+    tables: Sequence[AnyTable]
     batch_sizes: Sequence[int]
     clusters: Sequence[int]
     groups: Sequence[GroupShape]
     most_bytes: int
+    optimizers: Sequence[str] = (DEFAULT,)
 
 
 class Collector:
@@ -67,6 +75,7 @@ class Collector:
         indices = range(len(design.tables))
         self._trained = [index for index in indices if not is_held_back(index)]
         self._held_back = [index for index in indices if is_held_back(index)]
+        self._failures = 0
 
     def run(self, seconds: float, most: int) -> None:
         """Measures until the time is up, or there are so many computations; all ranks end together."""
@@ -115,33 +124,35 @@ class Collector:
 
     def _round(self, sets: Sequence[tuple[int, int]], collectives: Sequence[tuple[int, int]]) -> None:
         mine = sets[self._ranks.rank :: self._ranks.size]
-        found = self._ranks.gather(_attempt(lambda: [self._compute(*sample) for sample in mine]))
-        problems = [f"rank {rank}: {found[1]}" for rank, found in enumerate(found) if found[1]]
-        if problems:
-            raise MemoryError("; ".join(problems))
-        for i, (sample, attempt) in enumerate(sets):
-            line = found[i % self._ranks.size][0][i // self._ranks.size]
-            if self._folder and attempt:
+        found = self._ranks.gather([attempt(lambda: self._compute(*sample)) for sample in mine])
+        for i, (sample, repeat) in enumerate(sets):
+            line, why = found[i % self._ranks.size][i // self._ranks.size]
+            self._failures = self._failures + 1 if why else 0
+            if self._failures >= MOST_FAILURES:
+                raise MemoryError(f"the last {MOST_FAILURES} computations failed; the last one: {why}")
+            if self._folder and line and repeat:
                 self._folder.compute.add_repeat(sample, line)
-            elif self._folder:
+            elif self._folder and line:
                 self._folder.compute.add(line)
-        for sample, attempt in collectives:
+            elif self._folder and not repeat:
+                self._folder.compute.skip(why)
+        for sample, repeat in collectives:
             line = self._collective(sample)
-            if self._folder and attempt:
+            if self._folder and repeat:
                 self._folder.collectives.add_repeat(sample, line)
             elif self._folder:
                 self._folder.collectives.add(line)
 
-    def _compute(self, sample: int, attempt: int) -> dict[str, Any]:
+    def _compute(self, sample: int, repeat: int) -> dict[str, Any]:
         design = self._design
         draw = random.Random(f"{design.seed}/sample/{sample}")
         eligible = [self._trained, self._held_back] if is_held_back(sample) else [self._trained]
         shards = draw_shards(
-            draw, design.tables, eligible, design.batch_sizes, self._meter.limits, clusters=design.clusters
+            draw, design.tables, eligible, design.batch_sizes, self._meter.limits, design.clusters, design.optimizers
         )
-        ids = random.Random(f"{design.seed}/ids/{sample}/{attempt}").getrandbits(63)
+        ids = random.Random(f"{design.seed}/ids/{sample}/{repeat}").getrandbits(63)
         times = self._meter.measure(design.tables, shards, ids)
-        return {"shards": [shard.to_json() for shard in shards], **asdict(times)}
+        return {"shards": [shard.to_json() for shard in shards], **times.to_json()}
 
     def _collective(self, sample: int) -> dict[str, Any]:
         assert self._collectives is not None
@@ -154,10 +165,18 @@ class Collector:
         return {**shape.to_json(), "ms": round(statistics.mean(ms), 5)}
 
 
-def _attempt(work: Callable[[], list[dict[str, Any]]]) -> tuple[list[dict[str, Any]], str | None]:
-    """Returns the result and what prevented it: other ranks wait for both."""
+def attempt(measure: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
+    """Returns the line of a sample, or None and why it could not be measured.
+
+    RuntimeError: the device no longer works
+    """
     try:
-        return work(), None
-    except (RuntimeError, MemoryError) as e:
-        # torch.cuda.OutOfMemoryError is a RuntimeError.
-        return [], str(e)
+        return measure(), ""
+    except (RuntimeError, MemoryError, AssertionError) as e:
+        # torch.cuda.OutOfMemoryError is a RuntimeError; FBGEMM checks its arguments by assertions.
+        why = (str(e).strip() or type(e).__name__).splitlines()[0]
+    if torch.cuda.is_initialized():
+        # Raises an error after a failed kernel, as everything then does.
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+    return None, why

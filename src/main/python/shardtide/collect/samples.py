@@ -5,6 +5,7 @@ train/compute.jsonl       a set of shards and its times a line
 train/collectives.jsonl   a collective and its times a line
 valid/                    the same, held back; also of tables that no set of train/ has
 repeats.jsonl             what was measured again: {"compute": 40, "ms": 1.2}; samples from 0
+skipped.jsonl             what could not be measured: {"compute": 17, "why": ..}
 run-info.json             options, machine, and what the repeats say of noise
 """
 
@@ -19,8 +20,9 @@ from typing import Any
 
 from shardtide.arguments import read_json
 from shardtide.collect.ids import reuse_histogram
+from shardtide.collect.measure import MOST_REPETITIONS, REPETITIONS
 from shardtide.collect.shapes import Limits
-from shardtide.collect.tables import Table
+from shardtide.collect.tables import AnyTable
 
 # Of so many samples the last one is held back, and so is the last one of so many tables.
 HELD_BACK_EACH = 10
@@ -40,26 +42,51 @@ class Samples:
 
     kind: compute or collectives, the name of the files
     repeats: what was measured again
+    skipped: what could not be measured
     """
 
-    def __init__(self, folder: Path, kind: str, repeats: Sequence[dict[str, Any]]):
+    def __init__(
+        self, folder: Path, kind: str, repeats: Sequence[dict[str, Any]], skipped: Sequence[dict[str, Any]] = ()
+    ):
         self._folder = folder
         self._kind = kind
-        self._totals = self._read_totals()
+        self._skipped = {line[kind]: str(line["why"]) for line in skipped if kind in line}
+        self._not_queued = 0
+        self._totals: list[float | None] = []
+        self._read_totals()
         self._again = {line[kind]: float(line["ms"]) for line in repeats if kind in line}
 
     def __len__(self) -> int:
+        """The number of samples that were measured or skipped."""
         return len(self._totals)
+
+    @property
+    def skipped(self) -> dict[int, str]:
+        """Why samples were skipped."""
+        return dict(self._skipped)
+
+    @property
+    def not_queued(self) -> int:
+        """Of how many samples a GPU may have waited for launches."""
+        return self._not_queued
 
     def add(self, line: dict[str, Any]) -> None:
         """Appends the next sample."""
         append(self._folder / _split(len(self)) / f"{self._kind}.jsonl", line)
-        self._totals.append(total_ms(line))
+        self._note(line)
+
+    def skip(self, why: str) -> None:
+        """Leaves out the next sample."""
+        append(self._folder / "skipped.jsonl", {self._kind: len(self), "why": why})
+        self._skipped[len(self)] = why
+        self._totals.append(None)
 
     def due_repeat(self) -> int | None:
         """Returns which sample should be measured again now, None if none."""
-        due = REPEATED_EACH * len(self._again)
-        return due if due + REPEATED_AFTER < len(self) else None
+        for due in range(0, len(self) - REPEATED_AFTER, REPEATED_EACH):
+            if due not in self._again and due not in self._skipped:
+                return due
+        return None
 
     def add_repeat(self, sample: int, line: dict[str, Any]) -> None:
         """Appends the second measurement of a sample, which is a line as it would have been added."""
@@ -68,23 +95,21 @@ class Samples:
 
     def noise(self) -> dict[str, float] | None:
         """Returns how far two measurements lie apart, as shares of their mean; None if none was repeated."""
-        apart = [abs(self._totals[i] - ms) / ((self._totals[i] + ms) / 2) for i, ms in self._again.items()]
-        if not apart:
-            return None
-        return {
-            "repeatedSamples": len(apart),
-            "medianRelativeDifference": round(statistics.median(apart), 5),
-            "meanRelativeDifference": round(statistics.mean(apart), 5),
-        }
+        return noise_of([(self._totals[i] or ms, ms) for i, ms in self._again.items()])
 
-    def _read_totals(self) -> list[float]:
+    def _note(self, line: dict[str, Any]) -> None:
+        self._totals.append(total_ms(line))
+        self._not_queued += line.get("queued") is False
+
+    def _read_totals(self) -> None:
         lines = {split: read_lines(self._folder / split / f"{self._kind}.jsonl") for split in ("train", "valid")}
-        totals: list[float] = []
-        while lines[split := _split(len(totals))]:
-            totals.append(total_ms(lines[split].pop(0)))
+        while len(self._totals) in self._skipped or lines[_split(len(self._totals))]:
+            if len(self._totals) in self._skipped:
+                self._totals.append(None)
+            else:
+                self._note(lines[_split(len(self._totals))].pop(0))
         if any(lines.values()):
             raise ValueError(f"{self._folder} lacks {self._kind} samples between others; was a file of it shortened?")
-        return totals
 
 
 class SampleFolder:
@@ -102,7 +127,7 @@ class SampleFolder:
             (path / folder).mkdir(parents=True, exist_ok=True)
         self._runs = self._earlier_runs()
         repeats = read_lines(path / "repeats.jsonl")
-        self.compute = Samples(path, "compute", repeats)
+        self.compute = Samples(path, "compute", repeats, read_lines(path / "skipped.jsonl"))
         self.collectives = Samples(path, "collectives", repeats)
 
     @property
@@ -110,31 +135,29 @@ class SampleFolder:
         """What the sets of this folder may need."""
         return Limits(**self._options["limits"])
 
-    def write_tables(self, tables: Sequence[Table]) -> None:
+    def write_tables(self, tables: Sequence[AnyTable]) -> None:
         """Appends the tables that the folder lacks."""
         present = len(read_lines(self._path / "tables.jsonl"))
         for index, table in list(enumerate(tables))[present:]:
-            line = {
-                "name": f"t{index}",
-                "rows": table.rows,
-                "poolingFactor": table.pooling_factor,
-                "reuseHistogram": reuse_histogram(table),
-                "accessCdf": table.access_cdf(),
-            }
-            append(self._path / "tables.jsonl", line)
+            append(self._path / "tables.jsonl", table_line(f"t{index}", table))
 
     def write_info(self, run: dict[str, Any], not_covered: Sequence[str]) -> None:
         """Replaces run-info.json by one with this run as its last."""
+        skipped = self.compute.skipped
         info = {
+            **measured_with(run, self._options["operator"], self._options["hardware"]),
             "options": self._options,
-            "samples": {"compute": len(self.compute), "collectives": len(self.collectives)},
+            "samples": {
+                "compute": len(self.compute) - len(skipped),
+                "collectives": len(self.collectives),
+            },
+            "skipped": skipped,
+            "notQueued": self.compute.not_queued,
             "noise": {"compute": self.compute.noise(), "collectives": self.collectives.noise()},
             "notCovered": list(not_covered),
             "runs": [*self._runs, run],
         }
-        written = self._path / "run-info.json.part"
-        written.write_text(json.dumps(info, indent=2) + "\n")
-        os.replace(written, self._path / "run-info.json")
+        write_info(self._path, info)
 
     def _earlier_runs(self) -> list[dict[str, Any]]:
         path = self._path / "run-info.json"
@@ -158,6 +181,51 @@ def total_ms(line: dict[str, Any]) -> float:
     if "forward_ms" in line:
         return float(line["forward_ms"] + line["backward_ms"])
     return float(max(line["ms"]) if isinstance(line["ms"], list) else line["ms"])
+
+
+def noise_of(pairs: Sequence[tuple[float, float]]) -> dict[str, float] | None:
+    """Returns how far two measurements, in ms, lie apart, as shares of their mean; None if there are none."""
+    apart = [abs(first - again) / ((first + again) / 2) for first, again in pairs]
+    if not apart:
+        return None
+    return {
+        "repeatedSamples": len(apart),
+        "medianRelativeDifference": round(statistics.median(apart), 5),
+        "meanRelativeDifference": round(statistics.mean(apart), 5),
+    }
+
+
+def measured_with(run: dict[str, Any], operator: str, hardware: str | None) -> dict[str, Any]:
+    """Returns what was measured and how, as the first fields of run-info.json.
+
+    run: with what machine.describe says
+    """
+    is_gpu = "driver" in run
+    return {
+        "hardware": hardware,
+        **{name: run.get(name) for name in ("device", "driver", "torch")},
+        "operator": operator,
+        "clock": "queued" if is_gpu else "idle",
+        "repetitions": {"least": REPETITIONS, "most": MOST_REPETITIONS["cuda" if is_gpu else "cpu"]},
+    }
+
+
+def write_info(folder: Path, info: dict[str, Any]) -> None:
+    """Replaces run-info.json, whole or not at all."""
+    written = folder / "run-info.json.part"
+    written.write_text(json.dumps(info, indent=2) + "\n")
+    os.replace(written, folder / "run-info.json")
+
+
+def table_line(name: str, table: AnyTable) -> dict[str, Any]:
+    """Returns a table as tables.jsonl has it."""
+    return {
+        "name": name,
+        "rows": table.rows,
+        "poolingFactor": table.pooling_factor,
+        "reuseHistogram": reuse_histogram(table),
+        "accessCdf": table.access_cdf(),
+    }
 
 
 def append(path: Path, line: dict[str, Any]) -> None:

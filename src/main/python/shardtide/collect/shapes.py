@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shardtide.collect.tables import Table, log_uniform
+from shardtide.collect.optimizers import DEFAULT, OF_COPIES, OPTIMIZERS
+from shardtide.collect.tables import AnyTable, log_uniform
 
 LEAST_COLUMNS, MOST_COLUMNS = 4, 512
-MOST_SHARDS = 15
 DEVICES_PER_NODE = 8
+
+# Shards of a small set, in which single shards matter, and of a device of a plan.
+MOST_IN_SMALL_SETS = 15
+MOST_SHARDS = 200
+MOST_COPIES = 50
+
+# Of the sets, so many are as a device of a plan holds them.
+SHARE_OF_PLANS = 0.6
+
+# Elements of a table that plans copy to each device: 64 MiB as float32.
+MOST_COPIED_ELEMENTS = 2**24
 
 # Draws of a shard until one fits what the set leaves free.
 TRIES = 8
@@ -20,7 +32,7 @@ TRIES = 8
 class Limits:
     """What a step of a set of shards may need.
 
-    weight_bytes: bytes of the weights
+    weight_bytes: bytes of the weights, and of what an optimizer keeps of each of them
     rows: rows of all shards together, each with a float32 of optimizer state
     gradient_elements: elements of the outputs and of the gradients of lookups, or of rows if gradients are dense;
         bounds working memory and time
@@ -50,6 +62,7 @@ class Shard:
     devices: over how many devices the rows are split; 1 if the device holds all of them
     replicated: whether each device holds a copy (data_parallel)
     bytes_per_element: 4 (float32 weights) or 2 (float16)
+    optimizer: one of OPTIMIZERS
     """
 
     table: int
@@ -58,20 +71,22 @@ class Shard:
     devices: int = 1
     replicated: bool = False
     bytes_per_element: int = 4
+    optimizer: str = DEFAULT
 
-    def rows(self, table: Table) -> int:
+    def rows(self, table: AnyTable) -> int:
         """Rows on the device."""
         return -(-table.rows // self.devices)
 
-    def lookups(self, table: Table) -> int:
+    def lookups(self, table: AnyTable) -> int:
         """Ids that the device looks up in a step, at least 1."""
         return max(1, round(self.samples * table.pooling_factor / self.devices))
 
-    def needs(self, table: Table) -> Limits:
+    def needs(self, table: AnyTable) -> Limits:
         """What a step of the shard needs."""
         rows = self.rows(table)
         gradients = self.samples + (rows if self.replicated else self.lookups(table))
-        return Limits(rows * self.columns * self.bytes_per_element, rows, gradients * self.columns)
+        bytes_per_element = self.bytes_per_element + 4 * OPTIMIZERS[self.optimizer].per_element
+        return Limits(rows * self.columns * bytes_per_element, rows, gradients * self.columns)
 
     def to_json(self) -> dict[str, object]:
         """Returns the shard as a sample file has it; defaults are left out."""
@@ -82,32 +97,42 @@ class Shard:
             fields["replicated"] = True
         if self.bytes_per_element != 4:
             fields["bytesPerElement"] = self.bytes_per_element
+        if self.optimizer != DEFAULT:
+            fields["optimizer"] = self.optimizer
         return fields
 
 
 def draw_shards(
     draw: random.Random,
-    tables: Sequence[Table],
+    tables: Sequence[AnyTable],
     eligible: Sequence[Sequence[int]],
     batch_sizes: Sequence[int],
     limits: Limits,
     clusters: Sequence[int],
+    optimizers: Sequence[str] = (DEFAULT,),
 ) -> list[Shard]:
-    """Returns 1 to 15 shards of one cluster and batch size, of every kind, which together are within the limits.
+    """Returns shards of one cluster, batch size and optimizer, which together are within the limits.
+
+    Some sets are small: 1 to 15 shards of any kinds. The others are as a device of a plan holds them: 1 to 200 shards,
+    up to 50 of them copies of small tables, mostly of the same widths and precision.
 
     tables: all tables
     eligible: groups of indices of tables; each shard is of a table of a random group
     clusters: numbers of devices, one of which the set is for
+    optimizers: one of which the set has
     """
     batch_size = draw.choice(batch_sizes)
     devices = draw.choice(clusters)
-    wanted = draw.randint(1, MOST_SHARDS)
+    optimizer = draw.choice(optimizers)
+    mix = _mix_of_plan(draw) if draw.random() < SHARE_OF_PLANS else _SMALL_SET
+    wanted = mix.count or draw.randint(1, MOST_IN_SMALL_SETS)
     shards: list[Shard] = []
     while not shards:
         for _ in range(wanted):
             for _ in range(TRIES):
-                shard = _draw_shard(draw, draw.choice(draw.choice(eligible)), batch_size, devices)
-                left = limits.minus(shard.needs(tables[shard.table]))
+                table = draw.choice(draw.choice(eligible))
+                shard = _draw_shard(draw, mix, table, tables[table].rows, batch_size, devices, optimizer)
+                left = limits.minus(shard.needs(tables[table]))
                 if left is not None:
                     limits = left
                     shards.append(shard)
@@ -115,19 +140,49 @@ def draw_shards(
     return shards
 
 
-def _draw_shard(draw: random.Random, table: int, batch_size: int, devices: int) -> Shard:
-    columns = _draw_columns(draw)
-    bytes_per_element = 2 if draw.random() < 0.25 else 4
+@dataclass(frozen=True)
+class _Mix:
+    """What the shards of a set have in common.
+
+    count: of shards, if all of them fit; 0 for any of a small set
+    widths: numbers of columns; empty for any
+    half: share of the shards that are float16
+    copied: share of copies among shards of tables that may be copied
+    most_copied_elements: of such a table
+    """
+
+    count: int
+    widths: tuple[int, ...]
+    half: float
+    copied: float
+    most_copied_elements: float
+
+
+_SMALL_SET = _Mix(count=0, widths=(), half=0.25, copied=0.15, most_copied_elements=math.inf)
+
+
+def _mix_of_plan(draw: random.Random) -> _Mix:
+    count = round(log_uniform(draw, 1, MOST_SHARDS))
+    widths = tuple(draw.choice((8, 16, 32, 64, 64, 96, 128, 128, 192, 256)) for _ in range(draw.randint(1, 4)))
+    copies = draw.choice((0, 1)) * log_uniform(draw, 1, MOST_COPIES)
+    return _Mix(count, widths, draw.choice((0, 0, 1, 0.3)), min(0.9, copies / count), MOST_COPIED_ELEMENTS)
+
+
+def _draw_shard(
+    draw: random.Random, mix: _Mix, table: int, rows: int, batch_size: int, devices: int, optimizer: str
+) -> Shard:
+    columns = draw.choice(mix.widths) if mix.widths else _draw_columns(draw)
+    size = 2 if draw.random() < mix.half else 4
+    may_be_copied = optimizer in OF_COPIES and rows * columns <= mix.most_copied_elements
+    if draw.random() < mix.copied and may_be_copied:
+        return Shard(table, columns, max(1, batch_size // devices), 1, True, size, optimizer)
     kind = draw.random()
-    if kind < 0.55:  # table_wise, column_wise
-        return Shard(table, columns, batch_size, bytes_per_element=bytes_per_element)
-    if kind < 0.7:  # row_wise
-        return Shard(table, columns, batch_size, devices, bytes_per_element=bytes_per_element)
-    if kind < 0.85:  # table_row_wise, grid_shard
-        on_node = min(devices, DEVICES_PER_NODE)
-        return Shard(table, columns, batch_size, on_node, bytes_per_element=bytes_per_element)
-    samples = max(1, batch_size // devices)
-    return Shard(table, columns, samples, replicated=True, bytes_per_element=bytes_per_element)
+    split = 1  # table_wise, column_wise
+    if kind > 0.83:  # row_wise
+        split = devices
+    elif kind > 0.66:  # table_row_wise, grid_shard
+        split = min(devices, DEVICES_PER_NODE)
+    return Shard(table, columns, batch_size, split, False, size, optimizer)
 
 
 def _draw_columns(draw: random.Random) -> int:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Union
 
 # Affine permutations of this many rows stay below 2^63.
 MOST_ROWS = 2**31
+
+# As events allow.
+MOST_GIVEN_ROWS = 2**36
+
+# Nearer to 0, the formulas would lose digits.
+LEAST_FLATNESS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,18 @@ class Table:
             return reach / self.log_range
         return math.expm1(flatness * reach) / math.expm1(flatness * self.log_range)
 
+    def rank(self, uniform: Any) -> Any:
+        """Returns the positions in order of use, as fractions, below which these shares of the lookups fall.
+
+        uniform: a tensor of float64 from 0 to 1, which is overwritten
+        """
+        flatness = 1 - self.exponent
+        if flatness == 0:
+            reach = uniform.mul_(self.log_range)
+        else:
+            reach = uniform.mul_(math.expm1(flatness * self.log_range)).log1p_().div_(flatness)
+        return reach.expm1_().mul_(self.offset)
+
     @property
     def log_range(self) -> float:
         """ln((rows + offset) / offset)."""
@@ -56,6 +77,91 @@ class Table:
             shares.append(float(f"{self.share(ranks):.7g}"))
             ranks *= 4
         return [*shares, 1.0]
+
+
+class GivenTable:
+    """A table of a workload, which says how lookups spread over rows.
+
+    Between two of the ranks that the distribution names, the density is a power of the rank that continues what is on
+    both sides.
+
+    rows, pooling_factor: as of Table
+    access_cdf: shares of the lookups that fall on the 1, 4, 16, ... most used rows while these are not all, then 1
+    ValueError: it is no such distribution
+    """
+
+    def __init__(self, rows: int, pooling_factor: float, access_cdf: Sequence[float]):
+        if not 1 <= rows <= MOST_GIVEN_ROWS:
+            raise ValueError(f"rows must be between 1 and 2^36, got {rows}")
+        if not pooling_factor > 0:
+            raise ValueError(f"poolingFactor must be above 0, got {pooling_factor}")
+        ends = [1]
+        while ends[-1] * 4 < rows:
+            ends.append(ends[-1] * 4)
+        self._ends = [0.0, *map(float, ends if rows > 1 else []), float(rows)]
+        self._shares = [0.0, *access_cdf]
+        if len(self._shares) != len(self._ends) or self._shares != sorted(self._shares) or self._shares[-1] != 1:
+            raise ValueError(
+                f"accessCdf of {rows} rows must be {len(self._ends) - 1} rising shares, the last of them 1,"
+                f" got {list(access_cdf)}"
+            )
+        self.rows = rows
+        self.pooling_factor = pooling_factor
+        self._flatness = self._flatnesses()
+
+    def access_cdf(self) -> list[float]:
+        """Returns the shares of lookups on the 1, 4, 16, ... most used rows while these are not all, then 1."""
+        return self._shares[1:]
+
+    def share(self, ranks: float) -> float:
+        """Returns the share of lookups that fall on the most used `ranks` rows, 0 <= ranks <= rows."""
+        i = min(bisect.bisect_right(self._ends, ranks), len(self._ends) - 1)
+        begin, end, flatness = self._ends[i - 1], self._ends[i], self._flatness[i - 1]
+        part = (ranks**flatness - begin**flatness) / (end**flatness - begin**flatness)
+        return self._shares[i - 1] + (self._shares[i] - self._shares[i - 1]) * part
+
+    def rank(self, uniform: Any) -> Any:
+        """Returns the positions in order of use, as fractions, below which these shares of the lookups fall.
+
+        uniform: a tensor of float64 from 0 to 1
+        """
+        import torch
+
+        tensors = (torch.tensor(numbers, dtype=torch.float64) for numbers in (self._ends, self._shares, self._flatness))
+        ends, shares, flatnesses = (numbers.to(uniform.device) for numbers in tensors)
+        i = torch.bucketize(uniform, shares, right=True).clamp_(1, len(self._ends) - 1)
+        flatness = flatnesses[i - 1]
+        begin, end = ends[i - 1].pow(flatness), ends[i].pow(flatness)
+        part = (uniform - shares[i - 1]) / (shares[i] - shares[i - 1])
+        return part.mul_(end - begin).add_(begin).pow_(1 / flatness)
+
+    def part(self, first: int, last: int) -> GivenTable:
+        """Returns rows first..last in order of use, last not included, with their lookups, as a table."""
+        before, of_all = self.share(first), self.share(last) - self.share(first)
+        ends, count = [1], last - first
+        while ends[-1] * 4 < count:
+            ends.append(ends[-1] * 4)
+        shares = [min(1.0, (self.share(first + end) - before) / of_all) for end in ends if end < count]
+        return GivenTable(count, self.pooling_factor * of_all, [*shares, 1.0])
+
+    def _flatnesses(self) -> list[float]:
+        """1 - exponent of each range of ranks: never 0, for which the formulas have no value."""
+        ranges = list(zip(self._ends, self._ends[1:], self._shares, self._shares[1:]))
+        density = [(of - before) / (end - begin) for begin, end, before, of in ranges]
+        centre = [math.sqrt(max(begin, 0.5) * end) for begin, end, _, _ in ranges]
+        found = [1.0]
+        for i in range(1, len(ranges)):
+            low, high = i - 1, min(i + 1, len(ranges) - 1)
+            if min(density[low], density[high]) <= 0:
+                found.append(1.0)
+                continue
+            exponent = math.log(density[low] / density[high]) / math.log(centre[high] / centre[low])
+            flatness = 1 - min(2.0, max(0.0, exponent))
+            found.append(flatness if abs(flatness) > LEAST_FLATNESS else LEAST_FLATNESS)
+        return found
+
+
+AnyTable = Union[Table, GivenTable]
 
 
 def draw_table(seed: int, index: int) -> Table:

@@ -39,6 +39,10 @@ class Clock:
         end.synchronize()
         return float(begin.elapsed_time(end))
 
+    def is_ahead(self, mark: Any) -> bool:
+        """Returns whether a GPU has yet to reach a mark; false on a CPU, which waits for its work."""
+        return self.cuda and not mark.query()
+
 
 def _computes_on_one_thread() -> bool:
     try:

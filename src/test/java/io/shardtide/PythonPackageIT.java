@@ -20,6 +20,7 @@ class PythonPackageIT {
   @ValueSource(
       strings = {
         "test_collect.py",
+        "test_collect_plans.py",
         "test_dense_memory.py",
         "test_dlrm.py",
         "test_dlrm_groups.py",

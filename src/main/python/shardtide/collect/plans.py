@@ -1,0 +1,281 @@
+"""What the devices of given plans compute, measured one after the other on one device."""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from shardtide.collect.measure import Meter
+from shardtide.collect.run import attempt
+from shardtide.collect.samples import append, noise_of, table_line
+from shardtide.collect.shapes import Shard
+from shardtide.collect.tables import GivenTable
+
+# Of so many sets the first one is measured again.
+REPEATED_EACH = 10
+
+
+class Workload(NamedTuple):
+    """A line of a file of workloads, as `./shardtide plan --workloads` reads it.
+
+    devices: of the cluster
+    batch_size: samples of a step on all devices
+    tables: by name
+    """
+
+    task: str
+    devices: int
+    batch_size: int
+    tables: dict[str, dict[str, Any]]
+
+
+class PlanFile(NamedTuple):
+    """Plans by task, and the name of their file without its ending."""
+
+    name: str
+    plans: dict[str, dict[str, Any]]
+
+
+class TableList:
+    """The tables of samples, each of which is the whole table of a workload or rows of one.
+
+    lines: as tables.jsonl has them
+    """
+
+    def __init__(self) -> None:
+        self.tables: list[GivenTable] = []
+        self.lines: list[dict[str, Any]] = []
+        self._index: dict[tuple[str, str, int, int], int] = {}
+
+    def index(self, task: str, table: dict[str, Any], first: int, last: int) -> int:
+        """Returns the position of rows first..last of a table in order of use, last not included."""
+        key = (task, table["name"], first, last)
+        if key not in self._index:
+            whole = GivenTable(table["rows"], table["poolingFactor"], table["accessCdf"])
+            is_whole = (first, last) == (0, whole.rows)
+            found = whole if is_whole else whole.part(first, last)
+            name = f"{task}/{table['name']}" + ("" if is_whole else f"[{first}:{last}]")
+            self._index[key] = len(self.tables)
+            self.tables.append(found)
+            self.lines.append(table_line(name, found))
+        return self._index[key]
+
+
+def read_workloads(path: Path, optimizers: Sequence[str]) -> list[Workload]:
+    """Reads workloads.
+
+    optimizers: that can be measured
+    ValueError: a line is no workload, or has tables that cannot be measured
+    """
+    found = []
+    for number, line in _lines(path):
+        try:
+            cluster, tables = line["cluster"], {table["name"]: table for table in line["tables"]}
+            for table in tables.values():
+                if not table.get("pooled", True):
+                    raise ValueError(f"table {table['name']} is unpooled, which is not measured")
+                if "accessCdf" not in table:
+                    raise ValueError(f"table {table['name']} has no accessCdf, by which ids are drawn")
+                if table.get("optimizer", optimizers[0]) not in optimizers:
+                    raise ValueError(
+                        f"optimizer of table {table['name']} must be one that is measured here,"
+                        f" {', '.join(optimizers)}; got {table['optimizer']}"
+                    )
+            found.append(Workload(str(line["task"]), cluster["devices"], cluster["batchSize"], tables))
+        except KeyError as e:
+            raise ValueError(f"{path}, line {number}: {e.args[0]} is missing") from None
+        except (ValueError, TypeError) as e:
+            raise ValueError(f"{path}, line {number}: {e}") from None
+    return found
+
+
+def read_plans(path: Path) -> PlanFile:
+    """Reads plans, one a line, as `./shardtide plan` writes them.
+
+    ValueError: a line is no plan
+    """
+    plans = {}
+    for number, line in _lines(path):
+        if "task" not in line or "feasible" not in line:
+            raise ValueError(f"{path}, line {number}: must have task and feasible; ./shardtide plan writes such lines")
+        plans[str(line["task"])] = line
+    return PlanFile(path.name.split(".")[0], plans)
+
+
+def device_sets(workload: Workload, plan: dict[str, Any], tables: TableList, optimizer: str) -> list[list[Shard]]:
+    """Returns the shards of each device.
+
+    Rows of a table are taken to be hashed: each part of them has the same share of the lookups.
+
+    plan: of the workload
+    tables: to which those of the shards are added
+    optimizer: of tables that name none
+    ValueError: the plan is of other tables, or has shards that cannot be measured
+    """
+    groups = plan["replica_groups"]["groups"] if "replica_groups" in plan else 1
+    devices, batch_size = workload.devices // groups, workload.batch_size // groups
+    sets: list[list[Shard]] = [[] for _ in range(devices)]
+    for planned in plan["tables"]:
+        if planned["name"] not in workload.tables:
+            raise ValueError(f"task {workload.task}: the plan has a table {planned['name']}, the workload does not")
+        table = workload.tables[planned["name"]]
+        shards = planned["shards"]
+        hot_rows = max((s["rows"] for s in shards if s["device"] is None and s["rows"] < table["rows"]), default=0)
+        name = table.get("optimizer", optimizer)
+        size = round(table.get("bytesPerElement", 4))
+        for shard in shards:
+            if shard.get("cache_share") is not None:
+                raise ValueError(f"task {workload.task}: table {table['name']} is cached, which is not measured")
+            if not shard["rows"]:
+                continue
+            if shard["device"] is None:
+                rows = tables.index(workload.task, table, 0, shard["rows"])
+                samples = max(1, batch_size // devices)
+                copy = Shard(rows, shard["columns"], samples, 1, True, size, name)
+                for of_device in sets:
+                    of_device.append(copy)
+                continue
+            parts = len({s["row_offset"] for s in shards if s["column_offset"] == shard["column_offset"]})
+            parts -= hot_rows > 0
+            rows = tables.index(workload.task, table, hot_rows, table["rows"])
+            sets[shard["device"]].append(Shard(rows, shard["columns"], batch_size, parts, False, size, name))
+    return sets
+
+
+class PlanMeter:
+    """Measures the device sets of plans, and writes them as samples; equal sets are measured once.
+
+    free_bytes: of the device
+    folder: of compute.jsonl, tables.jsonl, repeats.jsonl and plans.jsonl, which are appended to
+    optimizer: of tables that name none
+    seed: of the ids
+    """
+
+    def __init__(self, meter: Meter, free_bytes: int, folder: Path, optimizer: str, seed: int):
+        self._meter = meter
+        self._free_bytes = free_bytes
+        self._folder = folder
+        self._optimizer = optimizer
+        self._seed = seed
+        self._tables = TableList()
+        self._measured: dict[tuple[Shard, ...], tuple[dict[str, Any] | None, str]] = {}
+        self._pairs: list[tuple[float, float]] = []
+        self.skipped: list[str] = []
+        self.samples = 0
+
+    def measure(self, workload: Workload, plans: PlanFile) -> dict[str, Any]:
+        """Measures a workload's plan, and returns its line of plans.jsonl.
+
+        slowest_ms: forward and backward pass of the device that takes longest
+        sum_ms: of all devices
+        """
+        line: dict[str, Any] = {"plans": plans.name, "task": workload.task}
+        plan = plans.plans.get(workload.task, {"feasible": False, "reason": "there is no plan"})
+        if not plan["feasible"]:
+            line.update(feasible=False, reason=plan.get("reason", ""))
+        else:
+            try:
+                sets = device_sets(workload, plan, self._tables, self._optimizer)
+            except (KeyError, IndexError, TypeError) as e:
+                raise ValueError(
+                    f"{plans.name}, task {workload.task}: not a plan of this workload as ./shardtide plan writes it"
+                    f" ({type(e).__name__}: {e})"
+                ) from None
+            found = [self._set(shards) for shards in sets]
+            failed = [f"device {i}: {why}" for i, (_, why) in enumerate(found) if why]
+            if failed:
+                line.update(feasible=True, reason=failed[0])
+            else:
+                taken = [of or {"forward_ms": 0.0, "backward_ms": 0.0} for of, _ in found]
+                totals = [of["forward_ms"] + of["backward_ms"] for of in taken]
+                line.update(feasible=True, slowest_ms=round(max(totals), 5), sum_ms=round(sum(totals), 5))
+                for name in ("forward_ms", "backward_ms"):
+                    line[name] = [of[name] for of in taken]
+            if "predicted_ms" in plan:
+                line["predicted_step_ms"] = plan["predicted_ms"]
+        append(self._folder / "plans.jsonl", line)
+        return line
+
+    def noise(self) -> dict[str, float] | None:
+        """Returns how far two measurements of a set lie apart; None if none was repeated."""
+        return noise_of(self._pairs)
+
+    def _set(self, shards: Sequence[Shard]) -> tuple[dict[str, Any] | None, str]:
+        # In one order, so that sets that differ by it only are one.
+        key = tuple(sorted(shards, key=lambda shard: json.dumps(shard.to_json(), sort_keys=True)))
+        if not key:
+            return None, ""
+        if key not in self._measured:
+            line, why = attempt(lambda: self._sample(key, 0))
+            self._measured[key] = line, why
+            if line is None:
+                self.skipped.append(why)
+                return line, why
+            for table in self._tables.lines:
+                append(self._folder / "tables.jsonl", table)
+            self._tables.lines.clear()
+            append(self._folder / "compute.jsonl", line)
+            if self.samples % REPEATED_EACH == 0:
+                again, _ = attempt(lambda: self._sample(key, 1))
+                if again:
+                    self._note_repeat(line, again)
+            self.samples += 1
+        return self._measured[key]
+
+    def _note_repeat(self, line: dict[str, Any], again: dict[str, Any]) -> None:
+        first, second = (of["forward_ms"] + of["backward_ms"] for of in (line, again))
+        self._pairs.append((first, second))
+        append(self._folder / "repeats.jsonl", {"compute": self.samples, "ms": second})
+
+    def _sample(self, shards: Sequence[Shard], again: int) -> dict[str, Any]:
+        needs = [shard.needs(self._tables.tables[shard.table]) for shard in shards]
+        needed = sum(need.weight_bytes + 4 * need.rows for need in needs)
+        if needed > self._free_bytes:
+            raise MemoryError(
+                f"weights and optimizer state need {needed // 2**20:,} MiB, {self._free_bytes // 2**20:,} MiB are free"
+            )
+        ids = random.Random(f"{self._seed}/ids/{self.samples}/{again}").getrandbits(63)
+        times = self._meter.measure(self._tables.tables, shards, ids)
+        return {"shards": [shard.to_json() for shard in shards], **times.to_json()}
+
+
+def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns for each file of plans the tasks measured, and the slowest device relative to that of the best plan.
+
+    Only tasks all of whose plans were measured are compared; the mean is geometric.
+    """
+    by_task: dict[str, dict[str, float]] = {}
+    names: dict[str, None] = {}
+    for line in lines:
+        names[line["plans"]] = None
+        if "slowest_ms" in line:
+            by_task.setdefault(line["task"], {})[line["plans"]] = line["slowest_ms"]
+    compared = [of for of in by_task.values() if len(of) == len(names) and min(of.values()) > 0]
+    found = []
+    for name in names:
+        relative = [of[name] / min(of.values()) for of in compared]
+        found.append(
+            {
+                "plans": name,
+                "measured": sum(name in of for of in by_task.values()),
+                "compared": len(compared),
+                "slowest_relative_to_best": round(statistics.geometric_mean(relative), 4) if relative else None,
+            }
+        )
+    return found
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, text in enumerate(path.read_text().splitlines(), 1):
+        if text.strip():
+            try:
+                line = json.loads(text)
+            except ValueError:
+                raise ValueError(f"{path}, line {number} is not JSON") from None
+            if not isinstance(line, dict):
+                raise ValueError(f"{path}, line {number} must be an object, got {text[:40]}")
+            yield number, line
