@@ -673,7 +673,7 @@ class RanksTest(unittest.TestCase):
             }
             command = [sys.executable, "-B", "-W", "error", "-m", "shardtide.collect", *arguments, *options]
             ranks.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True))
-        errors = [rank.communicate(timeout=120)[1] for rank in ranks]
+        errors = [rank.communicate(timeout=400)[1] for rank in ranks]
         self.assertEqual([rank.returncode for rank in ranks], [0] * size, errors)
         self.assertEqual(errors[1:], [""] * (size - 1), "rank 0 speaks for all")
         return errors[0]
