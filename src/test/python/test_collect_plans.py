@@ -142,7 +142,10 @@ class PlansTest(unittest.TestCase):
         cached = self.plan("cached", ["a", shard("table_wise", 0, 10, cache_share=0.1)])
         a = table("a", 10)
         without = {name: value for name, value in a.items() if name != "accessCdf"}
+        latin = self.folder / "latin.jsonl"
+        latin.write_bytes(b'{"task":"caf\xe9"}\n')
         for of, plan, message in (
+            (a, str(latin), "latin.jsonl, line 1: must be UTF-8, got byte 0xe9"),
             (a, cached, "task w: table a is cached, which is not measured"),
             ({**a, "pooled": False}, good, "line 1: table a is unpooled, which is not measured"),
             (without, good, "line 1: table a has no accessCdf, by which ids are drawn"),

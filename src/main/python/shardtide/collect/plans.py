@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shardtide.arguments import parse_json, read_text
 from shardtide.collect.measure import Meter
 from shardtide.collect.run import attempt
 from shardtide.collect.samples import append, noise_of, table_line
@@ -270,12 +271,9 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, text in enumerate(path.read_text().splitlines(), 1):
+    for number, text in enumerate(read_text(path).splitlines(), 1):
         if text.strip():
-            try:
-                line = json.loads(text)
-            except ValueError:
-                raise ValueError(f"{path}, line {number} is not JSON") from None
+            line = parse_json(text, f"{path}, line {number}")
             if not isinstance(line, dict):
                 raise ValueError(f"{path}, line {number} must be an object, got {text[:40]}")
             yield number, line
