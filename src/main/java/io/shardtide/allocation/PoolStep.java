@@ -185,12 +185,6 @@ public final class PoolStep {
     return Optional.of(new PoolDecision(allocation, clusters));
   }
 
-  /** Gives up on an allocation that failed, until the pool changes again. */
-  public void abandon(PoolStore store, String poolId) {
-    PoolHeader header = store.header(poolId);
-    store.putHeader(new PoolHeader(header.state(), header.allocation(), false));
-  }
-
   /** Returns whether a claim has no curve yet for all that it allows. */
   public boolean waitsForCurves(PoolStore store, String poolId) {
     return store.members(poolId).values().stream().anyMatch(PoolMember::waitsForCurve);

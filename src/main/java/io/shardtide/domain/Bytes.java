@@ -21,6 +21,11 @@ public final class Bytes {
     return content.clone();
   }
 
+  /** Returns how many bytes there are. */
+  public int size() {
+    return content.length;
+  }
+
   @Override
   public boolean equals(Object other) {
     return other instanceof Bytes bytes && Arrays.equals(content, bytes.content);

@@ -93,5 +93,12 @@ public enum RejectionReason {
   /** A workload that has no claim on the pool. */
   UNKNOWN_CLAIM,
   /** An internal error while a change was planned; the change itself is applied. */
-  PLANNING_FAILED
+  PLANNING_FAILED,
+  /** A change whose predictions are larger than a record may be. */
+  RECORD_TOO_LARGE,
+  /**
+   * A record of a key in quarantine: beyond those that are held, or one that still failed when its
+   * workload was deleted.
+   */
+  QUARANTINED
 }

@@ -7,8 +7,6 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
-import io.shardtide.wire.Decoded;
-import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.util.HashMap;
@@ -16,17 +14,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 import org.apache.kafka.streams.Topology;
-import org.apache.kafka.streams.processor.PunctuationType;
-import org.apache.kafka.streams.processor.api.Processor;
-import org.apache.kafka.streams.processor.api.ProcessorContext;
-import org.apache.kafka.streams.processor.api.Record;
-import org.apache.kafka.streams.processor.api.RecordMetadata;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * cost-predictions and curve-requests to throughput-curves: follows the tables of all workloads,
@@ -55,23 +45,17 @@ public final class CurvesTopology {
       Executor searches,
       PlannerMetrics metrics,
       RegistryRetry retry) {
-    return new SingleProcessorTopology(registry)
+    return new SingleProcessorTopology(TopologyName.CURVES, registry, topics, metrics, retry)
         .reads(NodeName.READ_PREDICTIONS, topics.costPredictions())
         .reads(NodeName.READ_REQUESTS, topics.curveRequests())
         .writes(NodeName.WRITE_CURVES, topics.throughputCurves())
-        .writes(NodeName.WRITE_REJECTED, topics.rejectedEvents())
         .build(
             NodeName.PREDICT_CURVES,
-            () -> new PredictCurves(topics, registry, step, models, searches, metrics, retry),
+            skeleton -> new PredictCurves(skeleton, topics, step, models, searches, metrics, retry),
             KafkaCurveStore::builders);
   }
 
-  private static final class PredictCurves implements Processor<byte[], byte[], String, Object> {
-    private static final Logger log = LoggerFactory.getLogger(CurvesTopology.class);
-
-    private final String requestTopic;
-    private final RecordDecoder<CostPredictions> predictions;
-    private final RecordDecoder<CurveRequest> requests;
+  private static final class PredictCurves extends KeyedProcessor {
     private final CurveStep step;
     private final LongSupplier models;
     private final Executor searches;
@@ -89,62 +73,52 @@ public final class CurvesTopology {
 
     private Optional<RunningCurve> running = Optional.empty();
     private long seenModels = -1;
-    private ProcessorContext<String, Object> context;
     private KafkaCurveStore store;
-    private Rejections rejections;
-    private CommitPace pace;
     private PlannerMetrics.Pending pending;
 
     private record RunningCurve(
-        CurveTask task, long changedAtMs, CompletableFuture<SearchedCurve> result) {}
+        CurveTask task, long changedAtMs, CompletableFuture<SearchedCurve> result) {
+      String workloadId() {
+        return task.request().workloadId();
+      }
+    }
 
     PredictCurves(
+        Skeleton skeleton,
         Topics topics,
-        Registry registry,
         CurveStep step,
         LongSupplier models,
         Executor searches,
         PlannerMetrics metrics,
         RegistryRetry retry) {
-      requestTopic = topics.curveRequests().name();
-      predictions =
-          new RecordDecoder<>(registry, topics.costPredictions(), CostPredictions::workloadId);
-      requests = new RecordDecoder<>(registry, topics.curveRequests(), CurveRequest::workloadId);
+      super(skeleton);
       this.step = step;
       this.models = models;
       this.searches = searches;
       this.metrics = metrics;
       this.retry = retry;
+      // Planning rejects those that cannot be decoded.
+      on(topics.costPredictions(), CostPredictions::workloadId, this::take)
+          .skippingInvalid()
+          .gapless()
+          .deletedBy(CostPredictions::isDeletion);
+      on(topics.curveRequests(), CurveRequest::workloadId, this::take);
     }
 
     @Override
-    public void init(ProcessorContext<String, Object> newContext) {
-      context = newContext;
-      store = new KafkaCurveStore(newContext);
-      rejections = new Rejections(newContext, metrics, NodeName.WRITE_REJECTED, retry);
-      pace = new CommitPace(newContext);
+    void open(KeyedStore.Opener stores) {
+      store = new KafkaCurveStore(stores);
       pending = metrics.pools().pendingCurves(() -> due.size() + (running.isPresent() ? 1 : 0));
-      context.schedule(TopologyName.CURVES.tick(), PunctuationType.WALL_CLOCK_TIME, now -> tick());
     }
 
     @Override
-    public void process(Record<byte[], byte[]> record) {
-      RecordMetadata metadata = context.recordMetadata().orElseThrow();
-      SourcePosition source =
-          new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset());
-      if (metadata.topic().equals(requestTopic)) {
-        if (rejections.handle(
-            requests, record, source, request -> take(request, record.timestamp()))) {
-          pace.written();
-        }
-      } else if (rejections.decode(predictions, record, source)
-          instanceof Decoded.Value<CostPredictions> part) {
-        // Planning rejects those that cannot be decoded.
-        take(part.value(), record.timestamp());
+    void resume(String workloadId) {
+      if (store.header(workloadId).request().isPresent()) {
+        due.putIfAbsent(workloadId, nowMs());
       }
     }
 
-    private void take(CurveRequest request, long timestamp) {
+    private void take(CurveRequest request, SourcePosition source, long timestamp) {
       step.take(store, request);
       if (request.isWithdrawn()) {
         searched.remove(request.workloadId());
@@ -154,7 +128,7 @@ public final class CurvesTopology {
       }
     }
 
-    private void take(CostPredictions part, long timestamp) {
+    private void take(CostPredictions part, SourcePosition source, long timestamp) {
       step.take(store, part)
           .ifPresentOrElse(
               report -> forward(report, timestamp),
@@ -165,28 +139,31 @@ public final class CurvesTopology {
               });
     }
 
-    private void tick() {
+    @Override
+    void work() {
       // All curves are looked at once after a start, and after a model took over.
       long now = models.getAsLong();
       if (now != seenModels) {
         seenModels = now;
-        store.requested().forEach(id -> due.putIfAbsent(id, context.currentSystemTimeMs()));
+        releaseAll();
+        store.requested().forEach(id -> due.putIfAbsent(id, nowMs()));
       }
       if (running.filter(r -> r.result().isDone()).isPresent()) {
-        finish(running.get());
+        RunningCurve finished = running.get();
         running = Optional.empty();
+        isolate(finished.workloadId(), "curve of throughput", () -> finish(finished));
       }
       while (running.isEmpty() && !due.isEmpty()) {
-        begin();
+        Map.Entry<String, Long> first = due.entrySet().iterator().next();
+        due.remove(first.getKey());
+        isolate(
+            first.getKey(),
+            "begin of a curve of throughput",
+            () -> begin(first.getKey(), first.getValue()));
       }
-      pace.tick();
     }
 
-    private void begin() {
-      Map.Entry<String, Long> first = due.entrySet().iterator().next();
-      String workloadId = first.getKey();
-      long changedAtMs = first.getValue();
-      due.remove(workloadId);
+    private void begin(String workloadId, long changedAtMs) {
       running =
           retry
               .call(
@@ -200,32 +177,24 @@ public final class CurvesTopology {
     }
 
     private void finish(RunningCurve finished) {
-      String workloadId = finished.task().request().workloadId();
-      try {
-        SearchedCurve curve = finished.result().join();
-        step.finish(store, finished.task(), curve)
-            .ifPresent(
-                report -> {
-                  long now = context.currentSystemTimeMs();
-                  searched.put(workloadId, curve);
-                  forward(report, now);
-                  metrics.pools().predicted(finished.changedAtMs(), now);
-                });
-      } catch (CompletionException e) {
-        log.error(
-            "The throughput of workload {} could not be predicted; its last curve stays current until it changes",
-            workloadId,
-            e.getCause());
-      }
+      SearchedCurve curve = finished.result().join();
+      step.finish(store, finished.task(), curve)
+          .ifPresent(
+              report -> {
+                searched.put(finished.workloadId(), curve);
+                forward(report, nowMs());
+                metrics.pools().predicted(finished.changedAtMs(), nowMs());
+              });
     }
 
     private void forward(CurveReport report, long timestamp) {
-      context.forward(new Record<>(report.poolId(), report, timestamp), NodeName.WRITE_CURVES);
-      pace.written();
+      forward(report.poolId(), report, timestamp, NodeName.WRITE_CURVES);
+      written();
     }
 
     @Override
     public void close() {
+      super.close();
       pending.close();
     }
   }

@@ -6,19 +6,16 @@ import io.shardtide.domain.pool.CurveHeader;
 import io.shardtide.wire.Codec;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.kafka.streams.processor.api.ProcessorContext;
-import org.apache.kafka.streams.state.KeyValueIterator;
-import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 
 /** Workloads whose throughput may be requested in RocksDB, logged to Kafka. */
 final class KafkaCurveStore implements CurveStore {
-  private final KeyValueStore<String, CurveHeader> headers;
-  private final KeyValueStore<String, TableSpec> tables;
+  private final KeyedStore<CurveHeader> headers;
+  private final KeyedStore<TableSpec> tables;
 
-  KafkaCurveStore(ProcessorContext<?, ?> context) {
-    headers = context.getStateStore(StoreName.CURVE_HEADERS.toString());
-    tables = context.getStateStore(StoreName.CURVE_TABLES.toString());
+  KafkaCurveStore(KeyedStore.Opener stores) {
+    headers = stores.open(StoreName.CURVE_HEADERS);
+    tables = stores.open(StoreName.CURVE_TABLES);
   }
 
   static List<StoreBuilder<?>> builders() {
@@ -30,14 +27,12 @@ final class KafkaCurveStore implements CurveStore {
   /** Returns the workloads of this partition whose throughput is requested. */
   List<String> requested() {
     List<String> requested = new ArrayList<>();
-    try (KeyValueIterator<String, CurveHeader> all = headers.all()) {
-      all.forEachRemaining(
-          entry -> {
-            if (entry.value.request().isPresent()) {
-              requested.add(entry.key);
-            }
-          });
-    }
+    headers.forEach(
+        (id, header) -> {
+          if (header.request().isPresent()) {
+            requested.add(id);
+          }
+        });
     return requested;
   }
 
@@ -54,7 +49,7 @@ final class KafkaCurveStore implements CurveStore {
 
   @Override
   public List<TableSpec> tables(String workloadId) {
-    return StoreKeys.values(tables, workloadId);
+    return tables.values(workloadId);
   }
 
   @Override

@@ -8,22 +8,20 @@ import io.shardtide.learning.FeedbackStore;
 import io.shardtide.wire.Codec;
 import java.util.List;
 import java.util.Optional;
-import org.apache.kafka.streams.processor.api.ProcessorContext;
-import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 
 /** Headers, tables, plans and residuals in RocksDB, logged to Kafka. */
 final class KafkaFeedbackStore implements FeedbackStore {
-  private final KeyValueStore<String, FeedbackHeader> headers;
-  private final KeyValueStore<String, DatedTable> tables;
-  private final KeyValueStore<String, ShardingPlan> plans;
-  private final KeyValueStore<String, ResidualWindow> windows;
+  private final KeyedStore<FeedbackHeader> headers;
+  private final KeyedStore<DatedTable> tables;
+  private final KeyedStore<ShardingPlan> plans;
+  private final KeyedStore<ResidualWindow> windows;
 
-  KafkaFeedbackStore(ProcessorContext<?, ?> context) {
-    headers = context.getStateStore(StoreName.FEEDBACK_HEADERS.toString());
-    tables = context.getStateStore(StoreName.PLANNED_TABLES.toString());
-    plans = context.getStateStore(StoreName.MEASURED_PLANS.toString());
-    windows = context.getStateStore(StoreName.RESIDUAL_WINDOWS.toString());
+  KafkaFeedbackStore(KeyedStore.Opener stores) {
+    headers = stores.open(StoreName.FEEDBACK_HEADERS);
+    tables = stores.open(StoreName.PLANNED_TABLES);
+    plans = stores.open(StoreName.MEASURED_PLANS);
+    windows = stores.open(StoreName.RESIDUAL_WINDOWS);
   }
 
   static List<StoreBuilder<?>> builders() {
@@ -87,6 +85,6 @@ final class KafkaFeedbackStore implements FeedbackStore {
 
   @Override
   public void removeWindows(String workloadId) {
-    StoreKeys.removeAll(windows, workloadId);
+    windows.removeAll(workloadId);
   }
 }

@@ -8,21 +8,18 @@ import io.shardtide.wire.Codec;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
-import org.apache.kafka.streams.processor.api.ProcessorContext;
-import org.apache.kafka.streams.state.KeyValueIterator;
-import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 
 /** Headers, predicted tables and plans in RocksDB, logged to Kafka. */
 final class KafkaPlanningStore implements PlanningStore {
-  private final KeyValueStore<String, PlanningHeader> headers;
-  private final KeyValueStore<String, DatedPrediction> tables;
-  private final KeyValueStore<String, ShardingPlan> plans;
+  private final KeyedStore<PlanningHeader> headers;
+  private final KeyedStore<DatedPrediction> tables;
+  private final KeyedStore<ShardingPlan> plans;
 
-  KafkaPlanningStore(ProcessorContext<?, ?> context) {
-    headers = context.getStateStore(StoreName.PLANNING_HEADERS.toString());
-    tables = context.getStateStore(StoreName.PREDICTED_TABLES.toString());
-    plans = context.getStateStore(StoreName.REMEMBERED_PLANS.toString());
+  KafkaPlanningStore(KeyedStore.Opener stores) {
+    headers = stores.open(StoreName.PLANNING_HEADERS);
+    tables = stores.open(StoreName.PREDICTED_TABLES);
+    plans = stores.open(StoreName.REMEMBERED_PLANS);
   }
 
   static List<StoreBuilder<?>> builders() {
@@ -34,9 +31,7 @@ final class KafkaPlanningStore implements PlanningStore {
 
   /** Calls an action with the header of each workload of this partition. */
   void forEachHeader(BiConsumer<String, PlanningHeader> action) {
-    try (KeyValueIterator<String, PlanningHeader> all = headers.all()) {
-      all.forEachRemaining(entry -> action.accept(entry.key, entry.value));
-    }
+    headers.forEach(action);
   }
 
   @Override
@@ -52,7 +47,7 @@ final class KafkaPlanningStore implements PlanningStore {
 
   @Override
   public List<DatedPrediction> tables(String workloadId) {
-    return StoreKeys.values(tables, workloadId);
+    return tables.values(workloadId);
   }
 
   @Override

@@ -12,22 +12,19 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Consumer;
 import org.apache.kafka.common.serialization.Serdes;
-import org.apache.kafka.streams.processor.api.ProcessorContext;
-import org.apache.kafka.streams.state.KeyValueIterator;
-import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 
 /** Pools, the workloads with claims on them, and applied events in RocksDB, logged to Kafka. */
 final class KafkaPoolStore implements PoolStore {
-  private final KeyValueStore<String, PoolHeader> headers;
-  private final KeyValueStore<String, PoolMember> members;
-  private final KeyValueStore<String, String> applied;
+  private final KeyedStore<PoolHeader> headers;
+  private final KeyedStore<PoolMember> members;
+  private final KeyedStore<String> applied;
 
-  KafkaPoolStore(ProcessorContext<?, ?> context) {
-    headers = context.getStateStore(StoreName.POOL_HEADERS.toString());
-    members = context.getStateStore(StoreName.POOL_MEMBERS.toString());
-    applied = context.getStateStore(StoreName.APPLIED_POOL_EVENTS.toString());
+  KafkaPoolStore(KeyedStore.Opener stores) {
+    headers = stores.open(StoreName.POOL_HEADERS);
+    members = stores.open(StoreName.POOL_MEMBERS);
+    applied = stores.open(StoreName.APPLIED_POOL_EVENTS);
   }
 
   static List<StoreBuilder<?>> builders() {
@@ -42,9 +39,7 @@ final class KafkaPoolStore implements PoolStore {
 
   /** Calls an action with each pool of this partition. */
   void forEachHeader(Consumer<PoolHeader> action) {
-    try (KeyValueIterator<String, PoolHeader> all = headers.all()) {
-      all.forEachRemaining(entry -> action.accept(entry.value));
-    }
+    headers.forEach((id, header) -> action.accept(header));
   }
 
   @Override
@@ -66,7 +61,7 @@ final class KafkaPoolStore implements PoolStore {
   @Override
   public Map<String, PoolMember> members(String poolId) {
     Map<String, PoolMember> byWorkload = new TreeMap<>();
-    StoreKeys.values(members, poolId)
+    members.values(poolId)
         .forEach(member -> byWorkload.put(member.request().workloadId(), member));
     return byWorkload;
   }

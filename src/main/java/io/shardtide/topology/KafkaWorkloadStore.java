@@ -14,26 +14,22 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Predicate;
 import org.apache.kafka.common.serialization.Serdes;
-import org.apache.kafka.streams.KeyValue;
-import org.apache.kafka.streams.processor.api.ProcessorContext;
-import org.apache.kafka.streams.state.KeyValueIterator;
-import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 
 /** Workloads in RocksDB, logged to Kafka. */
 final class KafkaWorkloadStore implements WorkloadStore {
-  private final KeyValueStore<String, WorkloadHeader> headers;
-  private final KeyValueStore<String, TableSpec> tables;
-  private final KeyValueStore<String, String> applied;
+  private final KeyedStore<WorkloadHeader> headers;
+  private final KeyedStore<TableSpec> tables;
+  private final KeyedStore<String> applied;
 
   /** Tables of the workloads to which this instance has added any. */
   private final Map<String, Integer> counts = new HashMap<>();
 
-  KafkaWorkloadStore(ProcessorContext<?, ?> context) {
-    headers = context.getStateStore(StoreName.WORKLOAD_HEADERS.toString());
-    tables = context.getStateStore(StoreName.WORKLOAD_TABLES.toString());
-    applied = context.getStateStore(StoreName.APPLIED_EVENTS.toString());
+  KafkaWorkloadStore(KeyedStore.Opener stores) {
+    headers = stores.open(StoreName.WORKLOAD_HEADERS);
+    tables = stores.open(StoreName.WORKLOAD_TABLES);
+    applied = stores.open(StoreName.APPLIED_EVENTS);
   }
 
   static List<StoreBuilder<?>> builders() {
@@ -49,14 +45,12 @@ final class KafkaWorkloadStore implements WorkloadStore {
   /** Returns the workloads of this partition whose headers satisfy a predicate. */
   List<String> workloads(Predicate<WorkloadHeader> predicate) {
     List<String> ids = new ArrayList<>();
-    try (KeyValueIterator<String, WorkloadHeader> all = headers.all()) {
-      while (all.hasNext()) {
-        KeyValue<String, WorkloadHeader> entry = all.next();
-        if (predicate.test(entry.value)) {
-          ids.add(entry.key);
-        }
-      }
-    }
+    headers.forEach(
+        (id, header) -> {
+          if (predicate.test(header)) {
+            ids.add(id);
+          }
+        });
     return ids;
   }
 
@@ -74,13 +68,13 @@ final class KafkaWorkloadStore implements WorkloadStore {
   @Override
   public SortedMap<String, TableSpec> tables(String workloadId) {
     SortedMap<String, TableSpec> byName = new TreeMap<>();
-    StoreKeys.values(tables, workloadId).forEach(table -> byName.put(table.name(), table));
+    tables.values(workloadId).forEach(table -> byName.put(table.name(), table));
     return byName;
   }
 
   @Override
   public int tableCount(String workloadId) {
-    return counts.computeIfAbsent(workloadId, id -> StoreKeys.values(tables, id).size());
+    return counts.computeIfAbsent(workloadId, id -> tables.values(id).size());
   }
 
   @Override

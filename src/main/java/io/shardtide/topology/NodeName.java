@@ -43,6 +43,7 @@ final class NodeName {
   static final String WRITE_CURRENT_ALLOCATIONS = "write-current-allocations";
   static final String WRITE_CHANGES = "write-changes";
   static final String WRITE_REJECTED = "write-rejected";
+  static final String WRITE_QUARANTINE = "write-quarantine";
 
   private NodeName() {}
 }

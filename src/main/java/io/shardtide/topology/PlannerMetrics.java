@@ -50,6 +50,7 @@ public final class PlannerMetrics {
   private final List<IntSupplier> pending = new CopyOnWriteArrayList<>();
   private final FeedbackMetrics feedback;
   private final PoolMetrics pools;
+  private final QuarantineMetrics quarantine;
 
   /**
    * @param meters registry of the meters; the caller closes it
@@ -113,6 +114,7 @@ public final class PlannerMetrics {
         .register(meters);
     feedback = new FeedbackMetrics(meters);
     pools = new PoolMetrics(meters, BUCKETS);
+    quarantine = new QuarantineMetrics(meters);
   }
 
   private static String tag(Effort effort) {
@@ -230,6 +232,11 @@ public final class PlannerMetrics {
   /** Returns the metrics of pools. */
   PoolMetrics pools() {
     return pools;
+  }
+
+  /** Returns the keys in quarantine. */
+  QuarantineMetrics quarantine() {
+    return quarantine;
   }
 
   /** A task's share of the pending workloads. */

@@ -62,6 +62,11 @@ final class RegistryRetry {
         });
   }
 
+  /** Returns whether the service closes. */
+  boolean isClosing() {
+    return closing.getCount() == 0;
+  }
+
   /**
    * Returns the result of a call; retries it while the registry is unavailable.
    *

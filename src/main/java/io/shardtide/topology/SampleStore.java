@@ -5,15 +5,10 @@ import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingState;
 import io.shardtide.wire.Codec;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
-import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.streams.KeyValue;
-import org.apache.kafka.streams.processor.api.ProcessorContext;
-import org.apache.kafka.streams.state.KeyValueIterator;
-import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 
 /**
@@ -22,9 +17,9 @@ import org.apache.kafka.streams.state.StoreBuilder;
  * reproducible.
  */
 final class SampleStore {
-  private final KeyValueStore<String, TrainingState> states;
-  private final KeyValueStore<String, CostSample> newest;
-  private final KeyValueStore<String, CostSample> older;
+  private final KeyedStore<TrainingState> states;
+  private final KeyedStore<CostSample> newest;
+  private final KeyedStore<CostSample> older;
   private final TrainingPolicy policy;
 
   /**
@@ -35,10 +30,10 @@ final class SampleStore {
    */
   record Kept(List<CostSample> samples, int driftFrom) {}
 
-  SampleStore(ProcessorContext<?, ?> context, TrainingPolicy policy) {
-    states = context.getStateStore(StoreName.TRAINING_STATES.toString());
-    newest = context.getStateStore(StoreName.NEWEST_SAMPLES.toString());
-    older = context.getStateStore(StoreName.OLDER_SAMPLES.toString());
+  SampleStore(KeyedStore.Opener stores, TrainingPolicy policy) {
+    states = stores.open(StoreName.TRAINING_STATES);
+    newest = stores.open(StoreName.NEWEST_SAMPLES);
+    older = stores.open(StoreName.OLDER_SAMPLES);
     this.policy = policy;
   }
 
@@ -61,11 +56,9 @@ final class SampleStore {
 
   /** Visits every kind of hardware. */
   void forEach(BiConsumer<String, TrainingState> visitor) {
-    List<KeyValue<String, TrainingState>> all = new ArrayList<>();
-    try (KeyValueIterator<String, TrainingState> entries = states.all()) {
-      entries.forEachRemaining(all::add);
-    }
-    all.forEach(entry -> visitor.accept(entry.key, entry.value));
+    Map<String, TrainingState> all = new TreeMap<>();
+    states.forEach(all::put);
+    all.forEach(visitor);
   }
 
   /** Adds a sample, and deletes another if there are too many. */
@@ -100,23 +93,18 @@ final class SampleStore {
   private String highest(String hardware) {
     String from = StoreKeys.of(hardware, "");
     // The rest of a key is hexadecimal digits, which sort before the tilde.
-    try (KeyValueIterator<String, CostSample> last = older.reverseRange(from, from + "~")) {
-      return last.next().key;
-    }
+    return older.highest(from, from + "~");
   }
 
   /** Returns the samples of a kind of hardware. */
   Kept of(String hardware, TrainingState state) {
     TreeMap<Long, CostSample> samples = new TreeMap<>();
-    for (KeyValueStore<String, CostSample> store : List.of(older, newest)) {
-      try (KeyValueIterator<String, CostSample> entries =
-          store.prefixScan(StoreKeys.of(hardware, ""), new StringSerializer())) {
-        while (entries.hasNext()) {
-          KeyValue<String, CostSample> entry = entries.next();
-          String key = entry.key;
-          samples.put(Long.parseLong(key.substring(key.length() - 19)), entry.value);
-        }
-      }
+    for (KeyedStore<CostSample> store : List.of(older, newest)) {
+      store.forEach(
+          hardware,
+          entry ->
+              samples.put(
+                  Long.parseLong(entry.key.substring(entry.key.length() - 19)), entry.value));
     }
     return new Kept(
         List.copyOf(samples.values()),

@@ -2,12 +2,14 @@ package io.shardtide.topology;
 
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -22,13 +24,29 @@ import org.apache.kafka.streams.state.StoreBuilder;
  * stores, and topics that it writes.
  */
 final class SingleProcessorTopology {
-  private final Registry registry;
+  private final KeyedProcessor.Skeleton skeleton;
   private final Topology topology = new Topology();
   private final List<String> sources = new ArrayList<>();
   private final Map<String, Topic<?>> sinks = new LinkedHashMap<>();
 
-  SingleProcessorTopology(Registry registry) {
-    this.registry = registry;
+  /**
+   * @param name the topology
+   * @param registry schemas of the records
+   * @param topics where rejections and quarantines are written
+   * @param metrics counts rejections, and shows keys in quarantine
+   * @param retry waits while the registry is unavailable
+   */
+  SingleProcessorTopology(
+      TopologyName name,
+      Registry registry,
+      Topics topics,
+      PlannerMetrics metrics,
+      RegistryRetry retry) {
+    skeleton =
+        new KeyedProcessor.Skeleton(
+            name, registry, metrics, retry, new FailedAttempts(), System.currentTimeMillis());
+    writes(NodeName.WRITE_REJECTED, topics.rejectedEvents());
+    writes(NodeName.WRITE_QUARANTINE, topics.quarantine());
   }
 
   /** Adds a source topic. */
@@ -59,19 +77,21 @@ final class SingleProcessorTopology {
    */
   Topology build(
       String node,
-      Supplier<Processor<byte[], byte[], String, Object>> processor,
+      Function<KeyedProcessor.Skeleton, KeyedProcessor> processor,
       Supplier<List<StoreBuilder<?>>> stores) {
     topology.addProcessor(
         node,
         new ProcessorSupplier<byte[], byte[], String, Object>() {
           @Override
           public Processor<byte[], byte[], String, Object> get() {
-            return processor.get();
+            return processor.apply(skeleton);
           }
 
           @Override
           public Set<StoreBuilder<?>> stores() {
-            return new LinkedHashSet<>(stores.get());
+            Set<StoreBuilder<?>> all = new LinkedHashSet<>(stores.get());
+            all.add(QuarantineStore.builder(StoreName.quarantine(skeleton.name())));
+            return all;
           }
         },
         sources.toArray(new String[0]));
@@ -81,7 +101,7 @@ final class SingleProcessorTopology {
                 sink,
                 topic.name(),
                 new StringSerializer(),
-                registry.serde(topic).serializer(),
+                new SizeLimit<>(skeleton.registry(), topic),
                 node));
     return topology;
   }

@@ -2,12 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.StoreSerdes;
-import java.util.ArrayList;
-import java.util.List;
 import org.apache.kafka.common.serialization.Serdes;
-import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.streams.KeyValue;
-import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
@@ -17,7 +12,7 @@ import org.apache.kafka.streams.state.Stores;
  * entry's name. Names have no control characters, so that no id is a prefix of another's keys.
  */
 final class StoreKeys {
-  private static final char SEPARATOR = '\0';
+  static final char SEPARATOR = '\0';
 
   private StoreKeys() {}
 
@@ -37,28 +32,5 @@ final class StoreKeys {
 
   static String of(String workloadId, String entry) {
     return workloadId + SEPARATOR + entry;
-  }
-
-  /** Returns the values of all entries of a workload. */
-  static <V> List<V> values(KeyValueStore<String, V> store, String workloadId) {
-    List<V> values = new ArrayList<>();
-    try (KeyValueIterator<String, V> entries =
-        store.prefixScan(workloadId + SEPARATOR, new StringSerializer())) {
-      while (entries.hasNext()) {
-        KeyValue<String, V> entry = entries.next();
-        values.add(entry.value);
-      }
-    }
-    return values;
-  }
-
-  /** Removes all entries of a workload. */
-  static <V> void removeAll(KeyValueStore<String, V> store, String workloadId) {
-    List<String> keys = new ArrayList<>();
-    try (KeyValueIterator<String, V> entries =
-        store.prefixScan(workloadId + SEPARATOR, new StringSerializer())) {
-      entries.forEachRemaining(entry -> keys.add(entry.key));
-    }
-    keys.forEach(store::delete);
   }
 }

@@ -25,7 +25,13 @@ enum StoreName {
   CURVE_TABLES(TopologyName.CURVES, "curve-tables"),
   POOL_HEADERS(TopologyName.POOL, "pool-headers"),
   POOL_MEMBERS(TopologyName.POOL, "pool-members"),
-  APPLIED_POOL_EVENTS(TopologyName.POOL, "applied-pool-events");
+  APPLIED_POOL_EVENTS(TopologyName.POOL, "applied-pool-events"),
+  WORKLOAD_QUARANTINE(TopologyName.WORKLOAD, "quarantine"),
+  PLANNING_QUARANTINE(TopologyName.PLANNING, "quarantine"),
+  FEEDBACK_QUARANTINE(TopologyName.FEEDBACK, "quarantine"),
+  TRAINING_QUARANTINE(TopologyName.TRAINING, "quarantine"),
+  CURVES_QUARANTINE(TopologyName.CURVES, "quarantine"),
+  POOL_QUARANTINE(TopologyName.POOL, "quarantine");
 
   private final TopologyName topology;
   private final String text;
@@ -33,6 +39,11 @@ enum StoreName {
   StoreName(TopologyName topology, String text) {
     this.topology = topology;
     this.text = text;
+  }
+
+  /** Returns the store of a topology's keys in quarantine. */
+  static StoreName quarantine(TopologyName topology) {
+    return valueOf(topology.name() + "_QUARANTINE");
   }
 
   /** Returns the stores of a topology. */

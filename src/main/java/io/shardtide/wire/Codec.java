@@ -9,11 +9,13 @@ import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.HeldRecord;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.Quarantine;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardingPlan;
@@ -88,6 +90,20 @@ public record Codec<V, A extends SpecificRecord>(
           io.shardtide.avro.RejectedEvent.class,
           RejectedEventMapping::toAvro,
           RejectedEventMapping::fromAvro);
+
+  /** Keys that enter or leave quarantine, on the log and in stores. */
+  public static final Codec<Quarantine, io.shardtide.avro.Quarantine> QUARANTINE =
+      new Codec<>(
+          io.shardtide.avro.Quarantine.class,
+          QuarantineMapping::toAvro,
+          QuarantineMapping::fromAvro);
+
+  /** Records of keys in quarantine, in stores. */
+  public static final Codec<HeldRecord, io.shardtide.avro.HeldRecord> HELD_RECORD =
+      new Codec<>(
+          io.shardtide.avro.HeldRecord.class,
+          QuarantineMapping::toAvro,
+          QuarantineMapping::fromAvro);
 
   /** Trained models. */
   public static final Codec<ModelBundle, CostModelBundle> MODEL_BUNDLE =

@@ -15,8 +15,8 @@ final class RejectedEventMapping {
         value.workloadId().orElse(null),
         value.reason().name(),
         value.message(),
-        value.key().map(b -> ByteBuffer.wrap(b.toArray())).orElse(null),
-        value.value().map(b -> ByteBuffer.wrap(b.toArray())).orElse(null));
+        bytes(value.key()),
+        bytes(value.value()));
   }
 
   static RejectedEvent fromAvro(io.shardtide.avro.RejectedEvent avro) {
@@ -25,13 +25,20 @@ final class RejectedEventMapping {
         Optional.ofNullable(avro.getWorkloadId()),
         RejectionReason.valueOf(avro.getReason()),
         avro.getMessage(),
-        Optional.ofNullable(avro.getKey()).map(RejectedEventMapping::bytes),
-        Optional.ofNullable(avro.getValue()).map(RejectedEventMapping::bytes));
+        bytes(avro.getKey()),
+        bytes(avro.getValue()));
   }
 
-  private static Bytes bytes(ByteBuffer buffer) {
+  static ByteBuffer bytes(Optional<Bytes> bytes) {
+    return bytes.map(b -> ByteBuffer.wrap(b.toArray())).orElse(null);
+  }
+
+  static Optional<Bytes> bytes(ByteBuffer buffer) {
+    if (buffer == null) {
+      return Optional.empty();
+    }
     byte[] content = new byte[buffer.remaining()];
     buffer.duplicate().get(content);
-    return Bytes.copyOf(content);
+    return Optional.of(Bytes.copyOf(content));
   }
 }

@@ -9,6 +9,7 @@ import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.Quarantine;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
@@ -70,6 +71,7 @@ public final class Topics {
   private final Topic<Allocation> allocations;
   private final Topic<Allocation> currentAllocations;
   private final Topic<RejectedEvent> rejectedEvents;
+  private final Topic<Quarantine> quarantine;
 
   private Topics(String prefix, boolean pools) {
     this.prefix = prefix;
@@ -104,6 +106,7 @@ public final class Topics {
             Codec.REJECTED_EVENT,
             Retention.FOREVER,
             LARGE_RECORD_BYTES + REJECTION_BYTES);
+    quarantine = log("quarantine", Codec.QUARANTINE);
     if (!pools) {
       all.removeAll(
           List.of(poolChanges, curveRequests, throughputCurves, allocations, currentAllocations));
@@ -238,6 +241,11 @@ public final class Topics {
   /** Events that were not applied. */
   public Topic<RejectedEvent> rejectedEvents() {
     return rejectedEvents;
+  }
+
+  /** Keys that entered or left the quarantine of a topology. */
+  public Topic<Quarantine> quarantine() {
+    return quarantine;
   }
 
   /** Returns all topics, in the order of the flow; see {@link #inUse}. */

@@ -152,7 +152,7 @@ class DashboardHandlerTest {
     assertThat(request("GET /")).contains("text/html", "<title>Shardtide</title>");
     assertThat(request("HEAD /app.js")).contains("text/javascript").endsWith("\r\n\r\n");
     assertThat(status(request("GET /openapi.json"))).isEqualTo(404);
-    assertThat(status(request("GET /../io/shardtide/cli/version.properties"))).isIn(400, 404);
+    assertThat(status(request("GET /../io/shardtide/config/version.properties"))).isIn(400, 404);
     assertThat(status(request("GET /dashboard/app.js"))).isEqualTo(404);
   }
 

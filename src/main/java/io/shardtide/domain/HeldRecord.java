@@ -1,0 +1,27 @@
+package io.shardtide.domain;
+
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * A record as it lies in the log.
+ *
+ * @param source its position
+ * @param timestamp its timestamp, in milliseconds since 1970
+ * @param key its key
+ * @param value its value
+ */
+public record HeldRecord(
+    SourcePosition source, long timestamp, Optional<Bytes> key, Optional<Bytes> value) {
+  /** Checks what must be there. */
+  public HeldRecord {
+    Objects.requireNonNull(source, "source");
+    Objects.requireNonNull(key, "key");
+    Objects.requireNonNull(value, "value");
+  }
+
+  /** Returns how many bytes its key and value have. */
+  public long bytes() {
+    return key.map(Bytes::size).orElse(0) + value.map(Bytes::size).orElse(0);
+  }
+}

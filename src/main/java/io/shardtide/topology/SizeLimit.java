@@ -1,0 +1,46 @@
+package io.shardtide.topology;
+
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.serialization.Serializer;
+
+/**
+ * Serializes the values of a topic, and refuses those that the topic does not take. A broker would
+ * refuse them later, when it is not known any more which record they came from.
+ *
+ * @param <V> type of the values
+ */
+final class SizeLimit<V> implements Serializer<V> {
+  /** Size of a record, and of the batch around it, beside key and value; generous. */
+  private static final int OVERHEAD_BYTES = 512;
+
+  private final Topic<V> topic;
+  private final Serializer<V> serializer;
+
+  SizeLimit(Registry registry, Topic<V> topic) {
+    this.topic = topic;
+    serializer = registry.serde(topic).serializer();
+  }
+
+  @Override
+  public byte[] serialize(String name, V value) {
+    byte[] bytes = serializer.serialize(name, value);
+    if (bytes != null && bytes.length > limit()) {
+      throw new RecordTooLargeException(
+          "a %s must have at most %,d bytes, the limit of %s, got %,d"
+              .formatted(value.getClass().getSimpleName(), limit(), topic.name(), bytes.length));
+    }
+    return bytes;
+  }
+
+  /** Returns how many bytes a value may have. */
+  private int limit() {
+    return topic.maxMessageBytes() - OVERHEAD_BYTES;
+  }
+
+  @Override
+  public void close() {
+    serializer.close();
+  }
+}
