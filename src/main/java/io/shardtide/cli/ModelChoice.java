@@ -1,11 +1,16 @@
 package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /** An operator selects the current cost model. */
@@ -45,6 +50,35 @@ final class ModelChoice {
     return takeOver(connection, history, history.before(hardware), "rolled back to by an operator");
   }
 
+  /**
+   * Checks that a model predicts what the current one does: workloads whose clusters need a
+   * collective that it lacks would keep their old predictions, in quarantine.
+   */
+  private static void checkCollectives(ModelBundle current, ModelBundle bundle) {
+    List<String> lacking = new ArrayList<>();
+    for (Direction direction : Direction.values()) {
+      for (Collective collective : Collective.values()) {
+        if (current.collective(collective, direction).isPresent()
+            && bundle.collective(collective, direction).isEmpty()) {
+          lacking.add(
+              "%s of the %s pass"
+                  .formatted(collective, direction)
+                  .toLowerCase(Locale.ROOT)
+                  .replace('_', '-'));
+        }
+      }
+    }
+    if (!lacking.isEmpty()) {
+      throw new IllegalArgumentException(
+          "Model %s must predict each collective that the current model %s predicts, since clusters of %s may use it; it lacks %s. Train it on samples with these collectives: docs/HARDWARE.md"
+              .formatted(
+                  bundle.shown(),
+                  current.shown(),
+                  Printable.of(bundle.hardware()),
+                  String.join(", ", lacking)));
+    }
+  }
+
   /** Writes the model and the decision in one transaction: either alone would be misleading. */
   private static String takeOver(
       ClusterOption.Connection connection, ModelHistory history, ModelBundle bundle, String why)
@@ -55,6 +89,7 @@ final class ModelChoice {
           "Model %s is already the current one; expected another model of hardware \"%s\""
               .formatted(bundle.shown(), Printable.of(bundle.hardware())));
     }
+    checkCollectives(current, bundle);
     connection.write(
         "models",
         new ClusterOption.Written<>(connection.topics().costModels(), bundle.hardware(), bundle),

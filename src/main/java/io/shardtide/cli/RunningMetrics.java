@@ -75,6 +75,12 @@ record RunningMetrics(PrometheusMeterRegistry meters, JvmGcMetrics collections)
                     part.problem()
                         .map(problem -> Health.Component.down(part.name(), problem))
                         .orElseGet(() -> Health.Component.up(part.name())))
+            .toList(),
+        health.quarantined().stream()
+            .map(
+                held ->
+                    new Health.QuarantinedKey(
+                        held.topology(), held.key(), held.error(), held.incomplete()))
             .toList());
   }
 

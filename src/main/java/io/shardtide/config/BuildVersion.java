@@ -12,8 +12,7 @@ public final class BuildVersion {
   /** Returns the version, with the commit if the build knew it: {@code 0.3.0 (commit 1a2b3c4)}. */
   public static String text() {
     Properties built = new Properties();
-    try (InputStream in =
-        BuildVersion.class.getResourceAsStream("version.properties")) {
+    try (InputStream in = BuildVersion.class.getResourceAsStream("version.properties")) {
       built.load(in);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

@@ -49,6 +49,17 @@ public record TablePrediction(
     }
   }
 
+  /** Returns how many numbers the tower outputs have in all. */
+  public long numbers() {
+    return towers.stream().mapToLong(tower -> tower.length).sum()
+        + parts.stream().mapToLong(part -> part.tower().length).sum()
+        + byUse.stream()
+            .flatMap(use -> use.both().stream())
+            .mapToLong(TablePrediction::numbers)
+            .sum()
+        + byGroups.stream().mapToLong(of -> of.prediction().numbers()).sum();
+  }
+
   /** Returns these predictions with those of replica groups. */
   TablePrediction withGroups(List<GroupPrediction> ofGroups) {
     return new TablePrediction(table, towers, parts, byUse, ofGroups, outOfRange);

@@ -24,6 +24,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -47,17 +48,28 @@ public final class WorkloadStep {
     this.predictors = predictors;
   }
 
+  /** Applies an event whose predictions may have any size; see the other method. */
+  public List<CostPredictions> apply(
+      WorkloadStore store, SourcePosition source, WorkloadChange event) {
+    return apply(store, source, event, part -> {});
+  }
+
   /**
    * Applies an event.
    *
    * @param store state; unchanged if the event is rejected
    * @param source where the event lies in the log
    * @param event the event
+   * @param check is called with each prediction before anything is stored; an exception that it
+   *     throws refuses the event
    * @return the predictions that follow from it, all of one generation; none without a cluster
    * @throws RejectedException if the event is not applied
    */
   public List<CostPredictions> apply(
-      WorkloadStore store, SourcePosition source, WorkloadChange event) {
+      WorkloadStore store,
+      SourcePosition source,
+      WorkloadChange event,
+      Consumer<CostPredictions> check) {
     String id = event.workloadId();
     if (store.wasApplied(id, event.eventId())) {
       throw new RejectedException(
@@ -95,6 +107,7 @@ public final class WorkloadStep {
         && event.changes().get(0) instanceof Change.WorkloadDeleted deleted) {
       predictions = deletion(id, header, next, dropped, deleted.reason());
     }
+    predictions.forEach(check);
     changed.forEach(table -> store.putTable(id, table));
     dropped.forEach(table -> store.removeTable(id, table));
     store.tablesAdded(id, added);
@@ -113,12 +126,19 @@ public final class WorkloadStep {
             .orElse(false);
   }
 
+  /** Predicts a workload again, whatever the size of its predictions; see the other method. */
+  public List<CostPredictions> repredict(WorkloadStore store, String workloadId) {
+    return repredict(store, workloadId, part -> {});
+  }
+
   /**
    * Predicts a workload again if another model than the current one predicted it.
    *
+   * @param check as of {@link #apply(WorkloadStore, SourcePosition, WorkloadChange, Consumer)}
    * @return predictions of all tables, of the same generation; none if the model is current
    */
-  public List<CostPredictions> repredict(WorkloadStore store, String workloadId) {
+  public List<CostPredictions> repredict(
+      WorkloadStore store, String workloadId, Consumer<CostPredictions> check) {
     WorkloadHeader header = store.header(workloadId);
     if (!isOutdated(header)) {
       return List.of();
@@ -133,6 +153,7 @@ public final class WorkloadStep {
     List<CostPredictions> predictions =
         predictions(
             workloadId, next, List.of(), List.copyOf(store.tables(workloadId).values()), predictor);
+    predictions.forEach(check);
     store.putHeader(workloadId, next);
     return predictions;
   }

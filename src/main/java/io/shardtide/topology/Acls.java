@@ -145,6 +145,10 @@ public final class Acls {
     topic(topics.currentPlans().name(), AclOperation.WRITE, "writes the latest plans");
     topic(topics.infeasibleWorkloads().name(), AclOperation.WRITE, "reports infeasible workloads");
     topic(topics.rejectedEvents().name(), AclOperation.WRITE, "reports rejected records");
+    topic(
+        topics.quarantine().name(),
+        AclOperation.WRITE,
+        "reports keys that enter or leave quarantine");
     topic(topics.measuredCosts().name(), AclOperation.READ, "reads measured costs");
     both(topics.trainingSamples().name(), "written by feedback, read by training");
     both(topics.driftAlarms().name(), "written by feedback, read by training");

@@ -95,6 +95,7 @@ public final class ClusterChecks {
       add("topics", () -> topics(admin));
       add("replicas", () -> replicas(admin));
       add("state", () -> state(admin, clusterId));
+      add("quarantine", () -> QuarantineCheck.run(admin, topics, settings));
     } catch (RuntimeException e) {
       // A client that cannot be created: a wrong setting, a host name that does not resolve.
       unreachable(e);
@@ -112,7 +113,14 @@ public final class ClusterChecks {
             "check bootstrap.servers, that the brokers run and are reachable from this machine, and"
                 + " kafka.security.protocol, kafka.sasl.* and kafka.ssl.*"));
     for (String check :
-        List.of("versions", "rights", "dashboard rights", "topics", "replicas", "state")) {
+        List.of(
+            "versions",
+            "rights",
+            "dashboard rights",
+            "topics",
+            "replicas",
+            "state",
+            "quarantine")) {
       results.add(CheckResult.skipped(check, "needs the brokers"));
     }
   }

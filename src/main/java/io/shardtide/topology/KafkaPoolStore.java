@@ -61,8 +61,7 @@ final class KafkaPoolStore implements PoolStore {
   @Override
   public Map<String, PoolMember> members(String poolId) {
     Map<String, PoolMember> byWorkload = new TreeMap<>();
-    members.values(poolId)
-        .forEach(member -> byWorkload.put(member.request().workloadId(), member));
+    members.values(poolId).forEach(member -> byWorkload.put(member.request().workloadId(), member));
     return byWorkload;
   }
 

@@ -56,10 +56,9 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   private ProcessorContext<String, Object> context;
   private QuarantineStore quarantine;
-  private QuarantineMetrics.Shown shown;
+  private QuarantineMetrics.Shown shown = () -> {};
   private CommitPace pace;
   private long writes;
-  private boolean resumed;
 
   /**
    * What a topology's processors share.
@@ -69,6 +68,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
    * @param metrics counts rejections, and shows keys in quarantine
    * @param retry waits while the registry is unavailable
    * @param failed what failed in aborted transactions
+   * @param faults faults to inject; none but in tests
    * @param builtMs when the topology was built: quarantines of before are released once
    */
   record Skeleton(
@@ -77,6 +77,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
       PlannerMetrics metrics,
       RegistryRetry retry,
       FailedAttempts failed,
+      Faults faults,
       long builtMs) {}
 
   /**
@@ -167,19 +168,17 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   public final void init(ProcessorContext<String, Object> newContext) {
     context = newContext;
     pace = new CommitPace(newContext);
-    StoreName name = StoreName.quarantine(skeleton.name());
-    // Holding a record is no write of its handler.
-    quarantine =
-        new QuarantineStore(
-            new KeyedStore<>(newContext.getStateStore(name.toString()), () -> {}), name);
-    shown = skeleton.metrics().quarantine().show(skeleton.name(), quarantine::all);
     open(this::open);
-    context.schedule(
-        skeleton.name().tick(), PunctuationType.WALL_CLOCK_TIME, now -> tick());
+    context.schedule(skeleton.name().tick(), PunctuationType.WALL_CLOCK_TIME, now -> tick());
   }
 
   private <V> KeyedStore<V> open(StoreName name) {
-    return new KeyedStore<>(context.getStateStore(name.toString()), () -> writes++);
+    return new KeyedStore<>(context.getStateStore(name.toString()), this::writes);
+  }
+
+  private void writes() {
+    writes++;
+    skeleton.faults().write();
   }
 
   @Override
@@ -202,8 +201,13 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private void begin() {
-    if (!resumed) {
-      resumed = true;
+    if (quarantine == null) {
+      StoreName name = StoreName.quarantine(skeleton.name());
+      // Holding a record is no write of its handler.
+      quarantine =
+          new QuarantineStore(
+              new KeyedStore<>(context.getStateStore(name.toString()), () -> {}), name);
+      shown = skeleton.metrics().quarantine().show(skeleton.name(), quarantine::all);
       resume();
       quarantine.all().stream()
           .filter(q -> q.deleted() || q.at().toEpochMilli() < skeleton.builtMs())
@@ -278,9 +282,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   private static RejectedException tooMany(Quarantine of) {
     return new RejectedException(
         RejectionReason.QUARANTINED,
-        "\"%s\" is in the quarantine of the %s topology, which holds %d MiB of its records, and this one is beyond: %s"
-            .formatted(
-                of.key(), of.topology(), QuarantineStore.MAX_HELD_BYTES >> 20, of.error()));
+        "\"%s\" is in the quarantine of the %s topology, which holds at most %d MiB of its records, and this one is beyond: %s"
+            .formatted(of.key(), of.topology(), QuarantineStore.MAX_HELD_BYTES >> 20, of.error()));
   }
 
   /**
@@ -291,7 +294,6 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
    * @param action does it
    * @return the error, if it failed
    */
-  @CanIgnoreReturnValue
   final Optional<String> isolate(String key, String work, Runnable action) {
     if (quarantine.of(key).isPresent()) {
       return Optional.empty();
@@ -309,6 +311,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     }
     long before = writes;
     try {
+      skeleton.faults().attempt(key, work);
       action.run();
       return Optional.empty();
     } catch (AbortedException e) {
@@ -350,8 +353,12 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
             VERSION,
             Instant.ofEpochMilli(nowMs()));
     quarantine.put(entered);
-    if (before.isEmpty()) {
-      failed.ifPresent(record -> quarantine.hold(key, record));
+    if (before.isEmpty() && failed.isPresent()) {
+      if (quarantine.hasRoom(key, failed.get())) {
+        quarantine.hold(key, failed.get());
+      } else {
+        reject(failed.get(), tooMany(entered));
+      }
     }
     skeleton.metrics().quarantine().entered(skeleton.name());
     log.error(
@@ -359,14 +366,14 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
         key,
         skeleton.name(),
         failure.error());
-    forward(key, entered, nowMs(), NodeName.WRITE_QUARANTINE);
+    send(key, entered, nowMs(), NodeName.WRITE_QUARANTINE);
     written();
   }
 
   private void leave(Quarantine held) {
     quarantine.remove(held.key());
     log.info("\"{}\" left the quarantine of the {} topology", held.key(), skeleton.name());
-    forward(
+    send(
         held.key(),
         held.left(VERSION, Instant.ofEpochMilli(nowMs())),
         nowMs(),
@@ -462,13 +469,18 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   private void reject(RejectedEvent rejection, long timestamp) {
     skeleton.metrics().rejected(rejection.reason());
-    forward(rejection.workloadId().orElse(null), rejection, timestamp, NodeName.WRITE_REJECTED);
+    send(rejection.workloadId().orElse(null), rejection, timestamp, NodeName.WRITE_REJECTED);
     written();
   }
 
   /** Writes a record; a null value is a tombstone. */
   final void forward(String key, Object value, long timestamp, String sink) {
-    writes++;
+    writes();
+    send(key, value, timestamp, sink);
+  }
+
+  /** Writes a record that is not a handler's. */
+  private void send(String key, Object value, long timestamp, String sink) {
     context.forward(new Record<>(key, value, timestamp), sink);
   }
 

@@ -28,10 +28,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.DescribeClusterOptions;
+import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.Topology;
@@ -145,12 +147,12 @@ public final class PlannerService implements AutoCloseable {
       PlannerMetrics metrics,
       ServiceHealth health)
       throws Exception {
-    Topics topics = Topics.inUse(settings.topics().prefix(), settings.pools());
+    health.quarantine(metrics.quarantine()::all);
     Registry registry =
         Registry.connect(settings.connection().registryUrl(), settings.connection().registry());
     ModelSubscriber models = null;
     try {
-      checkTopics(topics, settings);
+      Topics topics = checkTopics(settings);
       register(registry, topics);
       models =
           new ModelSubscriber(
@@ -313,7 +315,9 @@ public final class PlannerService implements AutoCloseable {
     return ReloadingSslEngineFactory.with(clients);
   }
 
-  private static void checkTopics(Topics topics, ServiceSettings settings) throws Exception {
+  /** Creates missing topics and checks all; returns them with the limits that they have. */
+  private static Topics checkTopics(ServiceSettings settings) throws Exception {
+    Topics topics = Topics.inUse(settings.topics().prefix(), settings.pools());
     Map<String, Object> config = clients(settings);
     // The default of a minute is long for an operator who watches a start.
     config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
@@ -338,6 +342,10 @@ public final class PlannerService implements AutoCloseable {
     if (!harmless.isEmpty()) {
       log.warn("Topics differ from the settings, harmlessly:\n{}", TopicCheck.describe(harmless));
     }
+    return topics.limitedTo(
+        harmless.stream()
+            .filter(d -> d.setting().equals(TopicConfig.MAX_MESSAGE_BYTES_CONFIG))
+            .collect(Collectors.toMap(TopicDifference::topic, d -> Integer.valueOf(d.found()))));
   }
 
   private static void register(Registry registry, Topics topics) throws Exception {

@@ -61,7 +61,12 @@ public final class PlanningTopology {
             NodeName.PLAN_GENERATIONS,
             skeleton ->
                 new Plan(
-                    skeleton, topics, step, new BackgroundSearch(step, searches), nanoTime, metrics),
+                    skeleton,
+                    topics,
+                    step,
+                    new BackgroundSearch(step, searches),
+                    nanoTime,
+                    metrics),
             KafkaPlanningStore::builders);
   }
 
@@ -209,8 +214,7 @@ public final class PlanningTopology {
       isolate(
           workloadId,
           "planning",
-          () ->
-              step.plan(store, workloadId).ifPresent(outcome -> publish(workloadId, outcome)));
+          () -> step.plan(store, workloadId).ifPresent(outcome -> publish(workloadId, outcome)));
     }
 
     private void finish(BackgroundSearch.Finished finished) {

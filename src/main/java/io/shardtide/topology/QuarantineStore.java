@@ -4,6 +4,7 @@ import io.shardtide.domain.HeldRecord;
 import io.shardtide.domain.Quarantine;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.StoreSerdes;
+import io.shardtide.wire.Topics;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -23,6 +24,9 @@ import org.apache.kafka.streams.state.Stores;
 final class QuarantineStore {
   /** Bytes of records that are held for a key: two of the largest records. */
   static final long MAX_HELD_BYTES = 32L << 20;
+
+  /** Bytes of a record that its changelog takes. */
+  private static final int MAX_RECORD_BYTES = Topics.LARGE_RECORD_BYTES - (64 << 10);
 
   /** Length of a held record's number. */
   private static final int DIGITS = 19;
@@ -103,7 +107,7 @@ final class QuarantineStore {
   /** Returns whether a record of a key in quarantine may still be held. */
   boolean hasRoom(String key, HeldRecord record) {
     Held held = byKey.get(key);
-    return held.first() == held.next() || held.bytes() + record.bytes() <= MAX_HELD_BYTES;
+    return record.bytes() <= MAX_RECORD_BYTES && held.bytes() + record.bytes() <= MAX_HELD_BYTES;
   }
 
   /** Adds the next record of a key in quarantine. */
@@ -112,8 +116,7 @@ final class QuarantineStore {
     store.put(numbered(key, held.next()), RECORDS.serializer().serialize(name, record));
     byKey.put(
         key,
-        new Held(
-            held.quarantine(), held.first(), held.next() + 1, held.bytes() + record.bytes()));
+        new Held(held.quarantine(), held.first(), held.next() + 1, held.bytes() + record.bytes()));
   }
 
   /** Returns the oldest record of a key in quarantine; empty if there is none. */
@@ -136,7 +139,6 @@ final class QuarantineStore {
             held.next(),
             held.bytes() - record(removed).bytes()));
   }
-
 
   private static String numbered(String key, long number) {
     return StoreKeys.of(key, "%019d".formatted(number));

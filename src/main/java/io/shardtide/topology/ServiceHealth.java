@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.ByteSizes;
+import io.shardtide.domain.Quarantine;
 import io.shardtide.tls.OwnCertificate;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
@@ -37,12 +38,6 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   private static final long PERIOD_MS = 2_000;
   private static final int TIMEOUT_MS = 3_000;
 
-  /**
-   * Time without a failure after which a topology counts as healthy again: a second until the
-   * thread is replaced, and the time in which the same record would stop it again.
-   */
-  private static final long RELAPSE_NANOS = TimeUnit.SECONDS.toNanos(5);
-
   /** With less, RocksDB cannot compact stores: its files have 64 MiB. */
   static final long LEAST_FREE_BYTES = 256L << 20;
 
@@ -54,17 +49,15 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
    */
   public record HealthPart(String name, Optional<String> problem) {}
 
-  /** An error that stopped a thread, and its {@link System#nanoTime}. */
-  private record Failure(String error, long nanos) {}
-
   private final ServiceSettings settings;
   private final Map<String, Object> clients;
   private final Map<String, Optional<String>> probed = new ConcurrentHashMap<>();
   private final Map<TopologyName, KafkaStreams> streams = new ConcurrentHashMap<>();
-  private final Map<TopologyName, Failure> failures = new ConcurrentHashMap<>();
+  private final Map<TopologyName, ThreadFailures> failures = new ConcurrentHashMap<>();
   private final Map<TopologyName, String> waits = new ConcurrentHashMap<>();
   private volatile Supplier<Optional<String>> models =
       () -> Optional.of("Models are not published yet.");
+  private volatile Supplier<List<Quarantine>> quarantine = List::of;
   private volatile TopicProbe.TopicState topicState = TopicProbe.TopicState.UNKNOWN;
   private volatile boolean closing;
   private final Thread prober = new Thread(this::probeRepeatedly, "health");
@@ -102,14 +95,34 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     models = problem;
   }
 
-  /** Reports the start of a topology. */
+  /** Reports where the keys in quarantine are listed. */
+  void quarantine(Supplier<List<Quarantine>> keys) {
+    quarantine = keys;
+  }
+
+  /** Returns the keys in quarantine of this instance's partitions. */
+  public List<Quarantine> quarantined() {
+    return quarantine.get();
+  }
+
+  /** Reports a topology before its start. */
   void started(TopologyName topology, KafkaStreams newStreams) {
     streams.put(topology, newStreams);
+    newStreams.setStateListener(
+        (now, before) -> {
+          if (now == KafkaStreams.State.RUNNING) {
+            failures(topology).running(System.nanoTime());
+          }
+        });
   }
 
   /** Reports that a thread of a topology failed and will be replaced. */
   void failed(TopologyName topology, String error) {
-    failures.put(topology, new Failure(error, System.nanoTime()));
+    failures(topology).failed(error, System.nanoTime());
+  }
+
+  private ThreadFailures failures(TopologyName topology) {
+    return failures.computeIfAbsent(topology, name -> new ThreadFailures());
   }
 
   @Override
@@ -202,15 +215,10 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     if (state == null || state == KafkaStreams.State.CREATED) {
       return Optional.of("The topology has not started yet.");
     }
-    Optional<Failure> failure =
-        Optional.ofNullable(failures.get(name))
-            .filter(
-                f ->
-                    state != KafkaStreams.State.RUNNING
-                        || System.nanoTime() - f.nanos() < RELAPSE_NANOS);
+    Optional<String> failure =
+        failures(name).lasting(System.nanoTime(), state == KafkaStreams.State.RUNNING);
     if (failure.isPresent()) {
-      return Optional.of(
-          "A stream thread failed and is replaced; its error: " + failure.get().error());
+      return Optional.of("A stream thread failed and is replaced; its error: " + failure.get());
     }
     String wait = waits.get(name);
     if (wait != null) {

@@ -44,7 +44,13 @@ final class SingleProcessorTopology {
       RegistryRetry retry) {
     skeleton =
         new KeyedProcessor.Skeleton(
-            name, registry, metrics, retry, new FailedAttempts(), System.currentTimeMillis());
+            name,
+            registry,
+            metrics,
+            retry,
+            new FailedAttempts(),
+            Faults.INJECTED.get(),
+            System.currentTimeMillis());
     writes(NodeName.WRITE_REJECTED, topics.rejectedEvents());
     writes(NodeName.WRITE_QUARANTINE, topics.quarantine());
   }

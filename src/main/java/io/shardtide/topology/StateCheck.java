@@ -7,11 +7,16 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
+import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.streams.StreamsConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -103,9 +108,12 @@ final class StateCheck {
       throws InterruptedException, ExecutionException {
     String prefix = settings.topics().prefix();
     Set<String> topics = admin.listTopics().names().get();
+    boolean hadQuarantine = topics.contains(Topics.withPrefix(prefix).quarantine().name());
     for (TopologyName topology : TopologyName.inUse(settings.pools())) {
       for (StoreName store : StoreName.of(topology)) {
-        if (!topics.contains(store.changelog(prefix))) {
+        // Before there was a quarantine, there was no changelog of it.
+        boolean isExpected = hadQuarantine || store != StoreName.quarantine(topology);
+        if (isExpected && !topics.contains(store.changelog(prefix))) {
           requireUnused(admin, settings, topology, store.changelog(prefix));
         }
       }
@@ -139,6 +147,62 @@ final class StateCheck {
                   StreamsProperties.of(topology, settings)
                       .get(StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG))));
     }
+  }
+
+  /**
+   * Creates the changelogs of the keys in quarantine for topologies that have read events before
+   * there was a quarantine: Kafka Streams may not. The topic of quarantines is created next, and
+   * tells that the changelogs were there.
+   *
+   * @param admin client; the caller closes it
+   * @param settings settings of the planner
+   * @param partitions how many partitions the topologies read
+   */
+  static void createQuarantines(Admin admin, ServiceSettings settings, int partitions)
+      throws InterruptedException {
+    String prefix = settings.topics().prefix();
+    try {
+      Set<String> existing = admin.listTopics().names().get();
+      for (TopologyName topology : TopologyName.values()) {
+        String changelog = StoreName.quarantine(topology).changelog(prefix);
+        if (!existing.contains(changelog) && hasOffsets(admin, topology.applicationId(prefix))) {
+          admin
+              .createTopics(
+                  List.of(
+                      new NewTopic(
+                              changelog,
+                              Optional.of(partitions),
+                              Optional.of((short) settings.topics().replication()))
+                          .configs(changelogConfig(topology, settings))))
+              .all()
+              .get();
+        }
+      }
+    } catch (ExecutionException e) {
+      // Another instance created it at the same time.
+      if (!(e.getCause() instanceof TopicExistsException)) {
+        throw e.getCause() instanceof RetriableException unavailable
+            ? unavailable
+            : new IllegalStateException(
+                "Kafka refuses to create the changelogs of quarantines: "
+                    + e.getCause().getMessage(),
+                e.getCause());
+      }
+    }
+  }
+
+  /** Returns the settings of a changelog, as Kafka Streams creates it. */
+  private static Map<String, String> changelogConfig(
+      TopologyName topology, ServiceSettings settings) {
+    return Map.of(
+        TopicConfig.CLEANUP_POLICY_CONFIG,
+        TopicConfig.CLEANUP_POLICY_COMPACT,
+        TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
+        Integer.toString(Topics.LARGE_RECORD_BYTES),
+        TopicConfig.SEGMENT_BYTES_CONFIG,
+        StreamsProperties.of(topology, settings)
+            .get(StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG))
+            .toString());
   }
 
   private static boolean hasOffsets(Admin admin, String group)

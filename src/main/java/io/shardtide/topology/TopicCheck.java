@@ -292,6 +292,9 @@ public final class TopicCheck {
     for (Topic<?> topic : topics.all()) {
       if (!existing.containsKey(topic.name())) {
         created = true;
+        if (topic.equals(topics.quarantine())) {
+          StateCheck.createQuarantines(admin, settings, partitionsRead(existing));
+        }
         create(wanted(topic, existing), new CreateTopicsOptions());
       }
     }

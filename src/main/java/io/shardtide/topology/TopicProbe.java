@@ -34,6 +34,7 @@ final class TopicProbe {
   private final Admin admin;
   private final int timeoutMs;
   private final Set<String> owned = new TreeSet<>();
+  private final Set<String> read;
   private final Map<String, Uuid> seen = new TreeMap<>();
 
   /**
@@ -44,14 +45,21 @@ final class TopicProbe {
    * @param unwritable those without a leader, or with fewer replicas in sync than {@code
    *     min.insync.replicas}, each with what is expected
    * @param deleted topics that were there at an earlier probe, even if they were created again
+   * @param grown topics that planners read with more partitions than others of them, each with both
+   *     numbers
    */
   record TopicState(
-      int partitions, int underReplicated, List<String> unwritable, Set<String> deleted) {
-    static final TopicState UNKNOWN = new TopicState(0, 0, List.of(), Set.of());
+      int partitions,
+      int underReplicated,
+      List<String> unwritable,
+      Set<String> deleted,
+      List<String> grown) {
+    static final TopicState UNKNOWN = new TopicState(0, 0, List.of(), Set.of(), List.of());
 
     TopicState {
       unwritable = List.copyOf(unwritable);
       deleted = Set.copyOf(deleted);
+      grown = List.copyOf(grown);
     }
 
     /** Returns what stops the planner, and what to do; empty if nothing does. */
@@ -64,6 +72,11 @@ final class TopicProbe {
                     deleted.stream().anyMatch(topic -> topic.endsWith(CHANGELOG))
                         ? "A changelog"
                         : "A topic"));
+      }
+      if (!grown.isEmpty()) {
+        return Optional.of(
+            "Somebody added partitions: %s. Keys now belong to other partitions than their state. Stop publishers and planners, and follow docs/RUNBOOK.md, Partitions were added; do not run StreamsResetter, which deletes the state."
+                .formatted(String.join(", ", grown)));
       }
       if (!unwritable.isEmpty()) {
         return Optional.of(
@@ -83,7 +96,10 @@ final class TopicProbe {
     this.admin = admin;
     this.timeoutMs = timeoutMs;
     String prefix = settings.topics().prefix();
-    Topics.inUse(prefix, settings.pools()).all().stream().map(Topic::name).forEach(owned::add);
+    Topics topics = Topics.inUse(prefix, settings.pools());
+    topics.all().stream().map(Topic::name).forEach(owned::add);
+    read = TopicCheck.read(topics).stream().map(Topic::name).collect(Collectors.toSet());
+    read.retainAll(owned);
     for (TopologyName topology : TopologyName.inUse(settings.pools())) {
       for (StoreName store : StoreName.of(topology)) {
         owned.add(store.changelog(prefix));
@@ -142,7 +158,26 @@ final class TopicProbe {
         }
       }
     }
-    return new TopicState(partitions, underReplicated, unwritable, deleted);
+    return new TopicState(partitions, underReplicated, unwritable, deleted, grown(topics));
+  }
+
+  /** Returns the topics that planners read with more partitions than others of them. */
+  private List<String> grown(Map<String, TopicDescription> topics) {
+    Map<String, Integer> counts = new TreeMap<>();
+    topics.forEach(
+        (name, topic) -> {
+          if (read.contains(name)) {
+            counts.put(name, topic.partitions().size());
+          }
+        });
+    int expected = counts.values().stream().mapToInt(n -> n).min().orElse(0);
+    return counts.entrySet().stream()
+        .filter(count -> count.getValue() > expected)
+        .map(
+            count ->
+                "%s has %d partitions, expected %d"
+                    .formatted(count.getKey(), count.getValue(), expected))
+        .toList();
   }
 
   private static boolean lacksReplicas(TopicPartitionInfo partition) {

@@ -84,12 +84,16 @@ final class TopicRules {
         }
       }
     }
-    if (number(config, TopicConfig.MAX_MESSAGE_BYTES_CONFIG) < topic.maxMessageBytes()) {
-      refuse(
+    long limit = number(config, TopicConfig.MAX_MESSAGE_BYTES_CONFIG);
+    if (limit < topic.maxMessageBytes()) {
+      differ(
           config,
           TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
           Integer.toString(topic.maxMessageBytes()),
-          "records can be that large");
+          limit < topic.leastMessageBytes()
+              ? "records can be that large"
+              : "larger records are refused",
+          limit < topic.leastMessageBytes());
     }
     if (number(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG) > copies) {
       refuse(
@@ -121,13 +125,18 @@ final class TopicRules {
   }
 
   private void refuse(Config config, String setting, String wanted, String reason) {
+    differ(config, setting, wanted, reason, true);
+  }
+
+  private void differ(
+      Config config, String setting, String wanted, String reason, boolean refused) {
     differences.add(
         new TopicDifference(
             topic.name(),
             setting,
             value(config, setting),
             wanted,
-            true,
+            refused,
             reason,
             "kafka-configs.sh %s --alter --entity-type topics --entity-name %s --add-config %s=%s"
                 .formatted(connection(settings), topic.name(), setting, wanted)));

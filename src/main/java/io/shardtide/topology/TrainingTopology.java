@@ -140,8 +140,7 @@ public final class TrainingTopology {
           model.get().costsOf().isPresent()
               ? remembered.coldStarted(modelId)
               : remembered.forModel(modelId);
-      Optional<ModelDecision.Trigger> due =
-          state.due(training.policy(), nowMs());
+      Optional<ModelDecision.Trigger> due = state.due(training.policy(), nowMs());
       if (due.isPresent()) {
         // The decision continues from this state, samples that come meanwhile included.
         kept.put(hardware, state);

@@ -1,7 +1,10 @@
 package io.shardtide.topology;
 
-import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.domain.Names;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.WorkloadStep;
@@ -54,6 +57,7 @@ public final class WorkloadTopology {
     private final LongSupplier models;
     private final PlannerMetrics metrics;
     private final RegistryRetry retry;
+    private final SizeLimit<CostPredictions> sizes;
     private final Deque<String> outdated = new ArrayDeque<>();
     private long seenModels = -1;
     private KafkaWorkloadStore store;
@@ -70,6 +74,14 @@ public final class WorkloadTopology {
       this.models = models;
       this.metrics = metrics;
       this.retry = retry;
+      // The compacted topic takes the same records.
+      sizes =
+          new SizeLimit<>(
+              skeleton.registry(),
+              topics.currentPredictions().maxMessageBytes()
+                      < topics.costPredictions().maxMessageBytes()
+                  ? topics.currentPredictions()
+                  : topics.costPredictions());
       on(topics.workloadChanges(), WorkloadChange::workloadId, this::apply)
           .deletedBy(WorkloadChange::isDeletion);
     }
@@ -80,8 +92,23 @@ public final class WorkloadTopology {
     }
 
     private void apply(WorkloadChange event, SourcePosition source, long timestamp) {
-      forward(retry.call(() -> step.apply(store, source, event)), timestamp);
+      forward(retry.call(() -> step.apply(store, source, event, this::checkSize)), timestamp);
       metrics.applied();
+    }
+
+    /** Refuses predictions that are larger than a record may be, of a table with many shapes. */
+    private void checkSize(CostPredictions part) {
+      if (part.update().orElse(null) instanceof Update.Predicted predicted) {
+        sizes
+            .excess(part, Float.BYTES * predicted.prediction().numbers())
+            .ifPresent(
+                excess -> {
+                  throw new RejectedException(
+                      RejectionReason.RECORD_TOO_LARGE,
+                      "The predictions of table %s are too large: %s. Maybe constrain its kinds, use fewer columns or groupings, or raise max.message.bytes of both topics of predictions"
+                          .formatted(Names.quote(predicted.prediction().table().name()), excess));
+                });
+      }
     }
 
     @Override
@@ -105,7 +132,7 @@ public final class WorkloadTopology {
         isolate(
             workloadId,
             "prediction under a new model",
-            () -> forward(step.repredict(store, workloadId), nowMs()));
+            () -> forward(step.repredict(store, workloadId, this::checkSize), nowMs()));
       }
     }
 

@@ -9,13 +9,32 @@ import java.util.List;
  * The health of the service, as {@code /health} reports it in JSON.
  *
  * @param parts its components, upstream first
+ * @param quarantine keys whose records wait; they do not make the service unhealthy
  */
-@JsonPropertyOrder({"status", "parts"})
-public record Health(List<Component> parts) {
-  /** Copies the list. */
+@JsonPropertyOrder({"status", "parts", "quarantine"})
+public record Health(
+    List<Component> parts,
+    @JsonInclude(JsonInclude.Include.NON_EMPTY) List<QuarantinedKey> quarantine) {
+  /** Copies the lists. */
   public Health {
     parts = List.copyOf(parts);
+    quarantine = List.copyOf(quarantine);
   }
+
+  /** The health of a service without keys in quarantine. */
+  public Health(List<Component> parts) {
+    this(parts, List.of());
+  }
+
+  /**
+   * A key in quarantine.
+   *
+   * @param topology name of the topology
+   * @param key the workload, hardware or pool
+   * @param error what failed
+   * @param incomplete whether only its deletion helps
+   */
+  public record QuarantinedKey(String topology, String key, String error, boolean incomplete) {}
 
   /** Whether a component works. */
   public enum Status {

@@ -10,9 +10,16 @@ import org.apache.kafka.common.config.TopicConfig;
  * @param codec converts the values
  * @param retention retention of the records
  * @param maxMessageBytes maximum size of a record, in bytes
+ * @param leastMessageBytes the smallest limit with which an existing topic is accepted: that of
+ *     earlier versions; larger records are then refused, each by itself
  * @param <V> type of the values
  */
-public record Topic<V>(String name, Codec<V, ?> codec, Retention retention, int maxMessageBytes) {
+public record Topic<V>(
+    String name,
+    Codec<V, ?> codec,
+    Retention retention,
+    int maxMessageBytes,
+    int leastMessageBytes) {
 
   /**
    * Segment size of a compacted topic, in its largest records. Kafka never compacts the segment

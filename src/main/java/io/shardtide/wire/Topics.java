@@ -20,6 +20,7 @@ import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.wire.Topic.Retention;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * All topics of one prefix. The key of a record is the workload id; on the topics of cost models
@@ -51,6 +52,8 @@ public final class Topics {
   private static final int REJECTION_BYTES = 64 * 1024;
 
   private final String prefix;
+  private final boolean pools;
+  private final Map<String, Integer> limits;
   private final List<Topic<?>> all = new ArrayList<>();
   private final Topic<WorkloadChange> workloadChanges;
   private final Topic<CostPredictions> costPredictions;
@@ -73,12 +76,13 @@ public final class Topics {
   private final Topic<RejectedEvent> rejectedEvents;
   private final Topic<Quarantine> quarantine;
 
-  private Topics(String prefix, boolean pools) {
+  private Topics(String prefix, boolean pools, Map<String, Integer> limits) {
     this.prefix = prefix;
+    this.pools = pools;
+    this.limits = Map.copyOf(limits);
     workloadChanges = large("workload-changes", Codec.WORKLOAD_CHANGE);
-    costPredictions = log("cost-predictions", Codec.COST_PREDICTIONS);
-    currentPredictions =
-        add("current-predictions", Codec.COST_PREDICTIONS, Retention.LATEST, DEFAULT_RECORD_BYTES);
+    costPredictions = grown("cost-predictions", Retention.FOREVER);
+    currentPredictions = grown("current-predictions", Retention.LATEST);
     shardingPlans = large("sharding-plans", Codec.SHARDING_PLAN);
     currentPlans = add("current-plans", Codec.SHARDING_PLAN, Retention.LATEST, LARGE_RECORD_BYTES);
     planStatus = log("plan-status", Codec.PLAN_STATUS);
@@ -121,10 +125,31 @@ public final class Topics {
     return add(name, codec, Retention.FOREVER, LARGE_RECORD_BYTES);
   }
 
+  /** Predictions were limited to a broker's default in 0.2.0; a table's have up to 3.5 MB. */
+  private Topic<CostPredictions> grown(String name, Retention retention) {
+    return add(name, Codec.COST_PREDICTIONS, retention, LARGE_RECORD_BYTES, DEFAULT_RECORD_BYTES);
+  }
+
   private <V> Topic<V> add(String name, Codec<V, ?> codec, Retention retention, int maxBytes) {
-    Topic<V> topic = new Topic<>(prefix + name, codec, retention, maxBytes);
+    return add(name, codec, retention, maxBytes, maxBytes);
+  }
+
+  private <V> Topic<V> add(
+      String name, Codec<V, ?> codec, Retention retention, int maxBytes, int leastBytes) {
+    int limit = Math.min(maxBytes, limits.getOrDefault(prefix + name, maxBytes));
+    Topic<V> topic =
+        new Topic<>(prefix + name, codec, retention, limit, Math.min(limit, leastBytes));
     all.add(topic);
     return topic;
+  }
+
+  /**
+   * Returns these topics with the limits that they have on a cluster.
+   *
+   * @param found {@code max.message.bytes} by name, of those whose limit is smaller
+   */
+  public Topics limitedTo(Map<String, Integer> found) {
+    return new Topics(prefix, pools, found);
   }
 
   /** Returns the prefix of all names. */
@@ -134,7 +159,7 @@ public final class Topics {
 
   /** Returns the topics with a prefix before each name, those of pools included. */
   public static Topics withPrefix(String prefix) {
-    return new Topics(prefix, true);
+    return new Topics(prefix, true, Map.of());
   }
 
   /**
@@ -145,7 +170,7 @@ public final class Topics {
    *     without the topics of pools
    */
   public static Topics inUse(String prefix, boolean pools) {
-    return new Topics(prefix, pools);
+    return new Topics(prefix, pools, Map.of());
   }
 
   /** Changes of workloads, from publishers. */

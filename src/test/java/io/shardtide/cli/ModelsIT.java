@@ -125,6 +125,18 @@ class ModelsIT {
         assertThat(models("rollback", "--hardware", "none").err())
             .contains("No model for hardware \"none\"; expected one of [");
 
+        ModelBundle all = Fixtures.allCollectives();
+        client.publishValue(client.topics().costModels(), all.hardware(), all);
+        for (ModelsCommandResult lacking :
+            List.of(
+                models("promote", FIRST),
+                models("rollback", "--hardware", Fixtures.bundle().hardware()))) {
+          assertThat(lacking.status()).isNotZero();
+          assertThat(lacking.err())
+              .contains("must predict each collective that the current model " + all.shown())
+              .contains("it lacks reduce-scatter of the forward pass");
+        }
+
         assertThat(models("compare", FIRST, OTHER).err()).contains("No training samples");
         for (CostSample sample :
             MeasuredMachine.samples(

@@ -186,7 +186,11 @@ class AsyncApiTest {
                 ? "Keyed by workloadId"
                 : key.startsWith("The hardware")
                     ? "Keyed by hardware"
-                    : key.startsWith("The pool") ? "Keyed by poolId" : "Keyed like the record");
+                    : key.startsWith("The pool")
+                        ? "Keyed by poolId"
+                        : key.startsWith("The key in quarantine")
+                            ? "Keyed by key"
+                            : "Keyed like the record");
     assertThat(kafka.get("schemaIdLocation").textValue()).isEqualTo("payload");
     assertThat(kafka.get("schemaIdPayloadEncoding").textValue()).isEqualTo("confluent");
     assertThat(kafka.get("schemaLookupStrategy").textValue()).isEqualTo("TopicNameStrategy");

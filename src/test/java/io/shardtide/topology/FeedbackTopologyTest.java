@@ -195,6 +195,7 @@ class FeedbackTopologyTest {
             new Codec<>(
                 io.shardtide.avro.MeasuredCosts.class, Function.identity(), Function.identity()),
             Topic.Retention.CLUSTER_DEFAULT,
+            1_000_000,
             1_000_000);
     input(raw).pipeInput(KEY, bytes(raw, avro));
   }

@@ -109,6 +109,19 @@ class TopicCheckIT {
         .allSatisfy(topic -> assertThat(topic.partitions()).hasSize(3));
   }
 
+  /** Topics of 0.2.0 take smaller predictions: a planner starts, and refuses larger ones. */
+  @Test
+  void a_record_limit_of_an_earlier_version_is_noted() throws Exception {
+    check(1);
+    alter("cost-predictions", "max.message.bytes", "1048588");
+    assertThat(check(1))
+        .singleElement()
+        .matches(d -> !d.refused())
+        .matches(d -> d.found().equals("1048588") && d.wanted().equals("16777216"));
+    alter("cost-predictions", "max.message.bytes", "1000000");
+    assertThat(refused(1).differences()).singleElement().matches(TopicDifference::refused);
+  }
+
   /** The command of each remedy, with the setting that a cluster's owner may have chosen. */
   @ParameterizedTest
   @CsvSource({

@@ -37,6 +37,8 @@ class SchemaTest {
         Codec.SHARDING_PLAN,
         Codec.INFEASIBLE_WORKLOAD,
         Codec.REJECTED_EVENT,
+        Codec.QUARANTINE,
+        Codec.HELD_RECORD,
         Codec.MODEL_BUNDLE,
         Codec.TABLE_SPEC,
         Codec.DATED_PREDICTION,

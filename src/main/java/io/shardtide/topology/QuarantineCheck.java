@@ -1,0 +1,61 @@
+package io.shardtide.topology;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.domain.Quarantine;
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topics;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.Admin;
+
+/** Names the keys in quarantine, for {@code doctor}. */
+final class QuarantineCheck {
+  private static final String NAME = "quarantine";
+
+  private QuarantineCheck() {}
+
+  /**
+   * Reads the log.
+   *
+   * @param admin client; the caller closes it
+   */
+  static CheckResult run(Admin admin, Topics topics, ServiceSettings settings)
+      throws InterruptedException, ExecutionException {
+    if (!admin.listTopics().names().get().contains(topics.quarantine().name())) {
+      return CheckResult.ok(NAME, "no planner of this version has started yet");
+    }
+    Map<String, Quarantine> latest = new TreeMap<>();
+    try (Registry registry =
+            Registry.connect(
+                settings.connection().registryUrl(), settings.connection().registry());
+        TopicReader reader =
+            new TopicReader(PlannerService.clients(settings), registry)
+                .handle(
+                    topics.quarantine(),
+                    StartPosition.BEGINNING,
+                    Optional.of(Quarantine::key),
+                    (position, writtenAt, quarantine) ->
+                        latest.put(
+                            StoreKeys.of(quarantine.topology(), quarantine.key()), quarantine))) {
+      reader.open();
+      reader.readToEnd();
+    }
+    List<Quarantine> held = latest.values().stream().filter(Quarantine::entered).toList();
+    return held.isEmpty()
+        ? CheckResult.ok(NAME, "no key waits")
+        : CheckResult.warning(
+            NAME,
+            held.stream()
+                .map(
+                    q ->
+                        "\"%s\" of the %s topology: %s".formatted(q.key(), q.topology(), q.error()))
+                .collect(Collectors.joining("; ")),
+            "docs/RUNBOOK.md, A key is in quarantine");
+  }
+}

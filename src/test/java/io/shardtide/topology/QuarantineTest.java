@@ -1,0 +1,671 @@
+package io.shardtide.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.shardtide.allocation.CurveStep;
+import io.shardtide.allocation.PoolStep;
+import io.shardtide.cost.CostSample;
+import io.shardtide.cost.CostSampleBuilder;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.Quarantine;
+import io.shardtide.domain.QuarantineBuilder;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.TrainingPolicyBuilder;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.domain.pool.Claim;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.learning.FeedbackStep;
+import io.shardtide.learning.RetrainingRun;
+import io.shardtide.planning.Planner;
+import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.WorkloadStep;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PlainPredictors;
+import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.ModelFiles;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.StoreSerdes;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.TopologyTestDriver;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Faults in every handler of every topology, before and after its first write: the key goes into
+ * quarantine, other keys go on, and a release makes up for all that waited.
+ */
+class QuarantineTest {
+  private static final String BAD = "bad";
+  private static final String GOOD = "good";
+  private static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
+  private static final int TICKS = 4;
+
+  @TempDir private Path folder;
+  private Topics topics = Topics.withPrefix("t.");
+  private final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
+  private final PlainPredictors predictors = new PlainPredictors();
+  private final List<Runnable> jobs = new ArrayList<>();
+  private int runs;
+
+  /** What a topology is given. */
+  private sealed interface Step {
+    record Input(String topic, String key, byte[] value) implements Step {}
+
+    record Action(Runnable action) implements Step {}
+  }
+
+  /** Throws at one place of the bad key's records or work, each time. */
+  private static final class Injected implements Faults {
+    private final Set<Place> seen = new LinkedHashSet<>();
+    private final Optional<Place> fault;
+    private String key = "";
+    private String work = "";
+
+    /** A place in a handler. */
+    record Place(String work, boolean written) {}
+
+    Injected(Optional<Place> fault) {
+      this.fault = fault;
+    }
+
+    @Override
+    public void attempt(String newKey, String newWork) {
+      key = newKey;
+      work = newWork.replaceAll("-0@\\d+$", "");
+      at(false);
+    }
+
+    @Override
+    public void write() {
+      at(true);
+    }
+
+    private void at(boolean written) {
+      if (key.equals(BAD)) {
+        Place place = new Place(work, written);
+        seen.add(place);
+        if (fault.filter(place::equals).isPresent()) {
+          throw new StackOverflowError("injected");
+        }
+      }
+    }
+  }
+
+  /** A topology on a test driver. */
+  private final class Run implements AutoCloseable {
+    private final SimpleMeterRegistry meters;
+    private final TopologyTestDriver driver;
+
+    Run(Built built, Path state) {
+      Properties properties = new Properties();
+      properties.put(StreamsConfig.APPLICATION_ID_CONFIG, "quarantine");
+      properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "unused:1");
+      properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
+      meters = built.meters();
+      driver = new TopologyTestDriver(built.topology(), properties);
+    }
+
+    void feed(List<Step> steps) {
+      for (Step step : steps) {
+        if (step instanceof Step.Input input) {
+          driver
+              .createInputTopic(input.topic(), new StringSerializer(), new ByteArraySerializer())
+              .pipeInput(input.key(), input.value());
+        } else if (step instanceof Step.Action action) {
+          action.action().run();
+        }
+        tick();
+      }
+    }
+
+    void tick() {
+      for (int i = 0; i < TICKS; i++) {
+        driver.advanceWallClockTime(Duration.ofMillis(200));
+        List.copyOf(jobs).forEach(Runnable::run);
+        jobs.clear();
+      }
+    }
+
+    /** Returns what was written since the last call. */
+    List<Output> output() {
+      List<Output> records = new ArrayList<>();
+      for (String topic : driver.producedTopicNames()) {
+        driver
+            .createOutputTopic(topic, new ByteArrayDeserializer(), new ByteArrayDeserializer())
+            .readRecordsToList()
+            .stream()
+            .filter(record -> record.key() != null)
+            .forEach(record -> records.add(new Output(topic, record.key(), record.value())));
+      }
+      return records;
+    }
+
+    double inQuarantine(TopologyName name) {
+      return meters
+          .get("shardtide.quarantine.keys")
+          .tag("topology", name.toString())
+          .gauge()
+          .value();
+    }
+
+    @Override
+    public void close() {
+      driver.close();
+    }
+  }
+
+  private record Output(String topic, byte[] key, byte[] value) {}
+
+  private record Built(Topology topology, SimpleMeterRegistry meters) {}
+
+  @AfterEach
+  void injectNothing() {
+    Faults.INJECTED.remove();
+  }
+
+  private Built build(TopologyName name, Faults faults) {
+    Faults.INJECTED.set(faults);
+    SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    PlannerMetrics metrics = new PlannerMetrics(meters);
+    RegistryRetry retry = RegistryRetry.none();
+    Topology topology =
+        switch (name) {
+          case WORKLOAD ->
+              WorkloadTopology.build(
+                  topics,
+                  registry,
+                  new WorkloadStep(predictors),
+                  predictors::changes,
+                  metrics,
+                  retry);
+          case PLANNING ->
+              PlanningTopology.build(
+                  topics,
+                  registry,
+                  new PlanningStep(
+                      predictors,
+                      PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                      new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                  jobs::add,
+                  System::nanoTime,
+                  metrics,
+                  retry);
+          case FEEDBACK ->
+              FeedbackTopology.build(
+                  topics,
+                  registry,
+                  new FeedbackStep(DetectorKind.DEFAULT, modelId -> false),
+                  metrics,
+                  retry);
+          case TRAINING ->
+              TrainingTopology.build(
+                  topics,
+                  registry,
+                  new RetrainingRun(
+                      (champion, towers, recent, old, sources, seed) -> champion,
+                      io.shardtide.testing.PlainTowers::new,
+                      policy(),
+                      InstantSource.fixed(Fixtures.TIME)),
+                  hardware -> Optional.of(named(hardware)),
+                  jobs::add,
+                  () -> 0,
+                  metrics,
+                  retry);
+          case CURVES ->
+              CurvesTopology.build(
+                  topics,
+                  registry,
+                  new CurveStep(cluster -> predictors.of(cluster.hardware()), predictors::get),
+                  predictors::changes,
+                  jobs::add,
+                  metrics,
+                  retry);
+          case POOL ->
+              PoolTopology.build(
+                  topics, registry, new PoolStep(AllocationPolicy.DEFAULTS), metrics, retry);
+        };
+    return new Built(topology, meters);
+  }
+
+  private static TrainingPolicy policy() {
+    return TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).samples(4).build();
+  }
+
+  private static ModelBundle named(String hardware) {
+    return ModelBundleBuilder.builder(Fixtures.bundle())
+        .hardware(hardware)
+        .modelId("")
+        .build()
+        .identified();
+  }
+
+  private <V> byte[] bytes(Topic<V> topic, V value) {
+    return registry.serde(topic).serializer().serialize(topic.name(), value);
+  }
+
+  private <V> V value(Topic<V> topic, byte[] value) {
+    return registry.serde(topic).deserializer().deserialize(topic.name(), value);
+  }
+
+  private <V> Step input(Topic<V> topic, String key, V value) {
+    return new Step.Input(topic.name(), key, bytes(topic, value));
+  }
+
+  private Step takeOver(ModelBundle bundle) {
+    return new Step.Action(() -> predictors.takeOver(bundle));
+  }
+
+  private Step change(int number, String workload, Change... changes) {
+    return input(
+        topics.workloadChanges(),
+        workload,
+        new WorkloadChange(
+            new UUID(workload.hashCode(), number),
+            workload,
+            Fixtures.TIME,
+            "test",
+            java.util.OptionalLong.empty(),
+            List.of(changes)));
+  }
+
+  /** Returns the bytes that a topology without faults writes to some topics, as inputs. */
+  private List<Step> outputs(TopologyName name, List<Step> steps, Topic<?>... of) {
+    List<String> names = Stream.of(of).map(Topic::name).toList();
+    try (Run run = new Run(build(name, new Injected(Optional.empty())), state())) {
+      run.feed(steps);
+      List<Step> inputs = new ArrayList<>();
+      for (Output record : run.output()) {
+        if (names.contains(record.topic())) {
+          inputs.add(
+              new Step.Input(
+                  record.topic(),
+                  new String(record.key(), StandardCharsets.UTF_8),
+                  record.value()));
+        }
+      }
+      return inputs;
+    }
+  }
+
+  private Path state() {
+    return folder.resolve("state-" + runs++);
+  }
+
+  /** Two workloads that change, then another model, then another change of each. */
+  private List<Step> changes() {
+    List<Step> steps = new ArrayList<>(List.of(takeOver(Fixtures.bundle())));
+    for (String id : List.of(BAD, GOOD)) {
+      List<Change> all = new ArrayList<>(List.of(Fixtures.set(2, 8 * Fixtures.GIB)));
+      for (int t = 0; t < 6; t++) {
+        all.add(Fixtures.upsert("t" + t, 1_000_000, 64, 20));
+      }
+      steps.add(change(1, id, all.toArray(new Change[0])));
+    }
+    steps.add(takeOver(Fixtures.otherBundle()));
+    for (String id : List.of(BAD, GOOD)) {
+      steps.add(change(2, id, Fixtures.upsert("t1", 2_000_000, 64, 10)));
+    }
+    return steps;
+  }
+
+  private List<Step> steps(TopologyName name) {
+    return switch (name) {
+      case WORKLOAD -> changes();
+      case PLANNING -> planning();
+      case FEEDBACK -> feedback();
+      case TRAINING -> training();
+      case CURVES -> curves();
+      case POOL -> pools();
+    };
+  }
+
+  private List<Step> planning() {
+    List<Step> steps =
+        new ArrayList<>(outputs(TopologyName.WORKLOAD, changes(), topics.costPredictions()));
+    for (Step step : outputs(TopologyName.PLANNING, List.copyOf(steps), topics.shardingPlans())) {
+      ShardingPlan plan = value(topics.shardingPlans(), ((Step.Input) step).value());
+      steps.add(input(topics.planStatus(), plan.workloadId(), Fixtures.adopted(plan)));
+    }
+    return steps;
+  }
+
+  private List<Step> feedback() {
+    List<Step> predicted = outputs(TopologyName.WORKLOAD, changes(), topics.costPredictions());
+    List<Step> steps = new ArrayList<>(predicted);
+    Map<String, ShardingPlan> latest = new TreeMap<>();
+    for (Step step : outputs(TopologyName.PLANNING, predicted, topics.shardingPlans())) {
+      ShardingPlan plan = value(topics.shardingPlans(), ((Step.Input) step).value());
+      latest.put(plan.workloadId(), plan);
+      steps.add(step);
+    }
+    SimulatedTrainer trainer = new SimulatedTrainer();
+    latest.forEach((id, plan) -> steps.add(input(topics.planStatus(), id, Fixtures.adopted(plan))));
+    for (int i = 0; i < 3; i++) {
+      latest.forEach(
+          (id, plan) ->
+              steps.add(input(topics.measuredCosts(), id, trainer.measured(plan, d -> 1.1))));
+    }
+    return steps;
+  }
+
+  private List<Step> training() {
+    List<Step> steps = new ArrayList<>();
+    int number = 0;
+    List<Step> measured = outputs(TopologyName.FEEDBACK, feedback(), topics.trainingSamples());
+    for (Step step : measured.subList(0, 12)) {
+      CostSample sample = value(topics.trainingSamples(), ((Step.Input) step).value());
+      for (String hardware : List.of(BAD, GOOD)) {
+        steps.add(
+            input(
+                topics.trainingSamples(),
+                hardware,
+                CostSampleBuilder.builder(sample)
+                    .hardware(hardware)
+                    .measurementId("m" + number++)
+                    .build()));
+      }
+    }
+    return steps;
+  }
+
+  private static Change[] smallWorkload() {
+    return new Change[] {
+      new Change.ClusterSet(new ClusterSpec(2, Fixtures.GIB, 65_536, 2, BUNDLE.hardware())),
+      Fixtures.upsert("t0", 200_000, 64, 20),
+      Fixtures.upsert("t1", 200_000, 64, 20)
+    };
+  }
+
+  private PoolChange pool(int number, String id, PoolUpdate... updates) {
+    return new PoolChange(
+        new UUID(id.hashCode(), number), id, Fixtures.TIME, "test", List.of(updates));
+  }
+
+  private List<Step> poolChanges() {
+    List<Step> steps = new ArrayList<>();
+    for (String id : List.of(BAD, GOOD)) {
+      Pool nodes =
+          Pool.of(
+              2,
+              8 * Fixtures.GIB,
+              0,
+              BUNDLE.hardware(),
+              Stream.of("n1", "n2").map(n -> new PoolNode(id + n, "")).toList());
+      steps.add(
+          input(
+              topics.poolChanges(),
+              id,
+              pool(
+                  1,
+                  id,
+                  new PoolUpdate.PoolSet(nodes),
+                  new PoolUpdate.ClaimSet(new Claim(id, 2, 4, 1, 0)))));
+    }
+    return steps;
+  }
+
+  private List<Step> curves() {
+    List<Step> steps = new ArrayList<>(List.of(takeOver(BUNDLE)));
+    steps.addAll(
+        outputs(
+            TopologyName.WORKLOAD,
+            List.of(
+                takeOver(BUNDLE),
+                change(1, BAD, smallWorkload()),
+                change(1, GOOD, smallWorkload())),
+            topics.costPredictions()));
+    steps.addAll(outputs(TopologyName.POOL, poolChanges(), topics.curveRequests()));
+    return steps;
+  }
+
+  private List<Step> pools() {
+    List<Step> steps = new ArrayList<>(poolChanges());
+    steps.addAll(outputs(TopologyName.CURVES, curves(), topics.throughputCurves()));
+    for (String id : List.of(BAD, GOOD)) {
+      steps.add(
+          input(topics.poolChanges(), id, pool(2, id, new PoolUpdate.PoolNodeLost(id + "n1"))));
+    }
+    return steps;
+  }
+
+  /** Returns how many records of a workload or pool each topic got, quarantines aside. */
+  private Map<String, Integer> counts(List<Output> records, String key) {
+    Map<String, Integer> counts = new TreeMap<>();
+    for (Output record : records) {
+      String text =
+          record.topic().equals(topics.trainingSamples().name())
+              ? value(topics.trainingSamples(), record.value()).workloadId()
+              : new String(record.key(), StandardCharsets.UTF_8);
+      if ((text.equals(key) || text.startsWith(key + "\0") || text.startsWith(key + "/"))
+          && !record.topic().endsWith("-changelog")
+          && !record.topic().equals(topics.quarantine().name())) {
+        counts.merge(record.topic(), 1, Integer::sum);
+      }
+    }
+    return counts;
+  }
+
+  private List<Quarantine> quarantines(List<Output> records) {
+    return records.stream()
+        .filter(record -> record.topic().equals(topics.quarantine().name()))
+        .map(record -> value(topics.quarantine(), record.value()))
+        .toList();
+  }
+
+  private List<RejectedEvent> rejected(List<Output> records) {
+    return records.stream()
+        .filter(record -> record.topic().equals(topics.rejectedEvents().name()))
+        .map(record -> value(topics.rejectedEvents(), record.value()))
+        .toList();
+  }
+
+  @ParameterizedTest
+  @EnumSource(TopologyName.class)
+  void a_fault_in_a_handler_puts_its_key_into_quarantine_until_it_is_released(TopologyName name) {
+    List<Step> steps = steps(name);
+    Injected none = new Injected(Optional.empty());
+    List<Output> clean;
+    try (Run run = new Run(build(name, none), state())) {
+      run.feed(steps);
+      clean = run.output();
+    }
+    assertThat(counts(clean, GOOD)).as("%s", name).isNotEmpty();
+    assertThat(none.seen).as("%s", name).hasSizeGreaterThan(2);
+    for (Injected.Place place : none.seen) {
+      inject(name, place, steps, clean);
+    }
+  }
+
+  private void inject(
+      TopologyName name, Injected.Place place, List<Step> steps, List<Output> clean) {
+    Built faulty = build(name, new Injected(Optional.of(place)));
+    if (place.written()) {
+      try (Run run = new Run(faulty, state())) {
+        assertThatThrownBy(() -> run.feed(steps))
+            .as("%s %s", name, place)
+            .hasStackTraceContaining("failed after it had written");
+        jobs.clear();
+      }
+    }
+    Path state = state();
+    Map<String, byte[]> held = new HashMap<>();
+    List<Output> written;
+    try (Run run = new Run(faulty, state)) {
+      run.feed(steps);
+      written = run.output();
+      assertThat(counts(written, GOOD)).as("%s %s", name, place).isEqualTo(counts(clean, GOOD));
+      Quarantine first = quarantines(written).get(0);
+      assertThat(first.topology()).isEqualTo(name.toString());
+      assertThat(first.key()).isEqualTo(BAD);
+      assertThat(first.entered()).isTrue();
+      assertThat(first.aborted()).isEqualTo(place.written());
+      assertThat(first.error()).contains(place.work()).contains("StackOverflowError: injected");
+      assertThat(first.source().map(SourcePosition::topic).map("record "::concat))
+          .isEqualTo(Optional.of(place.work()).filter(work -> work.startsWith("record ")));
+      assertThat(run.inQuarantine(name)).as("%s %s", name, place).isOne();
+      run.driver
+          .<String, byte[]>getKeyValueStore("quarantine")
+          .all()
+          .forEachRemaining(entry -> held.put(entry.key, entry.value));
+    }
+    // A planner that starts later finds the changelog, and tries again.
+    try (Run run = new Run(build(name, new Injected(Optional.empty())), state)) {
+      KeyValueStore<String, byte[]> store = run.driver.getKeyValueStore("quarantine");
+      held.forEach((key, value) -> store.put(key, key.equals(BAD) ? earlier(value) : value));
+      run.tick();
+      run.tick();
+      List<Output> later = run.output();
+      assertThat(quarantines(later)).as("%s %s", name, place).hasSize(1);
+      assertThat(quarantines(later).get(0).entered()).isFalse();
+      assertThat(run.inQuarantine(name)).isZero();
+      assertThat(store.all().hasNext()).isFalse();
+      written.addAll(later);
+      assertThat(counts(written, BAD).keySet())
+          .as("%s %s: what waited is made up for", name, place)
+          .containsAll(counts(clean, BAD).keySet());
+      assertThat(counts(written, GOOD)).isEqualTo(counts(clean, GOOD));
+    }
+  }
+
+  private static byte[] earlier(byte[] value) {
+    var serde = StoreSerdes.of(Codec.QUARANTINE);
+    Quarantine quarantine = serde.deserializer().deserialize("", value);
+    return serde
+        .serializer()
+        .serialize("", QuarantineBuilder.builder(quarantine).at(Instant.EPOCH).build());
+  }
+
+  /** Records before the deletion that still fail are rejected, and the workload can come back. */
+  @Test
+  void a_deletion_ends_a_quarantine() {
+    List<Step> steps = new ArrayList<>(changes());
+    steps.add(change(3, BAD, Fixtures.delete()));
+    steps.add(takeOver(BUNDLE));
+    steps.add(change(4, BAD, smallWorkload()));
+    Faults fault =
+        new Faults() {
+          @Override
+          public void attempt(String key, String work) {
+            if (work.equals("record t.workload-changes-0@0")) {
+              throw new IllegalStateException("injected");
+            }
+          }
+        };
+    try (Run run = new Run(build(TopologyName.WORKLOAD, fault), state())) {
+      run.feed(steps);
+      List<Output> output = run.output();
+      assertThat(quarantines(output))
+          .extracting(Quarantine::entered)
+          .containsExactly(true, true, false);
+      List<RejectedEvent> rejected = rejected(output);
+      assertThat(rejected).hasSize(1);
+      assertThat(rejected.get(0).reason()).isEqualTo(RejectionReason.QUARANTINED);
+      assertThat(rejected.get(0).source().offset()).isZero();
+      assertThat(rejected.get(0).message()).contains("IllegalStateException: injected");
+      assertThat(counts(output, BAD)).containsKey(topics.costPredictions().name());
+      assertThat(run.inQuarantine(TopologyName.WORKLOAD)).isZero();
+    }
+  }
+
+  /** As on a cluster of 0.2.0, whose topics take 1 MiB. */
+  @Test
+  void predictions_above_the_limit_are_rejected_before_anything_is_written() {
+    topics = topics.limitedTo(Map.of(topics.currentPredictions().name(), 40_000));
+    assertThat(topics.costPredictions().maxMessageBytes()).isEqualTo(16 << 20);
+    List<Step> steps =
+        List.of(
+            change(
+                1,
+                BAD,
+                Fixtures.set(2, 8 * Fixtures.GIB),
+                Fixtures.upsert("narrow", 1_000_000, 64, 20),
+                Fixtures.upsert("wide", 1_000_000, 4_096, 20)),
+            change(
+                2,
+                BAD,
+                Fixtures.set(2, 8 * Fixtures.GIB),
+                Fixtures.upsert("narrow", 1_000_000, 64, 20)));
+    try (Run run = new Run(build(TopologyName.WORKLOAD, new Faults() {}), state())) {
+      run.feed(steps);
+      List<Output> output = run.output();
+      assertThat(rejected(output)).hasSize(1);
+      RejectedEvent rejection = rejected(output).get(0);
+      assertThat(rejection.reason()).isEqualTo(RejectionReason.RECORD_TOO_LARGE);
+      assertThat(rejection.message())
+          .contains("The predictions of table \"wide\" are too large")
+          .contains("the limit of t.current-predictions, got ");
+      assertThat(quarantines(output)).isEmpty();
+      assertThat(output)
+          .filteredOn(record -> record.topic().equals(topics.costPredictions().name()))
+          .extracting(record -> value(topics.costPredictions(), record.value()).generation())
+          .containsOnly(1L);
+    }
+  }
+
+  /** Beyond the bound, records are rejected with a reason that says so. */
+  @Test
+  void a_quarantine_holds_a_bounded_part_of_the_log() {
+    List<Step> steps = new ArrayList<>();
+    List<Change> all = new ArrayList<>(List.of(Fixtures.set(2, 8 * Fixtures.GIB)));
+    for (int t = 0; t < 5_000; t++) {
+      all.add(Fixtures.upsert("a rather long name of a table ".repeat(8) + t, 1_000, 64, 20));
+    }
+    int number = 0;
+    while (number < 40) {
+      steps.add(change(number++, BAD, all.toArray(new Change[0])));
+    }
+    Injected fault =
+        new Injected(Optional.of(new Injected.Place("record t.workload-changes", false)));
+    try (Run run = new Run(build(TopologyName.WORKLOAD, fault), state())) {
+      run.feed(steps);
+      List<RejectedEvent> rejected = rejected(run.output());
+      assertThat(rejected).hasSizeBetween(1, 39);
+      assertThat(rejected)
+          .allMatch(r -> r.reason() == RejectionReason.QUARANTINED)
+          .allMatch(r -> r.message().contains("which holds at most 32 MiB of its records"));
+    }
+  }
+}
