@@ -11,7 +11,6 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
-import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -20,7 +19,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import org.apache.kafka.streams.processor.PunctuationType;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
@@ -54,100 +52,20 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   /** Keys that are being released, in order. */
   private final Deque<String> leaving = new ArrayDeque<>();
 
+  private final Attempts attempts;
   private ProcessorContext<String, Object> context;
   private QuarantineStore quarantine;
   private QuarantineMetrics.Shown shown = () -> {};
   private CommitPace pace;
-  private long writes;
-
-  /**
-   * What a topology's processors share.
-   *
-   * @param name the topology
-   * @param registry schemas of the records
-   * @param metrics counts rejections, and shows keys in quarantine
-   * @param retry waits while the registry is unavailable
-   * @param failed what failed in aborted transactions
-   * @param faults faults to inject; none but in tests
-   * @param builtMs when the topology was built: quarantines of before are released once
-   */
-  record Skeleton(
-      TopologyName name,
-      Registry registry,
-      PlannerMetrics metrics,
-      RegistryRetry retry,
-      FailedAttempts failed,
-      Faults faults,
-      long builtMs) {}
-
-  /**
-   * Handles a value, which is of a record with this position and timestamp.
-   *
-   * @param <V> type of the values
-   */
-  @FunctionalInterface
-  interface Handler<V> {
-    /**
-     * Handles a value.
-     *
-     * @throws RejectedException if the record is rejected; nothing was written
-     */
-    void handle(V value, SourcePosition source, long timestamp);
-  }
-
-  /** A source topic. */
-  final class Input<V> {
-    private final RecordDecoder<V> decoder;
-    private final Function<V, String> keyOf;
-    private final Handler<V> handler;
-    private Predicate<V> deletes = value -> false;
-    private boolean rejects = true;
-    private boolean gapless;
-
-    private Input(Topic<V> topic, Function<V, String> keyOf, Handler<V> handler) {
-      decoder = new RecordDecoder<>(skeleton.registry(), topic, keyOf);
-      this.keyOf = keyOf;
-      this.handler = handler;
-    }
-
-    /** Invalid records are skipped: another topology reads them too, and rejects them. */
-    Input<V> skippingInvalid() {
-      rejects = false;
-      return this;
-    }
-
-    /** Records build on those before them: none may be left out. */
-    Input<V> gapless() {
-      gapless = true;
-      return this;
-    }
-
-    /** Such a record makes those before it of no account: it ends a quarantine. */
-    Input<V> deletedBy(Predicate<V> newDeletes) {
-      deletes = newDeletes;
-      return this;
-    }
-  }
-
-  /** An attempt failed after a write. Ends the thread, which aborts the transaction. */
-  private static final class AbortedException extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
-    AbortedException(String message, Throwable cause) {
-      super(message, cause);
-    }
-  }
-
-  /** What is known of an attempt that failed. */
-  private record Failure(String error, boolean aborted, Optional<RejectedException> rejection) {}
 
   KeyedProcessor(Skeleton skeleton) {
     this.skeleton = skeleton;
+    attempts = new Attempts(skeleton);
   }
 
   /** Handles the records of a topic; called by constructors. */
-  final <V> Input<V> on(Topic<V> topic, Function<V, String> keyOf, Handler<V> handler) {
-    Input<V> input = new Input<>(topic, keyOf, handler);
+  final <V> Input<V> on(Topic<V> topic, Function<V, String> keyOf, Input.Handler<V> handler) {
+    Input<V> input = new Input<>(skeleton.registry(), topic, keyOf, handler);
     inputs.put(topic.name(), input);
     return input;
   }
@@ -173,12 +91,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private <V> KeyedStore<V> open(StoreName name) {
-    return new KeyedStore<>(context.getStateStore(name.toString()), this::writes);
-  }
-
-  private void writes() {
-    writes++;
-    skeleton.faults().write();
+    return new KeyedStore<>(context.getStateStore(name.toString()), attempts::written);
   }
 
   @Override
@@ -223,7 +136,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   private <V> void receive(Input<V> input, HeldRecord record) {
     Decoded<V> decoded = decode(input, record);
     if (decoded instanceof Decoded.Value<V> value) {
-      String key = input.keyOf.apply(value.value());
+      String key = input.key(value.value());
       Optional<Quarantine> held = quarantine.of(key);
       if (held.isPresent() && !held.get().endsWithNextRecord()) {
         hold(input, held.get(), value.value(), record);
@@ -233,42 +146,33 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
             .ifPresent(failure -> enter(key, failure, Optional.of(record)));
         held.ifPresent(left -> isolate(key, PENDING, () -> resume(key)));
       }
-    } else if (decoded instanceof Decoded.Invalid<V> invalid && input.rejects) {
+    } else if (decoded instanceof Decoded.Invalid<V> invalid && input.rejects()) {
       reject(invalid.rejection(), record.timestamp());
     }
   }
 
   private <V> Decoded<V> decode(Input<V> input, HeldRecord record) {
-    return skeleton
-        .retry()
-        .call(
-            () ->
-                input.decoder.decode(
-                    record.source(),
-                    record.key().map(Bytes::toArray).orElse(null),
-                    record.value().map(Bytes::toArray).orElse(null)));
+    return skeleton.retry().call(() -> input.decode(record));
   }
 
   /** Handles or rejects a record; returns why it failed, empty if it did not. */
-  private <V> Optional<Failure> handle(Input<V> input, String key, V value, HeldRecord record) {
-    Optional<Failure> failure =
-        attempt(
-            key,
-            "record " + record.source(),
-            () -> input.handler.handle(value, record.source(), record.timestamp()));
-    Optional<RejectedException> rejection = failure.flatMap(Failure::rejection);
+  private <V> Optional<Attempts.Failure> handle(
+      Input<V> input, String key, V value, HeldRecord record) {
+    Optional<Attempts.Failure> failure =
+        attempts.attempt(key, "record " + record.source(), () -> input.handle(value, record));
+    Optional<RejectedException> rejection = failure.flatMap(Attempts.Failure::rejection);
     rejection.ifPresent(e -> reject(record, e));
     return rejection.isPresent() ? Optional.empty() : failure;
   }
 
   /** Holds a record of a key in quarantine, or rejects it. */
   private <V> void hold(Input<V> input, Quarantine of, V value, HeldRecord record) {
-    boolean deletes = input.deletes.test(value);
+    boolean deletes = input.deletes(value);
     if (deletes || quarantine.hasRoom(of.key(), record)) {
       quarantine.hold(of.key(), record);
     } else {
       reject(record, tooMany(of));
-      if (input.gapless && !of.incomplete()) {
+      if (input.isGapless() && !of.incomplete()) {
         quarantine.put(QuarantineBuilder.builder(of).incomplete(true).build());
       }
     }
@@ -298,47 +202,13 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     if (quarantine.of(key).isPresent()) {
       return Optional.empty();
     }
-    Optional<Failure> failure = attempt(key, work, action);
+    Optional<Attempts.Failure> failure = attempts.attempt(key, work, action);
     failure.ifPresent(f -> enter(key, f, Optional.empty()));
-    return failure.map(Failure::error);
-  }
-
-  /** Tries something for a key; returns why it failed before it wrote anything. */
-  private Optional<Failure> attempt(String key, String work, Runnable action) {
-    Optional<String> aborted = skeleton.failed().take(key, work);
-    if (aborted.isPresent()) {
-      return Optional.of(new Failure(aborted.get(), true, Optional.empty()));
-    }
-    long before = writes;
-    try {
-      skeleton.faults().attempt(key, work);
-      action.run();
-      return Optional.empty();
-    } catch (AbortedException e) {
-      // Of another key, whose work this one's record gave occasion to.
-      throw e;
-    } catch (RuntimeException | StackOverflowError e) {
-      if (Outages.isOutage(e) || skeleton.retry().isClosing()) {
-        throw e;
-      }
-      if (writes == before && e instanceof RejectedException rejection) {
-        return Optional.of(new Failure(e.getMessage(), false, Optional.of(rejection)));
-      }
-      String error = "%s: %s".formatted(work, Outages.describe(e));
-      if (writes == before) {
-        log.error("{} topology, \"{}\": {}", skeleton.name(), key, error, e);
-        return Optional.of(new Failure(error, false, Optional.empty()));
-      }
-      skeleton.failed().add(key, work, error);
-      throw new AbortedException(
-          "\"%s\" failed after it had written, %s. The transaction is aborted; the next attempt puts it into quarantine"
-              .formatted(key, error),
-          e);
-    }
+    return failure.map(Attempts.Failure::error);
   }
 
   /** Puts a key into quarantine, with the record that failed, if it is not held already. */
-  private void enter(String key, Failure failure, Optional<HeldRecord> failed) {
+  private void enter(String key, Attempts.Failure failure, Optional<HeldRecord> failed) {
     Optional<Quarantine> before = quarantine.of(key);
     Quarantine entered =
         new Quarantine(
@@ -414,8 +284,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     String key = held.key();
     // It could be decoded before.
     if (input != null && decode(input, record) instanceof Decoded.Value<V> value) {
-      boolean deletes = input.deletes.test(value.value());
-      Optional<Failure> failure = handle(input, key, value.value(), record);
+      boolean deletes = input.deletes(value.value());
+      Optional<Attempts.Failure> failure = handle(input, key, value.value(), record);
       if (failure.isPresent() && (deletes || !held.deleted())) {
         leaving.remove(key);
         enter(key, failure.get(), Optional.of(record));
@@ -432,7 +302,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     quarantine.removeFirst(key);
   }
 
-  private static RejectedException failedUntilDeleted(String key, Failure failure) {
+  private static RejectedException failedUntilDeleted(String key, Attempts.Failure failure) {
     return new RejectedException(
         RejectionReason.QUARANTINED,
         "The record failed until \"%s\" was deleted: %s".formatted(key, failure.error()));
@@ -475,7 +345,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   /** Writes a record; a null value is a tombstone. */
   final void forward(String key, Object value, long timestamp, String sink) {
-    writes();
+    attempts.written();
     send(key, value, timestamp, sink);
   }
 

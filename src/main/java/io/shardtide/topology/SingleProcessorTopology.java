@@ -24,7 +24,7 @@ import org.apache.kafka.streams.state.StoreBuilder;
  * stores, and topics that it writes.
  */
 final class SingleProcessorTopology {
-  private final KeyedProcessor.Skeleton skeleton;
+  private final Skeleton skeleton;
   private final Topology topology = new Topology();
   private final List<String> sources = new ArrayList<>();
   private final Map<String, Topic<?>> sinks = new LinkedHashMap<>();
@@ -43,7 +43,7 @@ final class SingleProcessorTopology {
       PlannerMetrics metrics,
       RegistryRetry retry) {
     skeleton =
-        new KeyedProcessor.Skeleton(
+        new Skeleton(
             name,
             registry,
             metrics,
@@ -83,7 +83,7 @@ final class SingleProcessorTopology {
    */
   Topology build(
       String node,
-      Function<KeyedProcessor.Skeleton, KeyedProcessor> processor,
+      Function<Skeleton, KeyedProcessor> processor,
       Supplier<List<StoreBuilder<?>>> stores) {
     topology.addProcessor(
         node,

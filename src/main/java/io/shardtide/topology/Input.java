@@ -1,0 +1,92 @@
+package io.shardtide.topology;
+
+import io.shardtide.domain.Bytes;
+import io.shardtide.domain.HeldRecord;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.wire.Decoded;
+import io.shardtide.wire.RecordDecoder;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
+import java.util.function.Function;
+import java.util.function.Predicate;
+
+/**
+ * A source topic of a topology, and what is done with its records.
+ *
+ * @param <V> type of the values
+ */
+final class Input<V> {
+  private final RecordDecoder<V> decoder;
+  private final Function<V, String> keyOf;
+  private final Handler<V> handler;
+  private Predicate<V> deletes = value -> false;
+  private boolean rejects = true;
+  private boolean gapless;
+
+  /**
+   * Handles a value, which is of a record with this position and timestamp.
+   *
+   * @param <V> type of the values
+   */
+  @FunctionalInterface
+  interface Handler<V> {
+    /**
+     * Handles a value.
+     *
+     * @throws RejectedException if the record is rejected; nothing was written
+     */
+    void handle(V value, SourcePosition source, long timestamp);
+  }
+
+  Input(Registry registry, Topic<V> topic, Function<V, String> keyOf, Handler<V> handler) {
+    decoder = new RecordDecoder<>(registry, topic, keyOf);
+    this.keyOf = keyOf;
+    this.handler = handler;
+  }
+
+  /** Invalid records are skipped: another topology reads them too, and rejects them. */
+  Input<V> skippingInvalid() {
+    rejects = false;
+    return this;
+  }
+
+  /** Records build on those before them: none may be left out. */
+  Input<V> gapless() {
+    gapless = true;
+    return this;
+  }
+
+  /** Such a record makes those before it of no account: it ends a quarantine. */
+  Input<V> deletedBy(Predicate<V> newDeletes) {
+    deletes = newDeletes;
+    return this;
+  }
+
+  Decoded<V> decode(HeldRecord record) {
+    return decoder.decode(
+        record.source(),
+        record.key().map(Bytes::toArray).orElse(null),
+        record.value().map(Bytes::toArray).orElse(null));
+  }
+
+  String key(V value) {
+    return keyOf.apply(value);
+  }
+
+  void handle(V value, HeldRecord record) {
+    handler.handle(value, record.source(), record.timestamp());
+  }
+
+  boolean rejects() {
+    return rejects;
+  }
+
+  boolean isGapless() {
+    return gapless;
+  }
+
+  boolean deletes(V value) {
+    return deletes.test(value);
+  }
+}
