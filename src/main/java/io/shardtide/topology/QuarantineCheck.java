@@ -45,6 +45,13 @@ final class QuarantineCheck {
                             StoreKeys.of(quarantine.topology(), quarantine.key()), quarantine))) {
       reader.open();
       reader.readToEnd();
+    } catch (RuntimeException e) {
+      // Planners do not read it: a right that is missing stops none.
+      return CheckResult.warning(
+          NAME,
+          "%s cannot be read: %s"
+              .formatted(topics.quarantine().name(), AuthorizationErrors.describe(e, settings)),
+          "grant what ./shardtide acls --role dashboard prints");
     }
     List<Quarantine> held = latest.values().stream().filter(Quarantine::entered).toList();
     return held.isEmpty()

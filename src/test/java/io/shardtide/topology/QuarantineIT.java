@@ -9,20 +9,17 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.shardtide.cli.Shardtide;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Quarantine;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.RunningService;
 import io.shardtide.testing.TestSettings;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -91,11 +88,7 @@ class QuarantineIT {
   }
 
   private void publish(String workload, Change... changes) throws Exception {
-    client.publish(event(workload, changes));
-  }
-
-  private static WorkloadChange event(String workload, Change... changes) {
-    return Fixtures.eventOf(workload, changes);
+    client.publish(Fixtures.eventOf(workload, changes));
   }
 
   private Set<String> planned() {
@@ -110,19 +103,19 @@ class QuarantineIT {
 
   /** Throws an error of the virtual machine, each time. */
   private static final class Broken implements Faults {
-    private final ThreadLocal<String> key = ThreadLocal.withInitial(() -> "");
+    private static final ThreadLocal<String> KEY = ThreadLocal.withInitial(() -> "");
 
     @Override
     public void attempt(String newKey, String work) {
-      key.set(work.startsWith(BAD.getOrDefault(newKey, "none")) ? newKey : "");
-      if (key.get().equals("before")) {
+      KEY.set(work.startsWith(BAD.getOrDefault(newKey, "none")) ? newKey : "");
+      if (KEY.get().equals("before")) {
         throw new StackOverflowError("injected");
       }
     }
 
     @Override
     public void write() {
-      if (BAD.containsKey(key.get())) {
+      if (BAD.containsKey(KEY.get())) {
         throw new StackOverflowError("injected");
       }
     }
@@ -134,6 +127,7 @@ class QuarantineIT {
     PlannerMetrics metrics = new PlannerMetrics(meters);
     ServiceHealth health = ServiceHealth.watch(settings);
     try (PlannerService service = service(metrics, health)) {
+      assertThat(service).isNotNull();
       for (String workload : List.of("before", "after", "unplanned", GOOD)) {
         publish(workload, set(2, 8 * Fixtures.GIB), upsert("a", 100_000, 64, 5));
         publish(workload, upsert("b", 100_000, 64, 5));
@@ -184,6 +178,7 @@ class QuarantineIT {
     Faults.INJECTED.remove();
     try (PlannerService service =
         service(PlannerMetrics.unread(), ServiceHealth.unwatched(settings))) {
+      assertThat(service).isNotNull();
       for (String workload : BAD.keySet()) {
         await()
             .atMost(PATIENCE)
@@ -194,11 +189,10 @@ class QuarantineIT {
       assertThat(quarantines().subList(3, 6)).noneMatch(Quarantine::entered);
       assertThat(client.committed(client.topics().rejectedEvents())).isEmpty();
     }
-    StringWriter said = new StringWriter();
     assertThat(
-            Shardtide.run(
-                new PrintWriter(said),
-                new PrintWriter(said),
+            RunningService.run(
+                data,
+                System.getProperty("java.class.path"),
                 "replay",
                 "--bootstrap",
                 kafka.bootstrapServers(),
@@ -208,7 +202,7 @@ class QuarantineIT {
                 client.topics().prefix(),
                 "--out",
                 data.resolve("replayed.jsonl").toString()))
-        .as("%s", said)
+        .as("plans are recomputed from the log")
         .isZero();
   }
 
@@ -217,6 +211,7 @@ class QuarantineIT {
   void a_cluster_of_an_earlier_version_gets_a_quarantine() throws Exception {
     try (PlannerService service =
         service(PlannerMetrics.unread(), ServiceHealth.unwatched(settings))) {
+      assertThat(service).isNotNull();
       publish(GOOD, set(2, 8 * Fixtures.GIB), upsert("a", 100_000, 64, 5));
       await().atMost(PATIENCE).until(() -> planned().contains(GOOD));
     }
@@ -238,6 +233,7 @@ class QuarantineIT {
                   check.check().equals("state") && check.status() == CheckResult.CheckStatus.OK);
       try (PlannerService service =
           service(PlannerMetrics.unread(), ServiceHealth.unwatched(settings))) {
+        assertThat(service).isNotNull();
         publish(GOOD, upsert("b", 100_000, 64, 5));
         await()
             .atMost(PATIENCE)
@@ -268,6 +264,7 @@ class QuarantineIT {
     ServiceHealth health = ServiceHealth.watch(settings);
     try (PlannerService service = service(PlannerMetrics.unread(), health);
         Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+      assertThat(service).isNotNull();
       publish(GOOD, set(2, 8 * Fixtures.GIB), upsert("a", 100_000, 64, 5));
       await().atMost(PATIENCE).until(() -> planned().contains(GOOD));
       String topic = client.topics().workloadChanges().name();
