@@ -22,6 +22,6 @@ public record HeldRecord(
 
   /** Returns how many bytes its key and value have. */
   public long bytes() {
-    return key.map(Bytes::size).orElse(0) + value.map(Bytes::size).orElse(0);
+    return (long) key.map(Bytes::size).orElse(0) + value.map(Bytes::size).orElse(0);
   }
 }

@@ -49,13 +49,11 @@ public final class FeedbackTopology {
   }
 
   private static final class Compare extends KeyedProcessor {
-    private final FeedbackStep step;
     private final PlannerMetrics metrics;
     private KafkaFeedbackStore store;
 
     Compare(Skeleton skeleton, Topics topics, FeedbackStep step, PlannerMetrics metrics) {
       super(skeleton);
-      this.step = step;
       this.metrics = metrics;
       // Planning reads these too, and rejects invalid ones.
       on(

@@ -66,7 +66,6 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.TopologyTestDriver;
-import org.apache.kafka.streams.state.KeyValueStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -92,6 +91,7 @@ class QuarantineTest {
 
   /** What a topology is given. */
   private sealed interface Step {
+    @SuppressWarnings("ArrayRecordComponent") // Never compared.
     record Input(String topic, String key, byte[] value) implements Step {}
 
     record Action(Runnable action) implements Step {}
@@ -197,6 +197,7 @@ class QuarantineTest {
     }
   }
 
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
   private record Output(String topic, byte[] key, byte[] value) {}
 
   private record Built(Topology topology, SimpleMeterRegistry meters) {}
@@ -515,7 +516,31 @@ class QuarantineTest {
     assertThat(counts(clean, GOOD)).as("%s", name).isNotEmpty();
     assertThat(none.seen).as("%s", name).hasSizeGreaterThan(2);
     for (Injected.Place place : none.seen) {
-      inject(name, place, steps, clean);
+      // Another model releases the key, and what was written is aborted once more.
+      boolean isRecord =
+          place.written()
+              && place.work().startsWith("record ")
+              && inputs(steps).size() < steps.size();
+      inject(
+          name,
+          place,
+          isRecord ? inputs(steps) : steps,
+          isRecord ? written(name, inputs(steps)) : clean);
+    }
+  }
+
+  /** Returns the steps without actions but the first. */
+  private static List<Step> inputs(List<Step> steps) {
+    return steps.stream()
+        .filter(step -> step == steps.get(0) || step instanceof Step.Input)
+        .toList();
+  }
+
+  /** Returns what a topology without faults writes. */
+  private List<Output> written(TopologyName name, List<Step> steps) {
+    try (Run run = new Run(build(name, new Injected(Optional.empty())), state())) {
+      run.feed(steps);
+      return run.output();
     }
   }
 
@@ -530,10 +555,9 @@ class QuarantineTest {
         jobs.clear();
       }
     }
-    Path state = state();
-    Map<String, byte[]> held = new HashMap<>();
+    Map<String, Map<String, Object>> stores = new HashMap<>();
     List<Output> written;
-    try (Run run = new Run(faulty, state)) {
+    try (Run run = new Run(faulty, state())) {
       run.feed(steps);
       written = run.output();
       assertThat(counts(written, GOOD)).as("%s %s", name, place).isEqualTo(counts(clean, GOOD));
@@ -546,22 +570,34 @@ class QuarantineTest {
       assertThat(first.source().map(SourcePosition::topic).map("record "::concat))
           .isEqualTo(Optional.of(place.work()).filter(work -> work.startsWith("record ")));
       assertThat(run.inQuarantine(name)).as("%s %s", name, place).isOne();
-      run.driver
-          .<String, byte[]>getKeyValueStore("quarantine")
-          .all()
-          .forEachRemaining(entry -> held.put(entry.key, entry.value));
+      for (String store : run.driver.getAllStateStores().keySet()) {
+        Map<String, Object> entries = stores.computeIfAbsent(store, n -> new HashMap<>());
+        run.driver
+            .<String, Object>getKeyValueStore(store)
+            .all()
+            .forEachRemaining(entry -> entries.put(entry.key, entry.value));
+      }
     }
-    // A planner that starts later finds the changelog, and tries again.
-    try (Run run = new Run(build(name, new Injected(Optional.empty())), state)) {
-      KeyValueStore<String, byte[]> store = run.driver.getKeyValueStore("quarantine");
-      held.forEach((key, value) -> store.put(key, key.equals(BAD) ? earlier(value) : value));
+    // A planner that starts later finds the changelogs, and tries again.
+    try (Run run = new Run(build(name, new Injected(Optional.empty())), state())) {
+      stores.forEach(
+          (store, entries) ->
+              entries.forEach(
+                  (key, value) ->
+                      run.driver
+                          .getKeyValueStore(store)
+                          .put(
+                              key,
+                              store.equals("quarantine") && key.equals(BAD)
+                                  ? earlier((byte[]) value)
+                                  : value)));
       run.tick();
       run.tick();
       List<Output> later = run.output();
       assertThat(quarantines(later)).as("%s %s", name, place).hasSize(1);
       assertThat(quarantines(later).get(0).entered()).isFalse();
       assertThat(run.inQuarantine(name)).isZero();
-      assertThat(store.all().hasNext()).isFalse();
+      assertThat(run.driver.getKeyValueStore("quarantine").all().hasNext()).isFalse();
       written.addAll(later);
       assertThat(counts(written, BAD).keySet())
           .as("%s %s: what waited is made up for", name, place)

@@ -29,10 +29,10 @@ class ThreadFailuresTest {
   @Test
   void a_loop_of_failures_is_never_healthy_in_between() {
     for (int loop = 1; loop < 20; loop++) {
-      failures.failed("a", seconds(60 * loop));
-      failures.running(seconds(60 * loop + 7));
+      failures.failed("a", seconds(60L * loop));
+      failures.running(seconds(60L * loop + 7));
       if (loop > 1) {
-        assertThat(failures.lasting(seconds(60 * loop + 59), true)).contains("a");
+        assertThat(failures.lasting(seconds(60L * loop + 59), true)).contains("a");
       }
     }
     assertThat(failures.lasting(seconds(60 * 19 + 7 + 119), true)).contains("a");
