@@ -144,8 +144,11 @@ public final class CurvesTopology {
       // All curves are looked at once after a start, and after a model took over.
       long now = models.getAsLong();
       if (now != seenModels) {
+        // What a start releases, begin() knows.
+        if (seenModels >= 0) {
+          releaseAll();
+        }
         seenModels = now;
-        releaseAll();
         store.requested().forEach(id -> due.putIfAbsent(id, nowMs()));
       }
       if (running.filter(r -> r.result().isDone()).isPresent()) {

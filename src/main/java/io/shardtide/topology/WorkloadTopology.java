@@ -122,8 +122,11 @@ public final class WorkloadTopology {
     void work() {
       long now = models.getAsLong();
       if (now != seenModels) {
+        // What a start releases, begin() knows.
+        if (seenModels >= 0) {
+          releaseAll();
+        }
         seenModels = now;
-        releaseAll();
         outdated.clear();
         outdated.addAll(store.workloads(step::isOutdated));
       }
