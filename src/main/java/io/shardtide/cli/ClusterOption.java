@@ -4,6 +4,7 @@ import static java.util.stream.Collectors.joining;
 
 import io.shardtide.client.Endpoint;
 import io.shardtide.wire.Registry;
+import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
@@ -160,7 +161,7 @@ final class ClusterOption {
           producer.send(record.bytes(registry));
         }
         producer.commitTransaction();
-      } catch (KafkaException e) {
+      } catch (KafkaException | RegistryUnavailableException e) {
         throw new IOException(
             "%s cannot be written: %s"
                 .formatted(

@@ -6,6 +6,7 @@ import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.UndecidedSchemaException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -15,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -38,13 +40,17 @@ import org.apache.kafka.common.errors.WakeupException;
  * <p>Use: name the topics with {@link #handle}, call {@link #open}, then {@link #start} to read on
  * a thread of the reader's own, or {@link #readToEnd}. {@link #readRange} needs no {@code open}.
  *
- * <p>A record that cannot be decoded is counted, reported by its position and skipped. A record
+ * <p>A record that cannot be decoded is counted, reported by its position and skipped; whether one
+ * can, whose schema the registry does not give, is waited for, half a minute at most. A record
  * whose schema cannot be looked up because the registry does not answer is read again: the reader's
  * own thread waits for the registry; a call on the caller's thread throws {@link
  * RegistryUnavailableException}, and the next call begins at that record. {@link #close} and {@link
  * #undecodableRecords} may be called from any thread.
  */
 public final class TopicReader implements AutoCloseable {
+  /** Pause before a schema is asked for again that the registry does not give yet. */
+  private static final Duration UNDECIDED_PAUSE = Duration.ofMillis(200);
+
   private final String bootstrapServers;
   private final KafkaConsumer<byte[], byte[]> consumer;
   private final Registry registry;
@@ -270,7 +276,7 @@ public final class TopicReader implements AutoCloseable {
             if (left <= 0) {
               return false;
             }
-            poll(Duration.ofNanos(left), Map.of());
+            pollPatiently(Duration.ofNanos(left), Map.of());
           }
           return true;
         });
@@ -279,10 +285,20 @@ public final class TopicReader implements AutoCloseable {
   private void readTo(Map<TopicPartition, Long> stop, Map<TopicPartition, Long> limits) {
     while (!isPast(stop)) {
       Map<TopicPartition, Long> before = positions();
-      poll(patience, limits);
-      if (positions().equals(before)) {
+      if (pollPatiently(patience, limits) && positions().equals(before)) {
         throw new TimeoutException("no records for %d ms".formatted(patience.toMillis()));
       }
+    }
+  }
+
+  /** Returns whether the cluster was asked, and not the registry once more, after a pause. */
+  private boolean pollPatiently(Duration timeout, Map<TopicPartition, Long> limits) {
+    try {
+      poll(timeout, limits);
+      return true;
+    } catch (UndecidedSchemaException e) {
+      LockSupport.parkNanos(UNDECIDED_PAUSE.toNanos());
+      return false;
     }
   }
 

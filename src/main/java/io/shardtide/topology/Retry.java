@@ -1,12 +1,10 @@
 package io.shardtide.topology;
 
 import io.shardtide.wire.RegistryUnavailableException;
-import java.io.IOException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.errors.RetriableException;
-import org.apache.kafka.common.errors.SerializationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -58,8 +56,6 @@ final class Retry {
     for (Throwable e = error; e != null; e = e.getCause()) {
       if (e instanceof RegistryUnavailableException
           || e instanceof RetriableException
-          // The registry, called by a serializer.
-          || (e instanceof SerializationException && e.getCause() instanceof IOException)
           // A host name that does not resolve yet: Kafka reports a wrong setting.
           || (e instanceof ConfigException
               && String.valueOf(e.getMessage()).contains("No resolvable bootstrap"))) {

@@ -12,7 +12,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
-import org.apache.avro.Schema;
 import org.apache.avro.io.BinaryDecoder;
 import org.apache.avro.io.DatumReader;
 import org.apache.avro.io.DecoderFactory;
@@ -22,8 +21,8 @@ import org.apache.avro.specific.SpecificRecord;
 
 /**
  * Decodes the records of a topic that others write. The result is a value or a rejection with the
- * original bytes, whatever the bytes are. Only an unavailable registry is an exception, so that the
- * caller can retry.
+ * original bytes, whatever the bytes are and whatever the registry says of their schema. Only an
+ * unavailable registry is an exception, so that the caller can retry.
  *
  * @param <V> type of the values
  */
@@ -59,7 +58,7 @@ public final class RecordDecoder<V> {
   public RecordDecoder(Registry registry, Topic<V> topic, Optional<Function<V, String>> keyOf) {
     this.registry = registry;
     this.keyOf = keyOf;
-    reader = new Reader<>(topic.codec());
+    reader = new Reader<>(topic.codec(), Registry.subject(topic));
   }
 
   /**
@@ -68,8 +67,8 @@ public final class RecordDecoder<V> {
    * @param source its position in the log
    * @param key its key, or null
    * @param value its value, or null
-   * @throws RegistryUnavailableException if the schema is not cached and the registry is
-   *     unavailable
+   * @throws RegistryUnavailableException if the schema is not cached, and the registry is unavailable
+   *     or, as {@link UndecidedSchemaException}, has not given this one yet
    */
   public Decoded<V> decode(SourcePosition source, byte[] key, byte[] value) {
     try {
@@ -121,10 +120,12 @@ public final class RecordDecoder<V> {
   /** Reads one type of Avro record, written with any compatible schema. */
   private final class Reader<T, A extends SpecificRecord> {
     private final Codec<T, A> codec;
+    private final String subject;
     private final Map<Integer, DatumReader<A>> byWriter = new HashMap<>();
 
-    Reader(Codec<T, A> codec) {
+    Reader(Codec<T, A> codec, String subject) {
       this.codec = codec;
+      this.subject = subject;
     }
 
     String name() {
@@ -151,24 +152,25 @@ public final class RecordDecoder<V> {
     }
 
     private DatumReader<A> writtenWith(int schemaId) {
-      Schema writer = registry.writerSchema(schemaId);
-      if (writer == null) {
-        throw new RejectedException(
-            RejectionReason.UNKNOWN_SCHEMA,
-            "The record's schema id must be in the registry at %s, got %d. Maybe it was written with another registry"
-                .formatted(registry.url(), schemaId));
-      }
       return new SpecificDatumReader<>(
-          writer, codec.schema(), SpecificData.getForClass(codec.avroType()));
+          registry.writerSchema(schemaId, subject),
+          codec.schema(),
+          SpecificData.getForClass(codec.avroType()));
     }
   }
 
-  /** Returns class and message of the root cause. */
-  static String rootMessage(Throwable error) {
+  /** Returns the root cause. */
+  static Throwable root(Throwable error) {
     Throwable root = error;
     while (root.getCause() != null) {
       root = root.getCause();
     }
+    return root;
+  }
+
+  /** Returns class and message of the root cause. */
+  static String rootMessage(Throwable error) {
+    Throwable root = root(error);
     return root.getClass().getSimpleName()
         + (root.getMessage() == null ? "" : ": " + root.getMessage());
   }

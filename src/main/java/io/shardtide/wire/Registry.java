@@ -19,16 +19,17 @@ import io.shardtide.tls.ReloadingSocketFactory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.stream.Stream;
 import org.apache.avro.Schema;
 import org.apache.avro.specific.SpecificData;
 import org.apache.avro.specific.SpecificRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.SslConfigs;
 import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.serialization.Deserializer;
@@ -46,20 +47,22 @@ public final class Registry implements AutoCloseable {
   /** Size of the schema cache; there are fewer than twenty schemas. */
   private static final int CACHED_SCHEMAS = 1000;
 
-  /**
-   * Confluent's error codes for a missing schema, or a missing subject, which the client's
-   * in-memory registry reports for an unknown id.
-   */
-  private static final Set<Integer> NOT_FOUND = Set.of(40401, 40403);
+  /** A setting of ours: how long an id is asked for that the registry says it lacks. */
+  private static final String MISSING_ID_WAIT_MS = "missing.id.wait.ms";
+
+  private static final String READ_TIMEOUT_MS = "http.read.timeout.ms";
 
   private final String url;
   private final Map<String, Object> settings;
   private final SchemaRegistryClient client;
+  private final WriterSchemas writers;
 
-  private Registry(String url, Map<String, Object> settings, SchemaRegistryClient client) {
+  private Registry(
+      String url, Map<String, Object> settings, SchemaRegistryClient client, WriterSchemas writers) {
     this.url = url;
     this.settings = settings;
     this.client = client;
+    this.writers = writers;
   }
 
   /**
@@ -74,26 +77,43 @@ public final class Registry implements AutoCloseable {
     all.put(AbstractKafkaSchemaSerDeConfig.SCHEMA_REGISTRY_URL_CONFIG, url);
     // The client's defaults of 60 s are longer than a transaction may last.
     all.put("http.connect.timeout.ms", 2_000);
-    all.put("http.read.timeout.ms", 5_000);
+    all.put(READ_TIMEOUT_MS, 5_000);
     all.put(AbstractKafkaSchemaSerDeConfig.MAX_RETRIES_CONFIG, 2);
     all.put(AbstractKafkaSchemaSerDeConfig.RETRIES_WAIT_MS_CONFIG, 200);
+    all.put(MISSING_ID_WAIT_MS, 3_000);
     all.put(KafkaAvroSerializerConfig.AVRO_REMOVE_JAVA_PROPS_CONFIG, true);
     all.put(KafkaAvroDeserializerConfig.SPECIFIC_AVRO_READER_CONFIG, true);
     all.putAll(settings);
-    SchemaRegistryClient client =
-        stores(all).isEmpty()
-            ? SchemaRegistryClientFactory.newClient(
-                List.of(url), CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), all, Map.of())
-            : reloading(url, all);
-    return new Registry(url, all, client);
-  }
-
-  /** Returns a client whose new connections use the key store and trust store as they are then. */
-  private static SchemaRegistryClient reloading(String url, Map<String, Object> settings) {
-    RestService requests = new RestService(List.of(url));
+    if (url.startsWith("mock:")) {
+      SchemaRegistryClient client =
+          SchemaRegistryClientFactory.newClient(
+              List.of(url), CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), all, Map.of());
+      return new Registry(
+          url,
+          all,
+          client,
+          new WriterSchemas(url, client, WriterSchemas.lookup(client), Duration.ZERO));
+    }
+    RestService requests = new BoundedRequests(url, millis(all, READ_TIMEOUT_MS));
     SchemaRegistryClient client =
         new CachedSchemaRegistryClient(
-            requests, CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), settings, Map.of());
+            requests, CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), all, Map.of());
+    if (!stores(all).isEmpty()) {
+      reload(requests, all);
+    }
+    return new Registry(
+        url,
+        all,
+        client,
+        new WriterSchemas(url, client, requests::getId, millis(all, MISSING_ID_WAIT_MS)));
+  }
+
+  private static Duration millis(Map<String, Object> settings, String key) {
+    return Duration.ofMillis(Long.parseLong(String.valueOf(settings.get(key)).strip()));
+  }
+
+  /** Has new connections use the key store and trust store as they are then. */
+  private static void reload(RestService requests, Map<String, Object> settings) {
     Map<String, Object> tls = new HashMap<>();
     settings.forEach(
         (key, value) -> {
@@ -104,7 +124,6 @@ public final class Registry implements AutoCloseable {
     requests.setSslSocketFactory(
         new ReloadingSocketFactory(
             stores(settings), () -> new SslFactory(tls).sslContext().getSocketFactory()));
-    return client;
   }
 
   /** Returns the files of the client's certificates. */
@@ -130,22 +149,19 @@ public final class Registry implements AutoCloseable {
    */
   public void register(Topics topics) {
     for (Topic<?> topic : topics.all()) {
-      String subject = topic.name() + "-value";
+      String subject = subject(topic);
       try {
-        client.register(subject, new AvroSchema(published(topic.codec())));
+        writers.knows(client.register(subject, new AvroSchema(published(topic.codec()))));
         client.updateCompatibility(subject, "BACKWARD_TRANSITIVE");
-      } catch (RestClientException e) {
-        if (isTemporary(e.getStatus())) {
-          throw unavailable(e);
-        }
-        throw new IllegalStateException(
-            "The schema registry at %s refuses the schema of %s: %s"
-                .formatted(url, subject, e.getMessage()),
-            e);
-      } catch (IOException e) {
-        throw unavailable(e);
+      } catch (IOException | RestClientException | RuntimeException e) {
+        throw refused(e, "the schema of " + subject);
       }
     }
+  }
+
+  /** Returns the subject of a topic's values. */
+  static String subject(Topic<?> topic) {
+    return topic.name() + "-value";
   }
 
   /**
@@ -158,11 +174,11 @@ public final class Registry implements AutoCloseable {
       client.getMode();
     } catch (RestClientException e) {
       // Other errors come from a working registry, which may not support modes.
-      if (isTemporary(e.getStatus()) || e.getStatus() == 401) {
-        throw unavailable(e);
+      if (RegistryErrors.isTemporary(e) || e.getStatus() == 401) {
+        throw writers.unavailable(e);
       }
-    } catch (IOException e) {
-      throw unavailable(e);
+    } catch (IOException | RuntimeException e) {
+      throw writers.unavailable(e);
     }
   }
 
@@ -176,20 +192,23 @@ public final class Registry implements AutoCloseable {
     try {
       Collection<String> subjects = client.getAllSubjects();
       return topics.all().stream()
-          .map(topic -> topic.name() + "-value")
+          .map(Registry::subject)
           .filter(subject -> !subjects.contains(subject))
           .toList();
-    } catch (RestClientException e) {
-      if (isTemporary(e.getStatus())) {
-        throw unavailable(e);
-      }
-      throw new IllegalStateException(
-          "The schema registry at %s refuses to list its subjects: %s"
-              .formatted(url, e.getMessage()),
-          e);
-    } catch (IOException e) {
-      throw unavailable(e);
+    } catch (IOException | RestClientException | RuntimeException e) {
+      throw refused(e, "to list its subjects");
     }
+  }
+
+  private RuntimeException refused(Exception answer, String what) {
+    return RegistryErrors.cause(answer) instanceof RestClientException
+            && !RegistryErrors.isTemporary(answer)
+        ? new IllegalStateException(
+            "The schema registry at %s refuses %s: %s; %s"
+                .formatted(
+                    url, what, RegistryErrors.answer(answer), RegistryErrors.advice(answer)),
+            answer)
+        : writers.unavailable(answer);
   }
 
   /**
@@ -204,32 +223,13 @@ public final class Registry implements AutoCloseable {
   /**
    * Returns the writer's schema of a record.
    *
-   * @return the schema, or null if the registry has none with this id
-   * @throws RegistryUnavailableException if the registry is unavailable
+   * @param subject of the record's topic
+   * @throws io.shardtide.domain.RejectedException if there is none to read the record with
+   * @throws RegistryUnavailableException if the registry is unavailable or, as {@link
+   *     UndecidedSchemaException}, has not given this schema yet
    */
-  Schema writerSchema(int id) {
-    try {
-      return (Schema) client.getSchemaById(id).rawSchema();
-    } catch (RestClientException e) {
-      // Only by the registry's own code: a proxy before it may answer 404 for other reasons, and no
-      // record must be rejected for that.
-      if (NOT_FOUND.contains(e.getErrorCode())) {
-        return null;
-      }
-      throw unavailable(e);
-    } catch (IOException e) {
-      throw unavailable(e);
-    }
-  }
-
-  /** Returns whether a later attempt may succeed: timeout, too many requests, server error. */
-  private static boolean isTemporary(int status) {
-    return status == 408 || status == 429 || status >= 500;
-  }
-
-  private RegistryUnavailableException unavailable(Exception cause) {
-    return new RegistryUnavailableException(
-        "The schema registry at %s does not answer: %s".formatted(url, cause.getMessage()), cause);
+  Schema writerSchema(int id, String subject) {
+    return writers.get(id, subject);
   }
 
   /** Returns a serde of a topic's values. */
@@ -271,12 +271,19 @@ public final class Registry implements AutoCloseable {
       }
       try {
         return avro.serialize(topic, codec.toAvro().apply(value));
-      } catch (SerializationException e) {
+      } catch (KafkaException e) {
+        if (RegistryErrors.isTemporary(e)) {
+          throw writers.unavailable(RegistryErrors.cause(e));
+        }
         // The client's own message contains the whole schema.
         throw new SerializationException(
-            "A %s cannot be written to %s: the schema registry at %s answers: %s"
+            "A %s cannot be written to %s: the schema registry at %s answers %s; %s"
                 .formatted(
-                    codec.avroType().getSimpleName(), topic, url, RecordDecoder.rootMessage(e)),
+                    codec.avroType().getSimpleName(),
+                    topic,
+                    url,
+                    RegistryErrors.answer(e),
+                    RegistryErrors.advice(e)),
             e.getCause());
       }
     }

@@ -2,6 +2,7 @@ package io.shardtide.testing;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -11,7 +12,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Base64;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -47,17 +50,28 @@ public final class RegistryFront implements AutoCloseable {
   private final AtomicReference<Fault> fault = new AtomicReference<>(Fault.NONE);
   private final AtomicInteger met = new AtomicInteger();
 
+  /** Faults of single requests, for good. */
+  private final Map<String, Fault> odd = new ConcurrentHashMap<>();
+
+  /** How often each request came. */
+  private final Map<String, Integer> asked = new ConcurrentHashMap<>();
+
   /**
    * What it does wrong.
    *
    * @param which requests, by their method and path, {@code GET /schemas/ids/1} say
-   * @param status what it answers, or 0 if it does not
+   * @param status what it answers, {@link #FORWARD} as the registry does, or {@link #DRIP}
    * @param body what it answers
    * @param until keeps the answer back, if it is there
    */
   private record Fault(
       Predicate<String> which, int status, String body, Optional<CountDownLatch> until) {
-    private static final Fault NONE = new Fault(request -> false, 0, "", Optional.empty());
+    private static final int FORWARD = 0;
+
+    /** Sends blanks, ten a second. */
+    private static final int DRIP = -1;
+
+    private static final Fault NONE = new Fault(request -> false, FORWARD, "", Optional.empty());
   }
 
   /**
@@ -117,7 +131,45 @@ public final class RegistryFront implements AutoCloseable {
   /** Lets some requests wait for their answer until the latch opens. */
   public void hold(Predicate<String> which, CountDownLatch until) {
     met.set(0);
-    fault.set(new Fault(which, 0, "", Optional.of(until)));
+    fault.set(new Fault(which, Fault.FORWARD, "", Optional.of(until)));
+  }
+
+  /** Answers some requests with a blank each tenth of a second, until it is {@link #well}. */
+  public void drip(Predicate<String> which) {
+    met.set(0);
+    fault.set(new Fault(which, Fault.DRIP, "", Optional.empty()));
+  }
+
+  /** Gives each odd answer for the schema of its id, for good, while all else is as it is. */
+  public void answerOddly() {
+    for (RegistryAnswer answer : RegistryAnswer.values()) {
+      answer(answer.id(), answer);
+    }
+  }
+
+  /** Gives this answer for the schema of an id, for good, while all else is as it is. */
+  public void answer(int id, RegistryAnswer answer) {
+    Fault given =
+        new Fault(
+            request -> true,
+            answer.isSlow() ? Fault.DRIP : answer.status(),
+            answer.body(),
+            Optional.empty());
+    odd.put(schemaRequest(id), given);
+  }
+
+  /** Answers for the schema of an id as the registry does, from now on. */
+  public void answerWell(int id) {
+    odd.remove(schemaRequest(id));
+  }
+
+  /** Returns how often the schema of an id was asked for. */
+  public int asked(int id) {
+    return asked.getOrDefault(schemaRequest(id), 0);
+  }
+
+  private static String schemaRequest(int id) {
+    return "GET /schemas/ids/" + id;
   }
 
   /** Does all well from now on. */
@@ -152,11 +204,16 @@ public final class RegistryFront implements AutoCloseable {
         answer(response, callback, 401, "{\"error_code\":401,\"message\":\"Unauthorized\"}");
         return true;
       }
-      Fault now = fault.get();
-      if (now.which().test(request.getMethod() + " " + request.getHttpURI().getPath())) {
+      String name = request.getMethod() + " " + request.getHttpURI().getPath();
+      asked.merge(name, 1, Integer::sum);
+      Fault now = odd.getOrDefault(name, fault.get());
+      if (now.which().test(name)) {
         met.incrementAndGet();
         if (now.until().isPresent()) {
           now.until().get().await(2, TimeUnit.MINUTES);
+        } else if (now.status() == Fault.DRIP) {
+          drip(response, callback);
+          return true;
         } else {
           answer(response, callback, now.status(), now.body());
           return true;
@@ -164,6 +221,21 @@ public final class RegistryFront implements AutoCloseable {
       }
       forward(request, body, response, callback);
       return true;
+    }
+
+    /** Until the caller has enough, or for a minute. */
+    private void drip(Response response, Callback callback) throws InterruptedException {
+      response.getHeaders().put(HttpHeader.CONTENT_TYPE, JSON);
+      try (OutputStream out = Content.Sink.asOutputStream(response)) {
+        for (int i = 0; i < 600; i++) {
+          out.write(' ');
+          out.flush();
+          Thread.sleep(100);
+        }
+        callback.succeeded();
+      } catch (IOException e) {
+        callback.failed(e);
+      }
     }
 
     private void forward(Request request, byte[] body, Response response, Callback callback)

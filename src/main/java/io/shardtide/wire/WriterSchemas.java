@@ -1,0 +1,292 @@
+package io.shardtide.wire;
+
+import io.confluent.kafka.schemaregistry.ParsedSchema;
+import io.confluent.kafka.schemaregistry.avro.AvroSchema;
+import io.confluent.kafka.schemaregistry.client.SchemaRegistryClient;
+import io.confluent.kafka.schemaregistry.client.rest.entities.SchemaReference;
+import io.confluent.kafka.schemaregistry.client.rest.entities.SchemaString;
+import io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.apache.avro.Schema;
+
+/**
+ * Looks up the schemas of records by their ids, and decides which ids make a record invalid:
+ * RATIONALE.md has the table. Safe for use by several threads.
+ */
+final class WriterSchemas {
+  private static final int REMEMBERED = 1000;
+
+  /** After this time, an id that was rejected is asked for again, once. */
+  private static final Duration REJECTED_FOR = Duration.ofMinutes(10);
+
+  /** How much longer an id is asked for if the registry does not say itself that it lacks it. */
+  private static final int UNCLEAR_FACTOR = 10;
+
+  /** All ids together are waited for this part of the time, after the first wait of full length. */
+  private static final int SHARE_OF_TIME = 10;
+
+  private static final String AVRO = "AVRO";
+
+  private final String url;
+  private final SchemaRegistryClient client;
+  private final Lookup lookup;
+  private final long missingNanos;
+  private final Map<Integer, Schema> found = Collections.synchronizedMap(new Newest<>());
+  private final Map<Integer, OddId> odd = Collections.synchronizedMap(new Newest<>());
+  private volatile OptionalInt knownId = OptionalInt.empty();
+  private long budgetNanos;
+  private long budgetAt = System.nanoTime();
+
+  /** Asks the registry for a schema, without a cache. */
+  interface Lookup {
+    SchemaString byId(int id) throws IOException, RestClientException;
+  }
+
+  /** The newest entries of a map. */
+  private static final class Newest<V> extends LinkedHashMap<Integer, V> {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    protected boolean removeEldestEntry(Map.Entry<Integer, V> eldest) {
+      return size() > REMEMBERED;
+    }
+  }
+
+  /**
+   * An id for which the registry gives no schema.
+   *
+   * @param sinceNanos when it was first asked for, or rejected
+   * @param waitNanos how long it is asked for
+   * @param rejection what records with it are told; empty while it is asked for
+   */
+  private record OddId(long sinceNanos, long waitNanos, Optional<RejectedException> rejection) {
+    boolean isDue() {
+      return rejection.isPresent() || System.nanoTime() - sinceNanos >= waitNanos;
+    }
+  }
+
+  /** No schema can be read for an id; what the registry or its schema is like. */
+  private record Failure(Optional<RejectedException> lasting, Exception cause) {}
+
+  /**
+   * @param url address of the registry, for messages
+   * @param client asks for other things than ids
+   * @param lookup asks for ids
+   * @param missing how long an id is asked for that the registry says it lacks: a follower may lag
+   */
+  WriterSchemas(String url, SchemaRegistryClient client, Lookup lookup, Duration missing) {
+    this.url = url;
+    this.client = client;
+    this.lookup = lookup;
+    missingNanos = missing.toNanos();
+    budgetNanos = missingNanos * UNCLEAR_FACTOR;
+  }
+
+  /** Tells of an id that the registry has. */
+  void knows(int id) {
+    knownId = OptionalInt.of(id);
+  }
+
+  /**
+   * Returns the schema of an id.
+   *
+   * @param subject a subject whose schema shows whether the registry works
+   * @throws RejectedException if records with this id are invalid
+   * @throws UndecidedSchemaException if that is not known yet
+   * @throws RegistryUnavailableException if the registry does not answer, for any id
+   */
+  Schema get(int id, String subject) {
+    Schema known = found.get(id);
+    if (known != null) {
+      return known;
+    }
+    OddId before = odd.get(id);
+    if (before != null
+        && before.rejection.isPresent()
+        && System.nanoTime() - before.sinceNanos < REJECTED_FOR.toNanos()) {
+      throw again(before.rejection.get());
+    }
+    Optional<Failure> failure = ask(id);
+    if (failure.isPresent() && failure.get().lasting.isEmpty()) {
+      Exception first = failure.get().cause;
+      if (!answersOthers(id, subject)) {
+        // What was heard of this id during an outage proves nothing.
+        odd.computeIfPresent(id, (i, o) -> o.rejection.isPresent() ? o : null);
+        throw unavailable(first);
+      }
+      if (!odd.computeIfAbsent(id, i -> waited(RegistryErrors.isMissing(first))).isDue()) {
+        throw new UndecidedSchemaException(
+            "The schema registry at %s gives no schema %d yet: %s"
+                .formatted(url, id, RegistryErrors.answer(first)),
+            first);
+      }
+      // It may have come back after the first answer, so that it answered for the others.
+      failure = ask(id);
+    }
+    if (failure.isEmpty()) {
+      odd.remove(id);
+      return found.get(id);
+    }
+    Exception answer = failure.get().cause;
+    RejectedException rejection = failure.get().lasting.orElseGet(() -> missing(id, answer));
+    odd.put(id, new OddId(System.nanoTime(), 0, Optional.of(rejection)));
+    throw again(rejection);
+  }
+
+  RegistryUnavailableException unavailable(Throwable answer) {
+    return new RegistryUnavailableException(
+        "The schema registry at %s does not answer: %s; %s"
+            .formatted(url, RegistryErrors.answer(answer), RegistryErrors.advice(answer)),
+        answer);
+  }
+
+  private RejectedException missing(int id, Exception answer) {
+    return new RejectedException(
+        RejectionReason.UNKNOWN_SCHEMA,
+        "The record's schema id must be in the registry at %s, got %d, for which it answers %s. Maybe the record was written with another registry"
+            .formatted(url, id, RegistryErrors.answer(answer)));
+  }
+
+  private static RejectedException again(RejectedException rejection) {
+    return new RejectedException(rejection.reason(), rejection.getMessage());
+  }
+
+  private synchronized OddId waited(boolean isMissing) {
+    long longest = missingNanos * UNCLEAR_FACTOR;
+    long now = System.nanoTime();
+    budgetNanos = Math.min(longest, budgetNanos + (now - budgetAt) / SHARE_OF_TIME);
+    budgetAt = now;
+    long wait = Math.min(budgetNanos, isMissing ? missingNanos : longest);
+    budgetNanos -= wait;
+    return new OddId(now, wait, Optional.empty());
+  }
+
+  /** Returns whether the registry gives the schema of another id than an odd one. */
+  private boolean answersOthers(int id, String subject) {
+    OptionalInt known = knownId;
+    if (known.isPresent() && known.getAsInt() != id && answers(known.getAsInt())) {
+      return true;
+    }
+    try {
+      int latest = client.getLatestSchemaMetadata(subject).getId();
+      return latest != id && answers(latest);
+    } catch (IOException | RestClientException | RuntimeException e) {
+      return false;
+    }
+  }
+
+  private boolean answers(int id) {
+    try {
+      return lookup.byId(id).getSchemaString() != null;
+    } catch (IOException | RestClientException | RuntimeException e) {
+      return false;
+    }
+  }
+
+  /** Looks an id up; returns why there is no schema. */
+  private Optional<Failure> ask(int id) {
+    SchemaString answer;
+    Map<String, String> references = new LinkedHashMap<>();
+    try {
+      answer = lookup.byId(id);
+      Objects.requireNonNull(answer.getSchemaString());
+      if (isAvro(answer)) {
+        resolve(answer.getReferences(), references);
+      }
+    } catch (IOException | RestClientException | RuntimeException e) {
+      return Optional.of(new Failure(Optional.empty(), e));
+    }
+    if (!isAvro(answer)) {
+      return Optional.of(
+          lasting(
+              id, "an Avro schema; at %s it is of type %s".formatted(url, answer.getSchemaType())));
+    }
+    try {
+      Schema schema =
+          new AvroSchema(answer.getSchemaString(), answer.getReferences(), references, null)
+              .rawSchema();
+      found.put(id, Objects.requireNonNull(schema));
+    } catch (RuntimeException | StackOverflowError e) {
+      // Avro's parser throws several types, and recurses as deep as the schema is nested.
+      return Optional.of(
+          lasting(
+              id,
+              "an Avro schema that Java can read; at %s it is not: %s"
+                  .formatted(url, RegistryErrors.quoted(RecordDecoder.rootMessage(e)))));
+    }
+    knows(id);
+    return Optional.empty();
+  }
+
+  private static boolean isAvro(SchemaString answer) {
+    return Optional.ofNullable(answer.getSchemaType()).orElse(AVRO).equals(AVRO);
+  }
+
+  private static Failure lasting(int id, String expected) {
+    return new Failure(
+        Optional.of(
+            new RejectedException(
+                RejectionReason.UNDECODABLE,
+                "The record's schema id %d must be of %s".formatted(id, expected))),
+        null);
+  }
+
+  /** Adds the texts of named schemas, those that others refer to first. */
+  private void resolve(List<SchemaReference> references, Map<String, String> texts)
+      throws RestClientException {
+    if (references == null) {
+      return;
+    }
+    for (SchemaReference each : references) {
+      if (!texts.containsKey(each.getName())) {
+        // Before its own references: schemas that refer to each other must not be resolved for ever.
+        texts.put(each.getName(), "");
+        io.confluent.kafka.schemaregistry.client.rest.entities.Schema schema = get(each);
+        resolve(schema.getReferences(), texts);
+        texts.remove(each.getName());
+        texts.put(each.getName(), schema.getSchema());
+      }
+    }
+  }
+
+  private io.confluent.kafka.schemaregistry.client.rest.entities.Schema get(
+      SchemaReference reference) throws RestClientException {
+    try {
+      return client.getByVersion(reference.getSubject(), reference.getVersion(), true);
+    } catch (RuntimeException e) {
+      if (RegistryErrors.cause(e) instanceof RestClientException answer) {
+        throw new RestClientException(
+            "for its reference %s, version %d of subject %s: %s"
+                .formatted(
+                    reference.getName(),
+                    reference.getVersion(),
+                    reference.getSubject(),
+                    RegistryErrors.text(answer)),
+            answer.getStatus(),
+            answer.getErrorCode());
+      }
+      throw e;
+    }
+  }
+
+  /** Returns the lookup of a client in memory. */
+  static Lookup lookup(SchemaRegistryClient client) {
+    return id -> {
+      ParsedSchema schema = client.getSchemaById(id);
+      SchemaString answer = new SchemaString(schema.canonicalString());
+      answer.setSchemaType(schema.schemaType());
+      answer.setReferences(schema.references());
+      return answer;
+    };
+  }
+}
