@@ -49,7 +49,7 @@ import org.apache.kafka.common.errors.WakeupException;
  */
 public final class TopicReader implements AutoCloseable {
   /** Pause before a schema is asked for again that the registry does not give yet. */
-  private static final Duration UNDECIDED_PAUSE = Duration.ofMillis(200);
+  static final Duration UNDECIDED_PAUSE = Duration.ofMillis(200);
 
   private final String bootstrapServers;
   private final KafkaConsumer<byte[], byte[]> consumer;

@@ -67,8 +67,8 @@ public final class RecordDecoder<V> {
    * @param source its position in the log
    * @param key its key, or null
    * @param value its value, or null
-   * @throws RegistryUnavailableException if the schema is not cached, and the registry is unavailable
-   *     or, as {@link UndecidedSchemaException}, has not given this one yet
+   * @throws RegistryUnavailableException if the schema is not cached, and the registry is
+   *     unavailable or, as {@link UndecidedSchemaException}, has not given this one yet
    */
   public Decoded<V> decode(SourcePosition source, byte[] key, byte[] value) {
     try {

@@ -58,7 +58,10 @@ public final class Registry implements AutoCloseable {
   private final WriterSchemas writers;
 
   private Registry(
-      String url, Map<String, Object> settings, SchemaRegistryClient client, WriterSchemas writers) {
+      String url,
+      Map<String, Object> settings,
+      SchemaRegistryClient client,
+      WriterSchemas writers) {
     this.url = url;
     this.settings = settings;
     this.client = client;
@@ -205,8 +208,7 @@ public final class Registry implements AutoCloseable {
             && !RegistryErrors.isTemporary(answer)
         ? new IllegalStateException(
             "The schema registry at %s refuses %s: %s; %s"
-                .formatted(
-                    url, what, RegistryErrors.answer(answer), RegistryErrors.advice(answer)),
+                .formatted(url, what, RegistryErrors.answer(answer), RegistryErrors.advice(answer)),
             answer)
         : writers.unavailable(answer);
   }

@@ -87,8 +87,7 @@ final class RegistryErrors {
 
   /** Returns an error's text without its code. */
   static String text(RestClientException answer) {
-    return quoted(
-        String.valueOf(answer.getMessage()).replaceFirst("; error code: -?\\d+$", ""));
+    return quoted(String.valueOf(answer.getMessage()).replaceFirst("; error code: -?\\d+$", ""));
   }
 
   /** Returns the beginning of a text, on one line. */

@@ -249,7 +249,8 @@ final class WriterSchemas {
     }
     for (SchemaReference each : references) {
       if (!texts.containsKey(each.getName())) {
-        // Before its own references: schemas that refer to each other must not be resolved for ever.
+        // Before its own references: schemas that refer to each other must not be resolved for
+        // ever.
         texts.put(each.getName(), "");
         io.confluent.kafka.schemaregistry.client.rest.entities.Schema schema = get(each);
         resolve(schema.getReferences(), texts);

@@ -27,8 +27,7 @@ public enum RegistryAnswer {
       RejectionReason.UNDECODABLE,
       "Java can read"),
   BROKEN_AVRO(200, "{\"schema\": \"{\"}", RejectionReason.UNDECODABLE, "Java can read"),
-  AVRO_WITHOUT_A_TYPE(
-      200, "{\"schema\": \"{}\"}", RejectionReason.UNDECODABLE, "Java can read"),
+  AVRO_WITHOUT_A_TYPE(200, "{\"schema\": \"{}\"}", RejectionReason.UNDECODABLE, "Java can read"),
   ANOTHER_RECORD(
       200,
       """
@@ -124,6 +123,8 @@ public enum RegistryAnswer {
 
   /** Returns a record with the id: seven bytes, which are a value of a record with a string. */
   public byte[] record() {
-    return new byte[] {0, (byte) (id() >> 24), (byte) (id() >> 16), (byte) (id() >> 8), (byte) id(), 2, 'a'};
+    return new byte[] {
+      0, (byte) (id() >> 24), (byte) (id() >> 16), (byte) (id() >> 8), (byte) id(), 2, 'a'
+    };
   }
 }

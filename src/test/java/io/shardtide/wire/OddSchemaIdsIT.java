@@ -92,7 +92,8 @@ class OddSchemaIdsIT {
       try {
         return decode(value);
       } catch (UndecidedSchemaException e) {
-        assertThat(e).hasMessageStartingWith("The schema registry at " + front.url() + " gives no ");
+        assertThat(e)
+            .hasMessageStartingWith("The schema registry at " + front.url() + " gives no ");
         Thread.sleep(10);
       }
     }
@@ -106,8 +107,7 @@ class OddSchemaIdsIT {
     return registry
         .serde(TOPICS.workloadChanges())
         .serializer()
-        .serialize(
-            TOPICS.workloadChanges().name(), Fixtures.event(Fixtures.set(2, Fixtures.GIB)));
+        .serialize(TOPICS.workloadChanges().name(), Fixtures.event(Fixtures.set(2, Fixtures.GIB)));
   }
 
   @ParameterizedTest

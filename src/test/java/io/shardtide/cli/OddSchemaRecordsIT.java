@@ -1,0 +1,243 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.client.Endpoint;
+import io.shardtide.client.PlanListener;
+import io.shardtide.client.PlanSubscriber;
+import io.shardtide.client.PlanUpdate;
+import io.shardtide.cost.retraining.Retraining;
+import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.RegistryAnswer;
+import io.shardtide.testing.RegistryFront;
+import io.shardtide.testing.TestSettings;
+import io.shardtide.topology.PlannerService;
+import io.shardtide.views.Views;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ConsumerGroupDescription;
+import org.apache.kafka.clients.admin.GroupListing;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Records of seven bytes, one for each answer of a registry, on each topic: no topology loses a
+ * thread, those with rejections reject each record, and each reader of the log goes on.
+ */
+class OddSchemaRecordsIT {
+  private static final Duration PATIENCE = Duration.ofMinutes(3);
+  private static final String PREFIX = "odd.";
+
+  /** All but the slow one, of which OddSchemaIdsIT has the same. */
+  private static final List<RegistryAnswer> ANSWERS =
+      Stream.of(RegistryAnswer.values()).filter(a -> a != RegistryAnswer.SLOW).toList();
+
+  /** So that the test of many readers lasts a minute. */
+  private static final Map<String, String> SHORT_WAITS =
+      Map.of("missing.id.wait.ms", "5", "retries.wait.ms", "1");
+
+  @TempDir private Path folder;
+
+  private final List<PlanUpdate> updates = new CopyOnWriteArrayList<>();
+  private final List<RejectedEvent> undecodable = new CopyOnWriteArrayList<>();
+  private final List<RuntimeException> failures = new CopyOnWriteArrayList<>();
+  private StringWriter out;
+  private Endpoint endpoint;
+  private Registry schemas;
+
+  private final PlanListener listener =
+      new PlanListener() {
+        @Override
+        public void plan(PlanUpdate update) {
+          updates.add(update);
+        }
+
+        @Override
+        public void undecodable(RejectedEvent record) {
+          undecodable.add(record);
+        }
+
+        @Override
+        public void failed(RuntimeException error) {
+          failures.add(error);
+        }
+      };
+
+  private int run(String... arguments) throws Exception {
+    Path config = folder.resolve("client.properties");
+    List<String> lines = new ArrayList<>();
+    SHORT_WAITS.forEach((key, value) -> lines.add("registry." + key + "=" + value));
+    Files.write(config, lines);
+    List<String> all = new ArrayList<>(List.of(arguments));
+    all.addAll(
+        List.of(
+            "--bootstrap",
+            endpoint.bootstrapServers(),
+            "--registry",
+            endpoint.registryUrl(),
+            "--prefix",
+            PREFIX,
+            "--kafka-config",
+            config.toString()));
+    out = new StringWriter();
+    PrintWriter writer = new PrintWriter(out);
+    return Shardtide.run(writer, writer, all.toArray(new String[0]));
+  }
+
+  /** Returns the members of all groups; a thread that is replaced is another member. */
+  private Set<String> members(Admin admin) throws Exception {
+    List<String> groups =
+        admin.listGroups().all().get().stream()
+            .map(GroupListing::groupId)
+            .filter(group -> group.startsWith(PREFIX))
+            .toList();
+    Set<String> members = new TreeSet<>();
+    for (ConsumerGroupDescription group :
+        admin.describeConsumerGroups(groups).all().get().values()) {
+      group.members().forEach(member -> members.add(group.groupId() + " " + member.consumerId()));
+    }
+    return members;
+  }
+
+  @Test
+  void every_topology_and_every_reader_goes_on() throws Exception {
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
+        RegistryFront front =
+            new RegistryFront(registry.url(), Optional.empty(), Optional.empty(), "");
+        Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()));
+        LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {
+      front.answerOddly();
+      endpoint =
+          Endpoint.of(kafka.bootstrapServers(), front.url())
+              .withPrefix(PREFIX)
+              .withRegistry(SHORT_WAITS);
+      schemas = endpoint.connectRegistry();
+      try (PlannerService planner =
+          PlannerService.start(
+              TestSettings.of(
+                      kafka.bootstrapServers(), front.url(), PREFIX, folder.resolve("state"))
+                  .registry(SHORT_WAITS)
+                  .pools()
+                  .build(),
+              List.of(Fixtures.bundle()),
+              PlainTowers::new,
+              Optional.of(Retraining::retrain))) {
+        await().atMost(PATIENCE).until(planner::isRunning);
+        Set<String> members = members(admin);
+        assertThat(members).as("of six topologies").hasSize(6);
+        goesOn(log);
+        assertThat(members(admin)).as("no thread was replaced").isEqualTo(members);
+      } finally {
+        schemas.close();
+      }
+    }
+  }
+
+  /** Returns the values of a topic's records, on the caller's thread. */
+  private <V> List<V> readable(Topic<V> topic) {
+    List<V> values = new ArrayList<>();
+    try (TopicReader reader = endpoint.reader(schemas)) {
+      reader
+          .handle(
+              topic,
+              StartPosition.BEGINNING,
+              Optional.empty(),
+              (position, writtenAt, value) -> values.add(value))
+          .onUndecodable(record -> {});
+      reader.open();
+      reader.readToEnd();
+    }
+    return values;
+  }
+
+  private void goesOn(LogClient log) throws Exception {
+    Topics topics = log.topics();
+    for (Topic<?> topic : topics.all()) {
+      for (RegistryAnswer answer : ANSWERS) {
+        log.publish(topic, Fixtures.WORKLOAD, answer.record());
+      }
+    }
+    log.publish(Fixtures.event(Fixtures.set(2, Fixtures.GIB), Fixtures.upsert("a", 1_000, 16, 1)));
+    await().atMost(PATIENCE).until(() -> readable(topics.shardingPlans()).size() == 1);
+    ShardingPlan plan = readable(topics.shardingPlans()).get(0);
+
+    // Feedback reads no topic that others do not, and curves reject what they are asked.
+    for (Topic<?> topic :
+        List.of(
+            topics.workloadChanges(),
+            topics.costPredictions(),
+            topics.planStatus(),
+            topics.measuredCosts(),
+            topics.trainingSamples(),
+            topics.driftAlarms(),
+            topics.poolChanges(),
+            topics.curveRequests(),
+            topics.throughputCurves())) {
+      await()
+          .atMost(PATIENCE)
+          .alias(topic.name())
+          .until(
+              () ->
+                  readable(topics.rejectedEvents()).stream()
+                          .filter(r -> r.source().topic().equals(topic.name()))
+                          .count()
+                      == ANSWERS.size());
+    }
+    assertThat(readable(topics.rejectedEvents()))
+        .filteredOn(r -> r.source().topic().equals(topics.workloadChanges().name()))
+        .extracting(RejectedEvent::reason)
+        .containsExactlyElementsOf(ANSWERS.stream().map(RegistryAnswer::reason).toList());
+
+    try (Views views = Views.start(endpoint, DetectorKind.DEFAULT, true, failures::add);
+        PlanSubscriber plans =
+            PlanSubscriber.start(endpoint, Optional.of(Fixtures.WORKLOAD), listener)) {
+      assertThat(plans).isNotNull();
+      await().atMost(PATIENCE).until(() -> views.summary(plan.planId()).isPresent());
+      assertThat(views.plan(plan.planId())).contains(plan);
+      await().atMost(PATIENCE).until(() -> updates.size() == 1);
+      assertThat(undecodable).hasSizeBetween(1, ANSWERS.size());
+      assertThat(failures).isEmpty();
+    }
+
+    Path export = folder.resolve("export");
+    assertThat(run("export", "--out", export.toString())).as("%s", out).isZero();
+    assertThat(out.toString())
+        .contains(
+            "%s: %d records that cannot be decoded"
+                .formatted(topics.workloadChanges().name(), ANSWERS.size()));
+    assertThat(run("replay", "--out", folder.resolve("made.jsonl").toString()))
+        .as("%s", out)
+        .isZero();
+    assertThat(run("why", "--workload", Fixtures.WORKLOAD)).as("%s", out).isZero();
+    assertThat(run("watch", "--once")).as("%s", out).isZero();
+    assertThat(out.toString()).contains("generation 1  " + Fixtures.WORKLOAD);
+    assertThat(run("models", "list")).as("%s", out).isZero();
+    assertThat(run("pools", "list")).as("%s", out).isZero();
+  }
+}
