@@ -1,14 +1,19 @@
 """Schemas: defaults, errors for values that do not match, and registries that ask for a user. Needs avro."""
 
 import base64
+import collections
+import contextlib
 import datetime
 import http.server
 import io
 import json
 import pathlib
+import struct
 import sys
 import threading
+import time
 import unittest
+import unittest.mock
 import urllib.request
 import uuid
 
@@ -28,7 +33,7 @@ except ModuleNotFoundError:
     np = None
 
 PATIENCE = 60
-CONFLUENT = schemas_module._confluent_decoder("http://unused", None) is not None
+FASTAVRO = schemas_module.fastavro
 CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/3.avsc").read_text(encoding="utf-8"))
 # With all that a table can have.
 TABLES = avro.schema.parse((ROOT / "avro/released/WorkloadChange/7.avsc").read_text(encoding="utf-8"))
@@ -200,7 +205,7 @@ class MeasuredCosts(unittest.TestCase):
             self.assertTrue(reports.flush(PATIENCE))
         schemas = schemas_module.Schemas("http://unused", urllib.request.build_opener())
         schemas._latest["measured-costs"] = (7, avro.schema.parse(COSTS))
-        schemas._readers["measured-costs", 7] = avro.io.DatumReader(*[schemas._latest["measured-costs"][1]] * 2)
+        schemas._readers["measured-costs", 7] = schemas_module._avro_reader(*[schemas._latest["measured-costs"][1]] * 2)
         return schemas.decode("measured-costs", schemas.encode(*sent[0]))
 
     def test_collectives_and_the_forward_computation_are_encoded(self):
@@ -235,59 +240,93 @@ class Decode(unittest.TestCase):
                 schemas.decode("topic", payload)
 
 
-ANSWERS = {
-    f"/subjects/{topic}-value/versions/latest": answer
-    for topic, answer in (("list", []), ("empty", {}), ("odd", {"id": 7, "schema": '"odd"'}))
-}
-
-
 class Guarded(http.server.BaseHTTPRequestHandler):
-    """A registry that asks for a user, and has one topic."""
+    """A registry that asks for a user, has one topic, and gives odd answers for some ids."""
+
+    # By path: a status and a body, or None for a blank now and then.
+    odd = {}
+    asked = collections.Counter()
 
     def do_GET(self):
+        self.asked[self.path] += 1
         known = self.headers.get("Authorization") == "Basic " + base64.b64encode(b"me:p@ss").decode()
         if not known:
-            self.answer(401, {"error_code": 401})
+            self.answer(401, {"error_code": 401, "message": "Unauthorized"})
+        elif self.path in self.odd:
+            self.answer(*self.odd[self.path])
         elif self.path in ("/schemas/ids/7", "/subjects/t%2Fx-value/versions/latest"):
             self.answer(200, {"id": 7, "schema": NOTE})
-        elif self.path in ANSWERS:
-            self.answer(200, ANSWERS[self.path])
         elif self.path.startswith("/subjects/proxied"):
             self.answer(404, {"error_code": 404})
         else:
             self.answer(404, {"error_code": 40403})
 
     def answer(self, status, body):
+        if body is DRIP:
+            self.drip(status)
+            return
+        text = body if isinstance(body, str) else json.dumps(body)
         self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
         self.end_headers()
-        self.wfile.write(json.dumps(body).encode())
+        self.wfile.write(text.encode())
+
+    def drip(self, status):
+        """Sends a byte now and then: a header that does not end, or a body."""
+        with contextlib.suppress(OSError):
+            if status == 200:
+                self.send_response(200)
+                self.send_header("Content-Length", "100000")
+                self.end_headers()
+            else:
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+            for _ in range(200):
+                self.wfile.write(b" ")
+                time.sleep(0.05)
 
     def log_message(self, *_):
         pass
 
 
-class Registry(unittest.TestCase):
-    """With our own decoder, which an opener needs."""
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
 
-    def connect(self, user):
-        return schemas_module.Schemas(f"http://{user}{self.address}", urllib.request.build_opener())
+
+class RegistryTest(unittest.TestCase):
+    """A registry behind an address, and a client of it with avro's decoder or, in a subclass, with fastavro's."""
+
+    decoder = None
+
+    def connect(self, user, timeout_seconds=schemas_module.REQUEST_SECONDS):
+        return schemas_module.Schemas(f"http://{user}{self.address}", None, timeout_seconds)
 
     def setUp(self):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guarded)
+        class Handler(Guarded):
+            odd = {}
+            asked = collections.Counter()
+
+        self.registry = Handler
+        server = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         self.address = f"127.0.0.1:{server.server_port}"
+        for name, value in (("fastavro", self.decoder), ("MISSING_SECONDS", 0.02)):
+            patch = unittest.mock.patch.object(schemas_module, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
         self.schemas = self.connect("me:p%40ss@")
 
+
+class Registry(RegistryTest):
     def test_a_user_is_sent(self):
         self.assertEqual(self.schemas.decode("t/x", b"\0\0\0\0\7\4hi"), HI)
-        with self.assertRaisesRegex(PermissionError, f"registry at http://{self.address} refuses this user: .*401"):
+        with self.assertRaisesRegex(
+            PermissionError, f"registry at http://{self.address} refuses this user: 401, Unauthorized; check the user"
+        ):
             self.connect("").decode("t/x", b"\0\0\0\0\7\4hi")
 
     def test_a_schema_that_does_not_exist(self):
-        with self.assertRaisesRegex(schemas_module.UndecodableRecord, "no schema 8"):
-            self.schemas.decode("t/x", b"\0\0\0\0\x08\4hi")
         with self.assertRaisesRegex(LookupError, "no /subjects/other-value/versions/latest.*Check the prefix"):
             self.schemas.encode("other", HI)
 
@@ -296,56 +335,185 @@ class Registry(unittest.TestCase):
             with self.assertRaisesRegex(schemas_module.UndecodableRecord, "Not a value of t/x in schema 7"):
                 self.schemas.decode("t/x", b"\0\0\0\0\7" + body)
 
-    def test_a_proxy_that_does_not_know_the_registry(self):
-        with self.assertRaisesRegex(ConnectionError, "does not answer: HTTP Error 404"):
-            self.schemas.encode("proxied", HI)
+    def test_bytes_after_a_value_are_ignored(self):
+        self.assertEqual(self.schemas.decode("t/x", b"\0\0\0\0\7\4hi!"), HI)
 
-    def test_an_answer_that_is_no_schema(self):
-        for topic, problem in (
-            ("list", r"does not answer: ValueError: /subjects/list-value/versions/latest must be answered with an object,"
-             r" got list \[\]"),
-            ("empty", "must answer empty-value with an id and a schema: KeyError: 'id'"),
-            ("odd", "must answer odd-value with an id and a schema: SchemaParseException"),
-        ):
-            with self.assertRaisesRegex(ConnectionError, f"registry at http://{self.address} {problem}"):
-                self.schemas.encode(topic, HI)
+    def test_a_schema_that_refers_to_another(self):
+        self.registry.odd["/schemas/ids/8"] = (
+            200,
+            {
+                "schema": '{"type": "record", "name": "Note", "fields": [{"name": "text", "type": "string"},'
+                ' {"name": "more", "type": "a.Y"}]}',
+                "references": [{"name": "a.Y", "subject": "a/Y", "version": 3}],
+            },
+        )
+        self.registry.odd["/subjects/a%2FY/versions/3"] = (200, {"schema": NOTE.replace("Note", "a.Y")})
+        self.assertEqual(self.schemas.decode("t/x", b"\0\0\0\0\x08\4hi\2!"), HI)
+
+    def test_a_proxy_that_does_not_know_the_registry(self):
+        with self.assertRaisesRegex(ConnectionError, "does not answer: 404"):
+            self.schemas.encode("proxied", HI)
 
     def test_a_registry_that_is_away(self):
         self.doCleanups()
         with self.assertRaisesRegex(ConnectionError, f"registry at http://{self.address} does not answer"):
             self.schemas.encode("t/x", HI)
 
+    def test_each_answer_to_a_publisher_is_told_with_the_address_and_what_to_do(self):
+        for status, body, error, told in (
+            (401, {"error_code": 401, "message": "Unauthorized"}, PermissionError, "401, Unauthorized; check the user"),
+            (403, {"error_code": 40301, "message": "Denied"}, PermissionError, r"403 \(40301\), Denied; this user needs"),
+            (429, {"error_code": 42901, "message": "Slowly"}, ConnectionError, r"429 \(42901\), Slowly; try again later"),
+            (500, "upstream connect error", ConnectionError, "500, upstream connect error; try again later"),
+            (502, "<html>Bad Gateway</html>" * 99, ConnectionError, r"502, <html>.*\.\.\.; try again later"),
+            (504, "", ConnectionError, "504, nothing; try again later"),
+            (200, "<html>Sign in</html>", ConnectionError, "200, <html>Sign in</html>; check that the address"),
+            (200, "", ConnectionError, "200, nothing; check that the address"),
+            (200, "null", ConnectionError, "200, null; check that the address"),
+            (200, [], ConnectionError, r"200, \[\]; check that the address"),
+            (200, {"message": "ok"}, ConnectionError, "answers what no registry does: .*; check that the address"),
+            (200, {"id": "x", "schema": NOTE}, ConnectionError, "answers what no registry does: .*; check that"),
+            (200, {"id": 7, "schema": "{"}, ConnectionError, "answers what no registry does: .*; check that"),
+        ):
+            with self.subTest(f"{status} {body}"[:60]):
+                self.registry.odd["/subjects/odd-value/versions/latest"] = (status, body)
+                with self.assertRaisesRegex(error, f"^The schema registry at http://{self.address} .*{told}") as caught:
+                    self.schemas.encode("odd", HI)
+                self.assertLess(len(str(caught.exception)), 500)
 
-@unittest.skipUnless(CONFLUENT, "confluent-kafka[avro] is not installed")
-class RegistryByConfluent(Registry):
-    """The same with Confluent's deserializer."""
-
-    def connect(self, user):
-        schemas = schemas_module.Schemas(f"http://{user}{self.address}")
-        self.assertIsNotNone(schemas._confluent)
-        return schemas
+    def test_an_answer_that_takes_long_is_given_up(self):
+        hasty = self.connect("me:p%40ss@", 0.3)
+        for status in (200, None):
+            self.registry.odd["/subjects/slow-value/versions/latest"] = (status, DRIP)
+            with self.assertRaisesRegex(ConnectionError, "no complete answer within 0.3 s; check that the address"):
+                hasty.encode("slow", HI)
 
 
-@unittest.skipUnless(CONFLUENT, "confluent-kafka[avro] is not installed")
+DRIP = object()
+JSON_ERROR = {"message": "as told"}
+# What a registry, or a proxy before one, may answer for the schema of one id, for good; and what a reader is told.
+# io.shardtide.testing.RegistryAnswer is the same table.
+ODD_ANSWERS = (
+    (200, {"schemaType": "PROTOBUF", "schema": "message A { string a = 1; }"}, "is of type PROTOBUF"),
+    (200, {"schemaType": "JSON", "schema": "{}"}, "is of type JSON"),
+    (200, {"schema": '{"type": "record", "name": "E", "namespace": "a.b-c", "fields": []}'}, "Schema 9|not an Avro"),
+    (200, {"schema": "{"}, "is not an Avro schema"),
+    (200, {"schema": "{}"}, "is not an Avro schema"),
+    (200, {"schema": '{"type": "record", "name": "Order", "fields": []}'}, "is Order; expected Note"),
+    (
+        200,
+        {"schema": NOTE, "references": [{"name": "a.Y", "subject": "a.Y", "version": 1}]},
+        "/subjects/a.Y/versions/1",
+    ),
+    (200, {"schema": NOTE, "references": 5}, "answers what no registry does"),
+    (200, {"schema": 5}, "answers what no registry does"),
+    (200, "null", "200, null"),
+    (200, {}, "answers what no registry does"),
+    (200, [], r"200, \[\]"),
+    (200, "", "200, nothing"),
+    (204, "", "204, nothing"),
+    (200, "<html>Sign in</html>", "200, <html>Sign in</html>"),
+    *((404, {"error_code": code, **JSON_ERROR}, rf"404 \({code}\), as told") for code in (40401, 40402, 40403)),
+    (404, {"error_code": 404, **JSON_ERROR}, "404, as told"),
+    (404, "<html>Not Found</html>", "404, <html>"),
+    *((status, {"error_code": status, **JSON_ERROR}, f"{status}, as told") for status in (400, 401, 403, 422, 429)),
+    *((status, {"error_code": status, **JSON_ERROR}, f"{status}, as told") for status in (500, 502, 503)),
+    (504, "", "504, nothing"),
+    (200, DRIP, "no complete answer within 0.3 s"),
+)
+
+
+class OddIds(RegistryTest):
+    """Every answer for the id of one record, while the registry gives the schemas of others and while it does not."""
+
+    def setUp(self):
+        super().setUp()
+        self.schemas = self.connect("me:p%40ss@", 0.3)
+
+    def decided(self, payload):
+        """Decodes as readers do: as often as is asked for."""
+        while True:
+            try:
+                return self.schemas.decode("t/x", payload)
+            except schemas_module.UndecidedSchema:
+                time.sleep(0.005)
+
+    def test_each_answer_makes_the_record_undecodable(self):
+        for schema_id, (status, body, told) in enumerate(ODD_ANSWERS, 900):
+            with self.subTest(f"{status} {body}"[:60]):
+                path = f"/schemas/ids/{schema_id}"
+                self.registry.odd[path] = (status, body)
+                payload = struct.pack(">bI", 0, schema_id) + b"\2a"
+                with self.assertRaisesRegex(schemas_module.UndecodableRecord, told) as first:
+                    self.decided(payload)
+                asked = self.registry.asked[path]
+                with self.assertRaises(schemas_module.UndecodableRecord) as second:
+                    self.schemas.decode("t/x", payload)
+                if "Schema" not in str(first.exception)[:6]:
+                    self.assertEqual(str(first.exception), str(second.exception))
+                    self.assertEqual(self.registry.asked[path], asked, "it is remembered")
+                self.assertEqual(self.schemas.decode("t/x", b"\0\0\0\0\7\4hi"), HI)
+
+    def test_the_same_answer_to_all_is_an_outage(self):
+        self.schemas.encode("t/x", HI)
+        for schema_id, (status, body, _) in enumerate(ODD_ANSWERS, 900):
+            if status == 200 and isinstance(body, dict) and body:
+                continue
+            with self.subTest(f"{status} {body}"[:60]):
+                for each in (7, schema_id):
+                    self.registry.odd[f"/schemas/ids/{each}"] = (status, body)
+                for _ in range(3):
+                    for each in (7, schema_id):
+                        with self.assertRaises((ConnectionError, PermissionError, LookupError)) as caught:
+                            self.schemas.decode("t/x", struct.pack(">bI", 0, each) + b"\4hi")
+                        self.assertNotIsInstance(caught.exception, schemas_module.UndecidedSchema)
+                    time.sleep(0.1)
+        self.registry.odd.clear()
+        self.assertEqual(self.schemas.decode("t/x", b"\0\0\0\0\7\4hi"), HI)
+
+    def test_a_schema_that_comes_late_is_waited_for(self):
+        for code in (40403, 404):
+            with self.subTest(code), unittest.mock.patch.object(schemas_module, "MISSING_SECONDS", PATIENCE):
+                self.schemas = self.connect("me:p%40ss@")
+                self.registry.odd["/schemas/ids/8"] = (404, {"error_code": code})
+                for _ in range(2):
+                    with self.assertRaises(schemas_module.UndecidedSchema):
+                        self.schemas.decode("t/x", b"\0\0\0\0\x08\4hi")
+                self.registry.odd["/schemas/ids/8"] = (200, {"schema": NOTE})
+                self.assertEqual(self.schemas.decode("t/x", b"\0\0\0\0\x08\4hi"), HI)
+
+    def test_all_odd_ids_together_have_a_limited_time(self):
+        with unittest.mock.patch.object(schemas_module, "MISSING_SECONDS", PATIENCE):
+            self.schemas = self.connect("me:p%40ss@")
+            for schema_id in range(900, 910):
+                with self.assertRaises(schemas_module.UndecidedSchema):
+                    self.schemas.decode("t/x", struct.pack(">bI", 0, schema_id))
+            with self.assertRaises(schemas_module.UndecodableRecord):
+                self.decided(struct.pack(">bI", 0, 910))
+
+
+@unittest.skipIf(FASTAVRO is None, "fastavro is not installed")
+class RegistryByFastavro(Registry):
+    decoder = FASTAVRO
+
+
+@unittest.skipIf(FASTAVRO is None, "fastavro is not installed")
+class OddIdsByFastavro(OddIds):
+    decoder = FASTAVRO
+
+
+@unittest.skipIf(FASTAVRO is None, "fastavro is not installed")
 class BothDecoders(unittest.TestCase):
     def test_they_agree_on_every_topic(self):
         for folder in sorted((ROOT / "avro/released").iterdir()):
             newest = max(folder.glob("*.avsc"), key=lambda path: int(path.stem)).read_text(encoding="utf-8")
             with self.subTest(folder.name):
-
-                class OneSchema(Guarded):
-                    def do_GET(self, schema=newest):
-                        self.answer(200, {"id": 7, "schema": schema})
-
-                server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), OneSchema)
-                threading.Thread(target=server.serve_forever, daemon=True).start()
-                url = f"http://127.0.0.1:{server.server_port}"
-                ours = schemas_module.Schemas(url, urllib.request.build_opener())
-                payload = ours.encode("t", records.example(avro.schema.parse(newest)))
-                theirs = schemas_module.Schemas(url).decode("t", payload)
-                self.assertEqual(ours.decode("t", payload), theirs)
-                server.shutdown()
-                server.server_close()
+                schema = avro.schema.parse(newest)
+                schemas = schemas_module.Schemas("http://unused")
+                schemas._latest["t"] = (7, schema)
+                body = schemas.encode("t", records.example(schema))[schemas_module.HEADER_BYTES :]
+                fast = schemas_module._fast_reader([newest], schema)
+                self.assertEqual(schemas_module._avro_reader(schema, schema)(body), fast(body))
 
 
 if __name__ == "__main__":

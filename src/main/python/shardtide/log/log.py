@@ -18,7 +18,7 @@ from typing import Any
 import confluent_kafka as kafka
 
 from shardtide.log.records import Group, Reader, Sender
-from shardtide.log.schemas import Schemas
+from shardtide.log.schemas import REQUEST_SECONDS, Schemas
 
 # The role of ./shardtide acls that may use a topic as the Python clients do; "dashboard" may read all topics.
 ROLES = {
@@ -60,7 +60,7 @@ class Log:
     prefix: prefix of the topics' names, as in the planner's settings
     settings: settings of librdkafka, such as those for TLS and SASL
     opener: opens the registry's addresses; see Schemas
-    timeout_seconds: how long a call waits for Kafka, at least 1
+    timeout_seconds: how long a call waits for Kafka, at least 1; for an answer of the registry, 5 s or less
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Log:
             raise ValueError(f"timeout_seconds must be at least 1, got {timeout_seconds}")
         self.prefix = prefix
         self.timeout_seconds = timeout_seconds
-        self._schemas = Schemas(registry_url, opener)
+        self._schemas = Schemas(registry_url, opener, min(REQUEST_SECONDS, timeout_seconds))
         self._address = bootstrap_servers
         self._broker_error: kafka.KafkaError | None = None
         self._settings = {

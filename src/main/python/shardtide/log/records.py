@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 import confluent_kafka as kafka
 
-from shardtide.log.schemas import UndecodableRecord
+from shardtide.log.schemas import UndecidedSchema, UndecodableRecord
 
 if TYPE_CHECKING:
     from shardtide.log.log import Log
@@ -109,6 +109,7 @@ class Reader:
     def poll(self, seconds: float = 1.0) -> Record | None:
         """Returns the next record, or None if none arrives in time or the end of a partition was reached.
 
+        A record whose schema the registry does not give, though it gives others, is waited for, half a minute at most.
         ConnectionError if the registry does not answer; the next call tries the same record again.
         """
         end = time.monotonic() + seconds
@@ -122,7 +123,14 @@ class Reader:
                 if self._take_error(message):
                     return None
             else:
-                record = self._decode(message)
+                try:
+                    record = self._decode(message)
+                except UndecidedSchema:
+                    left = end - time.monotonic()
+                    if left <= 0:
+                        return None
+                    time.sleep(min(left, POLL_SECONDS))
+                    continue
                 self._next[message.partition()] = message.offset() + 1
                 if record is not None:
                     return record

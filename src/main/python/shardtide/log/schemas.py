@@ -1,9 +1,8 @@
 """Encodes and decodes records with the Avro schemas of a schema registry that speaks Confluent's protocol.
 
-A record is a zero byte, four bytes of schema id (big-endian), and Avro binary. Needs the package avro (Debian:
-python3-avro). Where confluent-kafka[avro] is installed, Confluent's deserializer decodes: it is compiled, and decodes
-a plan of 60 shards in 0.40 ms instead of 0.91. It is not required, as Debian has no package of fastavro, and it takes
-no opener. It does not notice bytes after a value.
+A record is a zero byte, four bytes of schema id (big-endian), and Avro binary. Bytes after the value are ignored, as
+the planner does. Needs the package avro (Debian: python3-avro). Where fastavro is installed, it decodes: it is
+compiled, and decodes a plan of 60 shards in 0.40 ms instead of 0.91. Debian has no package of it.
 """
 
 from __future__ import annotations
@@ -12,17 +11,26 @@ import base64
 import http.client
 import io
 import json
+import queue
 import struct
+import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any
+import uuid
+from typing import Any, Callable, NamedTuple
 
 import avro.errors
 import avro.io
+import avro.name
 import avro.schema
 
-from shardtide.arguments import shown
+try:
+    import fastavro
+except ImportError:
+    fastavro = None
+
 from shardtide.log.values import with_defaults
 
 HEADER_BYTES = 5
@@ -32,11 +40,35 @@ LARGEST_ID = 2**31 - 1
 # reasons of its own.
 NOT_FOUND_CODES = (40401, 40402, 40403)
 
-REQUEST_SECONDS = 5
+# The longest time from a request to the end of its answer.
+REQUEST_SECONDS = 5.0
+
+# How an id without a schema is treated while the registry gives others: as planners do. The reasons and the table are
+# in src/main/java/io/shardtide/wire/RATIONALE.md. It is asked for again for MISSING_SECONDS if the registry says that it
+# lacks it, UNCLEAR_FACTOR times as long otherwise; all such ids together for one part in SHARE_OF_TIME of the time.
+MISSING_SECONDS = 3.0
+UNCLEAR_FACTOR = 10
+SHARE_OF_TIME = 10
+REMEMBERED_SECONDS = 600.0
+REMEMBERED_IDS = 1000
+
+QUOTED_CHARACTERS = 160
 
 
 class UndecodableRecord(ValueError):
-    """A record is not in the registry's framing, or its bytes are not a value of the topic's schema."""
+    """A record is not in the registry's framing, its schema cannot be had, or its bytes are not a value of the topic."""
+
+
+class UndecidedSchema(ConnectionError):
+    """The registry gives other schemas than that of a record, and may still give this one; ask again soon."""
+
+
+class _OddId(NamedTuple):
+    """An id without a schema: since when, for how many seconds it is asked for, and what is wrong once that is over."""
+
+    since: float
+    wait: float
+    problem: str | None = None
 
 
 class Schemas:
@@ -44,27 +76,34 @@ class Schemas:
 
     registry_url: address of the registry; https://user:password@host for basic authentication
     opener: opens HTTP requests; for TLS with your own certificates, one of urllib.request.build_opener
+    timeout_seconds: the longest time from a request to the end of its answer
     """
 
-    def __init__(self, registry_url: str, opener: urllib.request.OpenerDirector | None = None):
+    def __init__(
+        self,
+        registry_url: str,
+        opener: urllib.request.OpenerDirector | None = None,
+        timeout_seconds: float = REQUEST_SECONDS,
+    ):
         address = urllib.parse.urlsplit(registry_url.rstrip("/"))
         self._url = address._replace(netloc=address.netloc.rpartition("@")[2]).geturl()
-        user = None
+        self._opener = opener or urllib.request.build_opener()
+        self._timeout_seconds = timeout_seconds
         if address.username:
             user = f"{urllib.parse.unquote(address.username)}:{urllib.parse.unquote(address.password or '')}"
-        self._confluent = None if opener else _confluent_decoder(self._url, user)
-        self._opener = opener or urllib.request.build_opener()
-        if user:
             self._opener.addheaders.append(("Authorization", "Basic " + base64.b64encode(user.encode()).decode()))
         self._latest: dict[str, tuple[int, avro.schema.Schema]] = {}
-        self._readers: dict[tuple[str, int], avro.io.DatumReader] = {}
+        self._readers: dict[tuple[str, int], Callable[[bytes], Any]] = {}
+        self._odd: dict[int, _OddId] = {}
+        self._budget = MISSING_SECONDS * UNCLEAR_FACTOR
+        self._budget_at = time.monotonic()
 
     def encode(self, topic: str, value: dict[str, Any]) -> bytes:
         """Returns a value as a record of a topic, written with the newest registered schema.
 
         Fields that are left out take their defaults; see with_defaults. ValueError if the value does not match the
-        schema, with the field, its value and what is expected; LookupError if
-        the registry has no schema of the topic; ConnectionError if it cannot be reached; PermissionError if it refuses.
+        schema, with the field, its value and what is expected; LookupError if the registry has no schema of the topic;
+        ConnectionError if it cannot be reached; PermissionError if it refuses.
         """
         schema_id, schema = self._latest_of(topic)
         out = io.BytesIO()
@@ -78,8 +117,9 @@ class Schemas:
     def decode(self, topic: str, payload: bytes) -> dict[str, Any]:
         """Returns the value of a topic's record, in the form of the newest registered schema.
 
-        UndecodableRecord if the bytes are not a value of the topic; LookupError, ConnectionError and PermissionError as
-        for encode: the record itself may be good, so try again.
+        UndecodableRecord if the bytes are not a value of the topic, or the registry gives no schema to read them with.
+        LookupError, ConnectionError and PermissionError as for encode, and UndecidedSchema: the record itself may be
+        good, so try again.
         """
         if len(payload) < HEADER_BYTES or payload[0] != 0:
             raise UndecodableRecord(
@@ -89,94 +129,222 @@ class Schemas:
         (schema_id,) = struct.unpack(">I", payload[1:HEADER_BYTES])
         if schema_id > LARGEST_ID:
             raise UndecodableRecord(f"Schema id {schema_id}; expected 0 to {LARGEST_ID}")
-        if self._confluent:
-            return self._decode_by_confluent(topic, schema_id, payload)
         reader = self._reader(topic, schema_id)
-        body = io.BytesIO(payload[HEADER_BYTES:])
         try:
-            value = reader.read(avro.io.BinaryDecoder(body))
+            return reader(payload[HEADER_BYTES:])
         except Exception as e:
             # Avro's decoder checks little: foreign bytes end in exceptions of many types.
             raise UndecodableRecord(f"Not a value of {topic} in schema {schema_id}: {_short(e)}") from e
-        if body.tell() != len(payload) - HEADER_BYTES:
-            raise UndecodableRecord(f"{len(payload) - HEADER_BYTES - body.tell()} bytes follow the value")
-        return value
 
-    def _decode_by_confluent(self, topic: str, schema_id: int, payload: bytes) -> Any:
-        assert self._confluent is not None
-        latest = str(self._latest_of(topic)[1])
-        try:
-            return self._confluent.decode(latest, payload)
-        except LookupError as e:
-            raise UndecodableRecord(f"The registry has no schema {schema_id}") from e
-        except PermissionError as e:
-            raise PermissionError(f"The schema registry at {self._url} refuses this user: {_short(e)}") from e
-        except ConnectionError as e:
-            raise ConnectionError(f"The schema registry at {self._url} does not answer: {_short(e)}") from e
-        except Exception as e:
-            raise UndecodableRecord(f"Not a value of {topic} in schema {schema_id}: {_short(e)}") from e
-
-    def _reader(self, topic: str, schema_id: int) -> avro.io.DatumReader:
+    def _reader(self, topic: str, schema_id: int) -> Callable[[bytes], Any]:
         key = (topic, schema_id)
         if key not in self._readers:
-            latest = self._latest_of(topic)[1]
+            latest_id, latest = self._latest_of(topic)
+            texts = self._writer(schema_id, latest_id)
             try:
-                writer = avro.schema.parse(self._get(f"/schemas/ids/{schema_id}")["schema"])
-            except LookupError as e:
-                raise UndecodableRecord(f"The registry has no schema {schema_id}") from e
-            except (avro.errors.AvroException, KeyError, TypeError, ValueError) as e:
+                writer = _parse(texts)
+                if _name(writer) != _name(latest):
+                    raise UndecodableRecord(f"Schema {schema_id} is {_name(writer)}; expected {_name(latest)}")
+                self._readers[key] = _avro_reader(writer, latest) if fastavro is None else _fast_reader(texts, latest)
+            except UndecodableRecord:
+                raise
+            except Exception as e:
+                # The packages that parse schemas raise exceptions of many types.
                 raise UndecodableRecord(f"Schema {schema_id} is not an Avro schema: {_short(e)}") from e
-            if _name(writer) != _name(latest):
-                raise UndecodableRecord(f"Schema {schema_id} is {_name(writer)}; expected {_name(latest)}")
-            self._readers[key] = avro.io.DatumReader(writer, latest)
         return self._readers[key]
+
+    def _writer(self, schema_id: int, latest_id: int) -> list[str]:
+        """Returns the text of a schema after those that it refers to.
+
+        UndecodableRecord if the registry gives none, though it gives that of another id.
+        """
+        odd = self._odd.get(schema_id)
+        if odd is not None and odd.problem is not None and time.monotonic() - odd.since < REMEMBERED_SECONDS:
+            raise UndecodableRecord(odd.problem)
+        found = self._ask(schema_id)
+        if isinstance(found, (OSError, LookupError)):
+            if latest_id == schema_id or not isinstance(self._ask(latest_id), list):
+                # What was heard of this id during an outage proves nothing.
+                if odd is not None and odd.problem is None:
+                    self._odd.pop(schema_id, None)
+                raise found
+            if odd is None:
+                odd = self._odd[schema_id] = _OddId(time.monotonic(), self._wait(isinstance(found, LookupError)))
+            if odd.problem is None and time.monotonic() - odd.since < odd.wait:
+                raise UndecidedSchema(f"Schema {schema_id} is not given yet: {found}") from found
+            # It may have come back after the first answer, so that it answered for the other id.
+            found = self._ask(schema_id)
+        if isinstance(found, list):
+            self._odd.pop(schema_id, None)
+            return found
+        if not isinstance(found, UndecodableRecord):
+            found = UndecodableRecord(
+                f"The record's schema id must be in the registry, got {schema_id}: {found}. Maybe the record was"
+                " written with another registry"
+            )
+        self._odd.pop(schema_id, None)
+        self._odd[schema_id] = _OddId(time.monotonic(), 0, str(found))
+        if len(self._odd) > REMEMBERED_IDS:
+            del self._odd[next(iter(self._odd))]
+        raise found
+
+    def _wait(self, missing: bool) -> float:
+        longest = MISSING_SECONDS * UNCLEAR_FACTOR
+        now = time.monotonic()
+        self._budget = min(longest, self._budget + (now - self._budget_at) / SHARE_OF_TIME)
+        self._budget_at = now
+        wait = min(self._budget, MISSING_SECONDS if missing else longest)
+        self._budget -= wait
+        return wait
+
+    def _ask(self, schema_id: int) -> list[str] | OSError | LookupError | UndecodableRecord:
+        """Returns the text of a schema after those that it refers to, or what is wrong."""
+        try:
+            found = self._get(f"/schemas/ids/{schema_id}")
+            kind = found.get("schemaType") or "AVRO"
+            if kind != "AVRO":
+                return UndecodableRecord(f"Schema {schema_id} is of type {kind}; expected Avro")
+            texts: dict[str, str] = {}
+            self._resolve(found, texts)
+            return [*texts.values(), self._text(found)]
+        except (OSError, LookupError) as e:
+            return e
+        except (AttributeError, TypeError) as e:
+            return self._strange(e)
+
+    def _resolve(self, schema: dict[str, Any], texts: dict[str, str]) -> None:
+        for reference in schema.get("references") or []:
+            name = reference["name"]
+            if name not in texts:
+                # Before its own references: schemas that refer to each other must not be resolved for ever.
+                texts[name] = ""
+                subject = urllib.parse.quote(reference["subject"], safe="")
+                found = self._get(f"/subjects/{subject}/versions/{reference['version']}")
+                self._resolve(found, texts)
+                del texts[name]
+                texts[name] = self._text(found)
 
     def _latest_of(self, topic: str) -> tuple[int, avro.schema.Schema]:
         if topic not in self._latest:
             subject = urllib.parse.quote(topic + "-value", safe="")
             found = self._get(f"/subjects/{subject}/versions/latest")
             try:
-                self._latest[topic] = (found["id"], avro.schema.parse(found["schema"]))
-            except (avro.errors.AvroException, KeyError, TypeError) as e:
-                raise ConnectionError(
-                    f"The schema registry at {self._url} must answer {subject} with an id and a schema: {_short(e)}"
-                ) from e
+                latest = (int(found["id"]), avro.schema.parse(self._text(found)))
+            except (avro.errors.AvroException, KeyError, TypeError, ValueError) as e:
+                raise self._strange(e) from e
+            self._latest[topic] = latest
         return self._latest[topic]
 
+    def _text(self, found: dict[str, Any]) -> str:
+        if not isinstance(found.get("schema"), str):
+            raise self._strange(ValueError(f"no schema in {_quoted(str(found))}"))
+        return str(found["schema"])
+
+    def _strange(self, error: Exception) -> ConnectionError:
+        return ConnectionError(
+            f"The schema registry at {self._url} answers what no registry does: {_short(error)}; {_CHECK_ADDRESS}"
+        )
+
     def _get(self, path: str) -> dict[str, Any]:
+        """Returns the answer to a request; LookupError, ConnectionError and PermissionError as for encode."""
+        # urllib's time-out is for the next byte; this is for all of them.
+        answers: queue.SimpleQueue[dict[str, Any] | Exception] = queue.SimpleQueue()
+        end = time.monotonic() + self._timeout_seconds
+        threading.Thread(
+            target=lambda: answers.put(self._request(path, end)), name="shardtide-registry", daemon=True
+        ).start()
         try:
-            with self._opener.open(self._url + path, timeout=REQUEST_SECONDS) as response:
-                found = json.load(response)
-                if not isinstance(found, dict):
-                    raise ValueError(f"{path} must be answered with an object, got {shown(found)}")
-                return found
-        except urllib.error.HTTPError as e:
-            if e.code in (401, 403):
-                raise PermissionError(f"The schema registry at {self._url} refuses this user: {e}") from e
-            if e.code == 404 and _error_code(e) in NOT_FOUND_CODES:
-                raise LookupError(
-                    f"The schema registry at {self._url} has no {path}; it has the schemas of a planner's topics once"
-                    " the planner has started. Check the prefix"
-                ) from e
-            raise ConnectionError(f"The schema registry at {self._url} does not answer: {e}") from e
+            answer = answers.get(timeout=self._timeout_seconds)
+        except queue.Empty:
+            answer = self._late()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _late(self) -> ConnectionError:
+        return ConnectionError(
+            f"The schema registry at {self._url} does not answer: no complete answer within {self._timeout_seconds} s;"
+            f" {_CHECK_ADDRESS}"
+        )
+
+    def _request(self, path: str, end: float) -> dict[str, Any] | Exception:
+        try:
+            try:
+                response = self._opener.open(self._url + path, timeout=self._timeout_seconds)
+            except urllib.error.HTTPError as e:
+                response = e
+            with response:
+                status, body = response.status, b""
+                while chunk := response.read1(65536):
+                    if time.monotonic() > end:
+                        return self._late()
+                    body += chunk
         except (OSError, http.client.HTTPException, ValueError) as e:
-            raise ConnectionError(f"The schema registry at {self._url} does not answer: {_short(e)}") from e
+            return ConnectionError(f"The schema registry at {self._url} does not answer: {_short(e)}; {_CHECK_ADDRESS}")
+        try:
+            found = json.loads(body)
+        except ValueError:
+            found = None
+        if status == 200 and isinstance(found, dict):
+            return found
+        return self._problem(status, path, body, found if isinstance(found, dict) else {})
+
+    def _problem(self, status: int, path: str, body: bytes, found: dict[str, Any]) -> Exception:
+        code = found.get("error_code")
+        text = _quoted(str(found.get("message") or body.decode(errors="replace")))
+        answer = f"{status}{f' ({code})' if code not in (None, status) else ''}, {text or 'nothing'}"
+        if status in (401, 403):
+            advice = (
+                "check the user and the password in its address"
+                if status == 401
+                else "this user needs the right to read its schemas"
+            )
+            return PermissionError(f"The schema registry at {self._url} refuses this user: {answer}; {advice}")
+        if status == 404 and code in NOT_FOUND_CODES:
+            return LookupError(
+                f"The schema registry at {self._url} has no {path} ({answer}); it has the schemas of a planner's topics"
+                " once the planner has started. Check the prefix"
+            )
+        advice = "try again later" if status in (408, 429) or status >= 500 else _CHECK_ADDRESS
+        return ConnectionError(f"The schema registry at {self._url} does not answer: {answer}; {advice}")
 
 
-def _confluent_decoder(url: str, user: str | None) -> Any:
-    """Returns a ConfluentDecoder, None if what it needs is not installed."""
-    try:
-        from shardtide.log.confluent import ConfluentDecoder
-    except ImportError:
-        return None
-    return ConfluentDecoder(url, user)
+_CHECK_ADDRESS = "check that the address is a schema registry's"
 
 
-def _error_code(error: urllib.error.HTTPError) -> int | None:
-    try:
-        return json.load(error)["error_code"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def _quoted(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= QUOTED_CHARACTERS else line[:QUOTED_CHARACTERS] + "..."
+
+
+def _parse(texts: list[str]) -> avro.schema.Schema:
+    """Returns the last of some schemas, which may refer to those before it."""
+    if len(texts) == 1:
+        return avro.schema.parse(texts[0])
+    names = avro.name.Names()
+    parsed = [avro.schema.make_avsc_object(json.loads(text), names) for text in texts]
+    return parsed[-1]
+
+
+def _avro_reader(writer: avro.schema.Schema, latest: avro.schema.Schema) -> Callable[[bytes], Any]:
+    reader = avro.io.DatumReader(writer, latest)
+    return lambda body: reader.read(avro.io.BinaryDecoder(io.BytesIO(body)))
+
+
+def _fast_reader(texts: list[str], latest: avro.schema.Schema) -> Callable[[bytes], Any]:
+    names: dict[str, Any] = {}
+    writer = [fastavro.parse_schema(json.loads(text), named_schemas=names) for text in texts][-1]
+    reader = fastavro.parse_schema(json.loads(str(latest)), named_schemas={})
+    return lambda body: _plain(fastavro.schemaless_reader(io.BytesIO(body), writer, reader))
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value with UUIDs as texts, as avro has them."""
+    if isinstance(value, dict):
+        return {name: _plain(field) for name, field in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, uuid.UUID) else value
 
 
 def _name(schema: avro.schema.Schema) -> str:

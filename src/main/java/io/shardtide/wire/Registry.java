@@ -154,7 +154,8 @@ public final class Registry implements AutoCloseable {
     for (Topic<?> topic : topics.all()) {
       String subject = subject(topic);
       try {
-        writers.knows(client.register(subject, new AvroSchema(published(topic.codec()))));
+        Schema schema = published(topic.codec());
+        writers.add(client.register(subject, new AvroSchema(schema)), schema);
         client.updateCompatibility(subject, "BACKWARD_TRANSITIVE");
       } catch (IOException | RestClientException | RuntimeException e) {
         throw refused(e, "the schema of " + subject);

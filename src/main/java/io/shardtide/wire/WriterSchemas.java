@@ -92,8 +92,9 @@ final class WriterSchemas {
     budgetNanos = missingNanos * UNCLEAR_FACTOR;
   }
 
-  /** Tells of an id that the registry has. */
-  void knows(int id) {
+  /** Tells of a schema that the registry has. */
+  void add(int id, Schema schema) {
+    found.put(id, schema);
     knownId = OptionalInt.of(id);
   }
 
@@ -215,7 +216,7 @@ final class WriterSchemas {
       Schema schema =
           new AvroSchema(answer.getSchemaString(), answer.getReferences(), references, null)
               .rawSchema();
-      found.put(id, Objects.requireNonNull(schema));
+      add(id, Objects.requireNonNull(schema));
     } catch (RuntimeException | StackOverflowError e) {
       // Avro's parser throws several types, and recurses as deep as the schema is nested.
       return Optional.of(
@@ -224,7 +225,6 @@ final class WriterSchemas {
               "an Avro schema that Java can read; at %s it is not: %s"
                   .formatted(url, RegistryErrors.quoted(RecordDecoder.rootMessage(e)))));
     }
-    knows(id);
     return Optional.empty();
   }
 
