@@ -109,7 +109,7 @@ class Reader:
     def poll(self, seconds: float = 1.0) -> Record | None:
         """Returns the next record, or None if none arrives in time or the end of a partition was reached.
 
-        A record whose schema the registry does not give, though it gives others, is waited for, half a minute at most.
+        A record whose schema the registry does not give, though it gives others, is waited for, 5 s at most.
         ConnectionError if the registry does not answer; the next call tries the same record again.
         """
         end = time.monotonic() + seconds

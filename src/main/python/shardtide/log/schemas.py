@@ -43,10 +43,10 @@ NOT_FOUND_CODES = (40401, 40402, 40403)
 # The longest time from a request to the end of its answer.
 REQUEST_SECONDS = 5.0
 
-# How an id without a schema is treated while the registry gives others: as planners do. The reasons and the table are
+# How an id without a schema is treated while the registry gives others: as all readers do. The reasons and the table are
 # in src/main/java/io/shardtide/wire/RATIONALE.md. It is asked for again for MISSING_SECONDS if the registry says that it
 # lacks it, UNCLEAR_FACTOR times as long otherwise; all such ids together for one part in SHARE_OF_TIME of the time.
-MISSING_SECONDS = 3.0
+MISSING_SECONDS = 0.5
 UNCLEAR_FACTOR = 10
 SHARE_OF_TIME = 10
 REMEMBERED_SECONDS = 600.0

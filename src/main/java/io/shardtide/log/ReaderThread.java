@@ -1,7 +1,6 @@
 package io.shardtide.log;
 
 import io.shardtide.wire.RegistryUnavailableException;
-import io.shardtide.wire.UndecidedSchemaException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -124,10 +123,7 @@ final class ReaderThread {
         log.warn("Records of {} wait: {}", reader.topics(), error.getMessage());
       }
     }
-    pauseNanos =
-        error instanceof UndecidedSchemaException
-            ? TopicReader.UNDECIDED_PAUSE.toNanos()
-            : Math.min(LONGEST_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, 2 * pauseNanos));
+    pauseNanos = Math.min(LONGEST_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, 2 * pauseNanos));
     long end = System.nanoTime() + pauseNanos;
     try {
       for (long left = pauseNanos; left > 0; left = end - System.nanoTime()) {

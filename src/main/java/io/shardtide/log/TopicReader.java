@@ -40,17 +40,14 @@ import org.apache.kafka.common.errors.WakeupException;
  * <p>Use: name the topics with {@link #handle}, call {@link #open}, then {@link #start} to read on
  * a thread of the reader's own, or {@link #readToEnd}. {@link #readRange} needs no {@code open}.
  *
- * <p>A record that cannot be decoded is counted, reported by its position and skipped; whether one
- * can, whose schema the registry does not give, is waited for, half a minute at most. A record
- * whose schema cannot be looked up because the registry does not answer is read again: the reader's
- * own thread waits for the registry; a call on the caller's thread throws {@link
+ * <p>A record that cannot be decoded is counted, reported by its position and skipped, some seconds
+ * later if the registry gives other schemas but not that of the record. A record whose schema
+ * cannot be looked up because the registry does not answer is read again: the reader's own thread
+ * waits for the registry; a call on the caller's thread throws {@link
  * RegistryUnavailableException}, and the next call begins at that record. {@link #close} and {@link
  * #undecodableRecords} may be called from any thread.
  */
 public final class TopicReader implements AutoCloseable {
-  /** Pause before a schema is asked for again that the registry does not give yet. */
-  static final Duration UNDECIDED_PAUSE = Duration.ofMillis(200);
-
   private final String bootstrapServers;
   private final KafkaConsumer<byte[], byte[]> consumer;
   private final Registry registry;
@@ -251,8 +248,7 @@ public final class TopicReader implements AutoCloseable {
    * Reads, on the caller's thread, from where it stopped before up to the current ends of the
    * partitions.
    *
-   * @throws ClusterUnavailableException as {@link #readRange}
-   * @throws RegistryUnavailableException as {@link #readRange}
+   * @throws RuntimeException as {@link #readRange}
    */
   public void readToEnd() {
     locked(
@@ -276,7 +272,7 @@ public final class TopicReader implements AutoCloseable {
             if (left <= 0) {
               return false;
             }
-            pollPatiently(Duration.ofNanos(left), Map.of());
+            poll(Duration.ofNanos(left), Map.of());
           }
           return true;
         });
@@ -285,20 +281,9 @@ public final class TopicReader implements AutoCloseable {
   private void readTo(Map<TopicPartition, Long> stop, Map<TopicPartition, Long> limits) {
     while (!isPast(stop)) {
       Map<TopicPartition, Long> before = positions();
-      if (pollPatiently(patience, limits) && positions().equals(before)) {
+      if (!poll(patience, limits) && positions().equals(before)) {
         throw new TimeoutException("no records for %d ms".formatted(patience.toMillis()));
       }
-    }
-  }
-
-  /** Returns whether the cluster was asked, and not the registry once more, after a pause. */
-  private boolean pollPatiently(Duration timeout, Map<TopicPartition, Long> limits) {
-    try {
-      poll(timeout, limits);
-      return true;
-    } catch (UndecidedSchemaException e) {
-      LockSupport.parkNanos(UNDECIDED_PAUSE.toNanos());
-      return false;
     }
   }
 
@@ -329,7 +314,10 @@ public final class TopicReader implements AutoCloseable {
     } catch (RegistryUnavailableException e) {
       // The next poll returns what was not handed on.
       left.forEach(consumer::seek);
-      throw e;
+      if (!(e instanceof UndecidedSchemaException)) {
+        throw e;
+      }
+      LockSupport.parkNanos(200_000_000);
     }
     return !records.isEmpty();
   }
@@ -339,10 +327,7 @@ public final class TopicReader implements AutoCloseable {
     return dispatcher.undecodableRecords();
   }
 
-  /**
-   * Returns when the records that are being handed on were received, by {@link System#nanoTime}.
-   * From a handler only.
-   */
+  /** Returns when the records being handed on were received, by {@link System#nanoTime}. */
   public long receivedNanos() {
     return receivedNanos;
   }

@@ -149,7 +149,8 @@ public final class PlannerService implements AutoCloseable {
       throws Exception {
     health.quarantine(metrics.quarantine()::all);
     Registry registry =
-        Registry.connect(settings.connection().registryUrl(), settings.connection().registry());
+        Registry.connectPlanner(
+            settings.connection().registryUrl(), settings.connection().registry());
     ModelSubscriber models = null;
     try {
       Topics topics = checkTopics(settings);

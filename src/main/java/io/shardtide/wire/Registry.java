@@ -47,8 +47,13 @@ public final class Registry implements AutoCloseable {
   /** Size of the schema cache; there are fewer than twenty schemas. */
   private static final int CACHED_SCHEMAS = 1000;
 
-  /** A setting of ours: how long an id is asked for that the registry says it lacks. */
+  /**
+   * A setting of ours: how long an id is asked for that the registry says it lacks, 500 unless set.
+   */
   private static final String MISSING_ID_WAIT_MS = "missing.id.wait.ms";
+
+  /** Of a planner: what it rejects stays rejected, while others only skip it. */
+  private static final int PLANNERS_WAIT_MS = 3_000;
 
   private static final String READ_TIMEOUT_MS = "http.read.timeout.ms";
 
@@ -83,7 +88,7 @@ public final class Registry implements AutoCloseable {
     all.put(READ_TIMEOUT_MS, 5_000);
     all.put(AbstractKafkaSchemaSerDeConfig.MAX_RETRIES_CONFIG, 2);
     all.put(AbstractKafkaSchemaSerDeConfig.RETRIES_WAIT_MS_CONFIG, 200);
-    all.put(MISSING_ID_WAIT_MS, 3_000);
+    all.put(MISSING_ID_WAIT_MS, 500);
     all.put(KafkaAvroSerializerConfig.AVRO_REMOVE_JAVA_PROPS_CONFIG, true);
     all.put(KafkaAvroDeserializerConfig.SPECIFIC_AVRO_READER_CONFIG, true);
     all.putAll(settings);
@@ -109,6 +114,14 @@ public final class Registry implements AutoCloseable {
         all,
         client,
         new WriterSchemas(url, client, requests::getId, millis(all, MISSING_ID_WAIT_MS)));
+  }
+
+  /** As {@link #connect}, for a planner: it asks longer for schemas that do not come at once. */
+  public static Registry connectPlanner(String url, Map<String, ?> settings) {
+    Map<String, Object> all = new HashMap<>();
+    all.put(MISSING_ID_WAIT_MS, PLANNERS_WAIT_MS);
+    all.putAll(settings);
+    return connect(url, all);
   }
 
   private static Duration millis(Map<String, Object> settings, String key) {

@@ -76,7 +76,7 @@ final class WriterSchemas {
   }
 
   /** No schema can be read for an id; what the registry or its schema is like. */
-  private record Failure(Optional<RejectedException> lasting, Exception cause) {}
+  private record NoSchema(Optional<RejectedException> lasting, Exception cause) {}
 
   /**
    * @param url address of the registry, for messages
@@ -117,7 +117,7 @@ final class WriterSchemas {
         && System.nanoTime() - before.sinceNanos < REJECTED_FOR.toNanos()) {
       throw again(before.rejection.get());
     }
-    Optional<Failure> failure = ask(id);
+    Optional<NoSchema> failure = ask(id);
     if (failure.isPresent() && failure.get().lasting.isEmpty()) {
       Exception first = failure.get().cause;
       if (!answersOthers(id, subject)) {
@@ -195,7 +195,7 @@ final class WriterSchemas {
   }
 
   /** Looks an id up; returns why there is no schema. */
-  private Optional<Failure> ask(int id) {
+  private Optional<NoSchema> ask(int id) {
     SchemaString answer;
     Map<String, String> references = new LinkedHashMap<>();
     try {
@@ -205,7 +205,7 @@ final class WriterSchemas {
         resolve(answer.getReferences(), references);
       }
     } catch (IOException | RestClientException | RuntimeException e) {
-      return Optional.of(new Failure(Optional.empty(), e));
+      return Optional.of(new NoSchema(Optional.empty(), e));
     }
     if (!isAvro(answer)) {
       return Optional.of(
@@ -232,8 +232,8 @@ final class WriterSchemas {
     return Optional.ofNullable(answer.getSchemaType()).orElse(AVRO).equals(AVRO);
   }
 
-  private static Failure lasting(int id, String expected) {
-    return new Failure(
+  private static NoSchema lasting(int id, String expected) {
+    return new NoSchema(
         Optional.of(
             new RejectedException(
                 RejectionReason.UNDECODABLE,

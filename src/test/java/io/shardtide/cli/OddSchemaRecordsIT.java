@@ -143,6 +143,11 @@ class OddSchemaRecordsIT {
               TestSettings.of(
                       kafka.bootstrapServers(), front.url(), PREFIX, folder.resolve("state"))
                   .registry(SHORT_WAITS)
+                  // A slow machine must not look like a lost thread.
+                  .kafka(
+                      Map.of(
+                          "main.consumer.session.timeout.ms", "300000",
+                          "main.consumer.heartbeat.interval.ms", "1000"))
                   .pools()
                   .build(),
               List.of(Fixtures.bundle()),

@@ -3,6 +3,10 @@ package io.shardtide.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.confluent.kafka.schemaregistry.avro.AvroSchema;
+import io.confluent.kafka.schemaregistry.avro.AvroSchemaProvider;
+import io.confluent.kafka.schemaregistry.client.SchemaRegistryClient;
+import io.confluent.kafka.schemaregistry.client.SchemaRegistryClientFactory;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.WorkloadChange;
@@ -13,8 +17,10 @@ import io.shardtide.testing.RegistryFront;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.avro.Schema;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -192,8 +198,16 @@ class OddSchemaIdsIT {
     registry.close();
     connect("60000");
     byte[] value = good();
-    int id = ByteBuffer.wrap(value).getInt(1);
-    registry.register(TOPICS);
+    Schema foreign =
+        new Schema.Parser().parse(Registry.published(Codec.WORKLOAD_CHANGE).toString());
+    foreign.addProp("publisher", answer.name());
+    int id;
+    try (SchemaRegistryClient publisher =
+        SchemaRegistryClientFactory.newClient(
+            List.of(upstream.url()), 10, List.of(new AvroSchemaProvider()), Map.of(), Map.of())) {
+      id = publisher.register("publisher-value", new AvroSchema(foreign));
+    }
+    ByteBuffer.wrap(value).putInt(1, id);
     front.answer(id, answer);
     assertThatThrownBy(() -> decode(value)).isInstanceOf(UndecidedSchemaException.class);
     assertThatThrownBy(() -> decode(value)).isInstanceOf(UndecidedSchemaException.class);
