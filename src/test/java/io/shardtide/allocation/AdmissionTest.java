@@ -163,7 +163,7 @@ class AdmissionTest {
                     .samplesPerSecond(nodes * Pools.DEVICES_PER_NODE)
                     .orElseThrow());
       }
-      int held = (int) had.stream().filter(pool.nodes()::containsKey).count();
+      int held = (int) had.stream().filter(node -> pool.nodes().containsKey(node)).count();
       candidates.add(
           new Candidate(
               claim,
