@@ -112,12 +112,11 @@ class RegroupedSpeedsTest {
     ShardingPlan first = plan(RANKS, ReplicaGroups.ONE);
     measure(first);
     becomesSlow(10);
-    ShardingPlan grouped = first;
     for (int i = 0; i < 40; i++) {
       trainer.plan(Fixtures.upsert("x", 1_000 + i, 4, 1));
     }
     assertThat(trainer.store.plan(Fixtures.WORKLOAD, first.planId())).isPresent();
-    grouped = plan(RANKS, new ReplicaGroups(4, GroupLayout.CONSECUTIVE));
+    ShardingPlan grouped = plan(RANKS, new ReplicaGroups(4, GroupLayout.CONSECUTIVE));
     assertThat(ranks(measure(grouped).orElseThrow())).containsExactly(2, 6, 10, 14);
     assertThat(trainer.store.plan(Fixtures.WORKLOAD, first.planId())).isEmpty();
   }
