@@ -159,7 +159,7 @@ class BadInputTest {
             tasks("--memory-gib 4").replaceFirst("--tasks \\S+", "--tasks " + latin1),
             "plan --workloads %s --predict %s".formatted(workloads, latin1) + out,
             "replay --events " + latin1 + out,
-            "pools set " + CLUSTER + "--pool p --file " + latin1,
+            "pools set p " + CLUSTER + "--file " + latin1,
             "run --config " + latin1,
             "doctor --config " + latin1)) {
       assertThat(run(command)).as(command).isBetween(1, 2);
