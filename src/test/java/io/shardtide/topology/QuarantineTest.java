@@ -569,7 +569,15 @@ class QuarantineTest {
       assertThat(first.error()).contains(place.work()).contains("StackOverflowError: injected");
       assertThat(first.source().map(SourcePosition::topic).map("record "::concat))
           .isEqualTo(Optional.of(place.work()).filter(work -> work.startsWith("record ")));
-      assertThat(run.inQuarantine(name)).as("%s %s", name, place).isOne();
+      List<Quarantine> all = quarantines(written);
+      boolean isHeld = all.get(all.size() - 1).entered();
+      assertThat(run.inQuarantine(name)).as("%s %s", name, place).isEqualTo(isHeld ? 1 : 0);
+      if (!isHeld) {
+        // Work that wrote nothing was tried again at the key's next record.
+        assertThat(first.endsWithNextRecord()).isTrue();
+        assertThat(counts(written, BAD).keySet()).containsAll(counts(clean, BAD).keySet());
+        return;
+      }
       for (String store : run.driver.getAllStateStores().keySet()) {
         Map<String, Object> entries = stores.computeIfAbsent(store, n -> new HashMap<>());
         run.driver
