@@ -20,10 +20,10 @@ import java.util.OptionalInt;
  * @param now the plan that is measured
  */
 record Regrouping(PlanShards before, PlanShards now) {
-  /** Returns whether a rank may have another position than before. */
+  /** Returns whether positions have other ranks than before, or are gone with all of theirs. */
   boolean changesPositions() {
     return !now.groups().equals(before.groups())
-        || !now.groups().keepPositions(before.devices(), now.devices());
+        || (now.groups().areSeveral() && now.devices() != before.devices());
   }
 
   /** Returns the histories of the positions of the plan that is measured. */
