@@ -112,10 +112,9 @@ public record PlanningHeader(
         others);
   }
 
-  /** Returns this after the pending generation was answered. */
-  public PlanningHeader answered(PlanningState next) {
-    return new PlanningHeader(
-        predicted, isPartial, predicted.orElseThrow().generation(), next, plans, slow);
+  /** Returns this after a pending generation was answered. */
+  public PlanningHeader answered(long generation, PlanningState next) {
+    return new PlanningHeader(predicted, isPartial, generation, next, plans, slow);
   }
 
   /** Returns the header of a deleted workload: only the generation is kept. */

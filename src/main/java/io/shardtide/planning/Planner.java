@@ -34,6 +34,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 
 /**
@@ -50,6 +51,7 @@ public final class Planner {
 
   private final InstantSource clock;
   private final LongSupplier nanoTime;
+  private final BiFunction<GroupedProblem, SearchSettings, SearchResult> search;
 
   /**
    * Everything that shapes a plan.
@@ -107,8 +109,21 @@ public final class Planner {
    * @param nanoTime measures the duration of a search, in nanoseconds from any origin
    */
   public Planner(InstantSource clock, LongSupplier nanoTime) {
+    this(clock, nanoTime, GroupSearch::search);
+  }
+
+  /**
+   * @param clock gives the time of a plan
+   * @param nanoTime measures the duration of a search, in nanoseconds from any origin
+   * @param search searches a problem
+   */
+  public Planner(
+      InstantSource clock,
+      LongSupplier nanoTime,
+      BiFunction<GroupedProblem, SearchSettings, SearchResult> search) {
     this.clock = clock;
     this.nanoTime = nanoTime;
+    this.search = search;
   }
 
   /** Searches a plan; an error is returned, so that it affects one workload only. */
@@ -127,7 +142,7 @@ public final class Planner {
     PlanShards running = request.running().map(ShardingPlan::placed).orElse(PlanShards.NONE);
     long start = nanoTime.getAsLong();
     SearchResult result =
-        GroupSearch.search(
+        search.apply(
             new GroupedProblem(
                 predictions,
                 predicted.cluster(),

@@ -55,6 +55,18 @@ public final class PlanningStep {
     }
   }
 
+  /**
+   * A search that answers a change, ready to run in any thread: it reads no store.
+   *
+   * @param request the input of the search
+   */
+  public record QuickSearch(Planner.Request request) {
+    private boolean isOf(PlanningHeader header) {
+      return header.predicted().equals(Optional.of(request.predicted()))
+          && header.slow().equals(request.slow());
+    }
+  }
+
   /** Returns the settings. */
   public PlanningSettings settings() {
     return settings;
@@ -110,31 +122,58 @@ public final class PlanningStep {
    * @return the outcome; empty if no plan is due
    */
   public Optional<PlanningOutcome> plan(PlanningStore store, String workloadId) {
+    return quickSearch(store, workloadId).flatMap(search -> finish(store, search, search(search)));
+  }
+
+  /** Returns the search for a workload's plan; empty if no plan is due. */
+  public Optional<QuickSearch> quickSearch(PlanningStore store, String workloadId) {
     PlanningHeader header = store.header(workloadId);
-    if (!header.isDue()) {
+    return header.isDue()
+        ? Optional.of(
+            new QuickSearch(
+                request(
+                    store,
+                    workloadId,
+                    header,
+                    header.firstGeneration(),
+                    Effort.QUICK,
+                    isSpeedChanged(store, workloadId, header)
+                        ? settings.rebalancing()
+                        : settings.quick())))
+        : Optional.empty();
+  }
+
+  /** Runs a search that answers a change. */
+  public PlanningOutcome search(QuickSearch search) {
+    return planner.plan(search.request());
+  }
+
+  /**
+   * Stores the outcome of a search that answers a change. If the workload has changed meanwhile,
+   * the outcome answers the generation that was searched, and the next plan stays due.
+   *
+   * @return the outcome; empty if it no longer answers anything: another plan runs meanwhile, the
+   *     workload was deleted, or only its model or its devices' speeds had changed, and did again
+   */
+  public Optional<PlanningOutcome> finish(
+      PlanningStore store, QuickSearch search, PlanningOutcome outcome) {
+    String id = search.request().workloadId();
+    PlanningHeader header = store.header(id);
+    long generation = search.request().predicted().generation();
+    boolean isLatest = search.isOf(header);
+    if (!header.state().isPending()
+        || !header.plans().running().equals(search.request().running().map(ShardingPlan::planId))
+        || (!isLatest && header.answered() >= generation)) {
       return Optional.empty();
     }
-    PlanningOutcome outcome =
-        planner.plan(
-            request(
-                store,
-                workloadId,
-                header,
-                header.firstGeneration(),
-                Effort.QUICK,
-                isSpeedChanged(store, workloadId, header)
-                    ? settings.rebalancing()
-                    : settings.quick()));
     if (outcome instanceof PlanningOutcome.Planned planned) {
+      PlanningState next =
+          settings.deep().isPresent() ? PlanningState.BACKGROUND_SEARCH_DUE : PlanningState.IDLE;
       remember(
-          store,
-          header.answered(
-              settings.deep().isPresent()
-                  ? PlanningState.BACKGROUND_SEARCH_DUE
-                  : PlanningState.IDLE),
-          planned.plan());
+          store, header.answered(generation, isLatest ? next : header.state()), planned.plan());
     } else {
-      store.putHeader(workloadId, header.answered(PlanningState.IDLE));
+      store.putHeader(
+          id, header.answered(generation, isLatest ? PlanningState.IDLE : header.state()));
     }
     return Optional.of(outcome);
   }

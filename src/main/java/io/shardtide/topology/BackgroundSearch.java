@@ -6,15 +6,15 @@ import io.shardtide.planning.PlanningStep.SearchTask;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 
 /**
  * Background searches of one partition's workloads, one at a time, on another thread. A search
  * begins after its workload has been idle for a while; the longest idle one comes first. While
- * other workloads change, searches take at most an eighth of the time, and leave the processor to
- * live planning.
+ * other workloads change, searches run for at most an eighth of the time, and leave the processor
+ * to live planning; waiting for a thread is no part of it.
  */
 final class BackgroundSearch {
   /**
@@ -26,15 +26,15 @@ final class BackgroundSearch {
 
   private final PlanningStep step;
   private final Executor executor;
+  private final LongSupplier nanoTime;
   private final long afterNanos;
   private final Map<String, Long> idleSince = new LinkedHashMap<>();
-  private RunningSearch running;
+  private Running running;
   private boolean changedMeanwhile;
   private long pauseBegan;
   private long pauseNanos;
 
-  private record RunningSearch(
-      SearchTask search, long began, CompletableFuture<PlanningOutcome> outcome) {}
+  private record Running(SearchTask search, RunningSearch run) {}
 
   /**
    * A finished search.
@@ -44,9 +44,10 @@ final class BackgroundSearch {
    */
   record Finished(SearchTask search, PlanningOutcome outcome) {}
 
-  BackgroundSearch(PlanningStep step, Executor executor) {
+  BackgroundSearch(PlanningStep step, Executor executor, LongSupplier nanoTime) {
     this.step = step;
     this.executor = executor;
+    this.nanoTime = nanoTime;
     afterNanos = step.settings().deepAfter().toNanos();
   }
 
@@ -76,21 +77,24 @@ final class BackgroundSearch {
           .ifPresent(
               search ->
                   running =
-                      new RunningSearch(
+                      new Running(
                           search,
-                          now,
-                          CompletableFuture.supplyAsync(() -> step.search(search), executor)));
+                          RunningSearch.begin(
+                              search.request().predicted().source(),
+                              () -> step.search(search),
+                              executor,
+                              nanoTime)));
     }
   }
 
   /** Returns the finished search, once. */
   Optional<Finished> finished(long now) {
-    if (running == null || !running.outcome.isDone()) {
+    if (running == null || !running.run.isDone()) {
       return Optional.empty();
     }
-    Finished finished = new Finished(running.search, running.outcome.join());
+    Finished finished = new Finished(running.search, running.run.outcome());
     pauseBegan = now;
-    pauseNanos = changedMeanwhile ? PAUSE_FACTOR * (now - running.began) : 0;
+    pauseNanos = changedMeanwhile ? PAUSE_FACTOR * running.run.nanos() : 0;
     running = null;
     return Optional.of(finished);
   }

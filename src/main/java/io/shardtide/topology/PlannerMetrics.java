@@ -39,6 +39,7 @@ public final class PlannerMetrics {
   private final Counter tablesPredicted;
   private final Timer prediction;
   private final Map<Effort, Counter> published = new EnumMap<>(Effort.class);
+  private final Map<Effort, Counter> failed = new EnumMap<>(Effort.class);
   private final Map<Effort, Timer> search = new EnumMap<>(Effort.class);
   private final Counter infeasible;
   private final Counter discarded;
@@ -78,6 +79,14 @@ public final class PlannerMetrics {
       search.put(effort, timer("shardtide.search", "Time of a search", effort));
     }
     infeasible = counter("shardtide.workloads.infeasible", "Infeasible generations of workloads");
+    for (Effort effort : Effort.values()) {
+      failed.put(
+          effort,
+          Counter.builder("shardtide.searches.failed")
+              .description("Searches that failed with an internal error")
+              .tag("effort", tag(effort))
+              .register(meters));
+    }
     discarded =
         counter(
             "shardtide.searches.discarded",
@@ -172,6 +181,11 @@ public final class PlannerMetrics {
   /** Counts an infeasible generation. */
   public void infeasible() {
     infeasible.increment();
+  }
+
+  /** Counts a search that failed. */
+  public void failed(Effort effort) {
+    failed.get(effort).increment();
   }
 
   /** Counts a background search whose plan came too late or gained too little. */

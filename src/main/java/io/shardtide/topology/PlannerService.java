@@ -24,8 +24,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -61,9 +59,7 @@ public final class PlannerService implements AutoCloseable {
   private final ServiceHealth health;
   private final ModelSubscriber models;
   private final AbandonedTransactions abandoned;
-  private final ExecutorService searches = background("background-search");
-  private final ExecutorService training = background("training");
-  private final ExecutorService curves = background("curves");
+  private final WorkerThreads threads = new WorkerThreads();
   private final CountDownLatch closing = new CountDownLatch(1);
   private final List<KafkaStreams> streams = new ArrayList<>();
   private final List<KafkaStreamsMetrics> binders = new ArrayList<>();
@@ -79,15 +75,6 @@ public final class PlannerService implements AutoCloseable {
     this.health = health;
     this.models = models;
     this.abandoned = abandoned;
-  }
-
-  private static ExecutorService background(String name) {
-    return Executors.newSingleThreadExecutor(
-        task -> {
-          Thread thread = new Thread(task, name);
-          thread.setDaemon(true);
-          return thread;
-        });
   }
 
   /**
@@ -121,6 +108,19 @@ public final class PlannerService implements AutoCloseable {
         ServiceHealth.unwatched(settings));
   }
 
+  /** Starts with the planner's own search. */
+  public static PlannerService start(
+      ServiceSettings settings,
+      List<ModelBundle> bundles,
+      Function<ModelBundle, TowerPredictor> predictorOf,
+      Optional<RetrainingRun.RetrainingJob> trainer,
+      PlannerMetrics metrics,
+      ServiceHealth health)
+      throws Exception {
+    Planner planner = new Planner(InstantSource.system(), System::nanoTime);
+    return start(settings, bundles, predictorOf, trainer, metrics, health, planner);
+  }
+
   /**
    * Creates missing topics and checks the others, registers the schemas, publishes the models that
    * are not on their topic yet, and starts the topologies. Waits while the cluster or the registry
@@ -133,6 +133,7 @@ public final class PlannerService implements AutoCloseable {
    * @param trainer retrains models on measured costs; empty for neither feedback nor retraining
    * @param metrics counts events and times them
    * @param health receives failures and waits
+   * @param planner makes the plans
    * @throws InterruptedException if the thread is interrupted while it waits
    * @throws TopicMismatchException if the cluster's topics would lose records
    * @throws IllegalStateException if the cluster does not accept the user, an ACL is missing
@@ -145,7 +146,8 @@ public final class PlannerService implements AutoCloseable {
       Function<ModelBundle, TowerPredictor> predictorOf,
       Optional<RetrainingRun.RetrainingJob> trainer,
       PlannerMetrics metrics,
-      ServiceHealth health)
+      ServiceHealth health,
+      Planner planner)
       throws Exception {
     health.quarantine(metrics.quarantine()::all);
     Registry registry =
@@ -175,7 +177,6 @@ public final class PlannerService implements AutoCloseable {
       models.start();
 
       WorkloadStep workloadStep = new WorkloadStep(models);
-      Planner planner = new Planner(InstantSource.system(), System::nanoTime);
       PlannerService service =
           new PlannerService(
               registry,
@@ -197,7 +198,8 @@ public final class PlannerService implements AutoCloseable {
                   registry,
                   new PlanningStep(
                       id -> retry.call(() -> subscriber.get(id)), settings.planning(), planner),
-                  service.searches,
+                  service.threads.liveSearches(),
+                  service.threads.backgroundSearches(),
                   System::nanoTime,
                   metrics,
                   retry),
@@ -245,7 +247,7 @@ public final class PlannerService implements AutoCloseable {
                   retraining,
                   hardware ->
                       models.of(hardware).map(current -> models.get(current.modelId()).bundle()),
-                  training,
+                  threads.training(),
                   System::nanoTime,
                   metrics,
                   retry),
@@ -264,7 +266,7 @@ public final class PlannerService implements AutoCloseable {
                     cluster -> models.of(cluster.hardware()).or(() -> models.begin(cluster)),
                     models::get),
                 models::changes,
-                curves,
+                threads.curves(),
                 metrics,
                 retry),
         settings);
@@ -291,10 +293,7 @@ public final class PlannerService implements AutoCloseable {
     closing.countDown();
     abandoned.close();
     streams.forEach(s -> s.close(leave));
-    // The next instance repeats the running search.
-    searches.shutdownNow();
-    training.shutdownNow();
-    curves.shutdownNow();
+    threads.close();
     models.close();
     binders.forEach(KafkaStreamsMetrics::close);
     close(registry);

@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.DeviceSpeeds;
+import io.shardtide.domain.Effort;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningState;
@@ -37,7 +38,8 @@ public final class PlanningTopology {
    * @param topics where to read and write
    * @param registry schemas of the records
    * @param step applies predictions and statuses
-   * @param searches runs background searches
+   * @param live runs searches that answer changes; has a thread for each
+   * @param background runs background searches
    * @param nanoTime monotonic time, in nanoseconds from any origin
    * @param metrics counts events and times them
    * @param retry waits while the registry is unavailable
@@ -46,7 +48,8 @@ public final class PlanningTopology {
       Topics topics,
       Registry registry,
       PlanningStep step,
-      Executor searches,
+      Executor live,
+      Executor background,
       LongSupplier nanoTime,
       PlannerMetrics metrics,
       RegistryRetry retry) {
@@ -64,7 +67,8 @@ public final class PlanningTopology {
                     skeleton,
                     topics,
                     step,
-                    new BackgroundSearch(step, searches),
+                    new LiveSearches(step, live, nanoTime, Plan.turnNanos(step)),
+                    new BackgroundSearch(step, background, nanoTime),
                     nanoTime,
                     metrics),
             KafkaPlanningStore::builders);
@@ -74,10 +78,17 @@ public final class PlanningTopology {
     /** Time for which the topology plans before it commits, far below a transaction's timeout. */
     private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
+    /**
+     * Time for which it waits for one search: most take some milliseconds, and others go on beside
+     * it.
+     */
+    private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private static final Logger log = LoggerFactory.getLogger(PlanningTopology.class);
 
     private final PlanningStep step;
     private final PlanningQueue queue;
+    private final LiveSearches live;
     private final BackgroundSearch background;
     private final LongSupplier nanoTime;
     private final PlannerMetrics metrics;
@@ -88,16 +99,23 @@ public final class PlanningTopology {
     private KafkaPlanningStore store;
     private PlannerMetrics.Pending pending;
 
+    /** Without a debounce interval each generation has a plan of its own, however long it takes. */
+    private static long turnNanos(PlanningStep step) {
+      return step.settings().debounce().isZero() ? Long.MAX_VALUE : SEARCH_NANOS;
+    }
+
     Plan(
         Skeleton skeleton,
         Topics topics,
         PlanningStep step,
+        LiveSearches live,
         BackgroundSearch background,
         LongSupplier nanoTime,
         PlannerMetrics metrics) {
       super(skeleton);
       this.step = step;
       queue = new PlanningQueue(step.settings());
+      this.live = live;
       this.background = background;
       this.nanoTime = nanoTime;
       this.metrics = metrics;
@@ -118,7 +136,7 @@ public final class PlanningTopology {
     @Override
     void open(KeyedStore.Opener stores) {
       store = new KafkaPlanningStore(stores);
-      pending = metrics.pending(queue::size);
+      pending = metrics.pending(() -> queue.size() + live.size());
     }
 
     @Override
@@ -172,6 +190,7 @@ public final class PlanningTopology {
 
     private void delete(String workloadId, long timestamp) {
       queue.deleted(workloadId);
+      live.deleted(workloadId);
       background.changed(workloadId);
       changedAtMs.remove(workloadId);
       forward(workloadId, null, timestamp, NodeName.WRITE_CURRENT_PLANS);
@@ -181,6 +200,8 @@ public final class PlanningTopology {
     @Override
     void work() {
       background.finished(nanoTime.getAsLong()).ifPresent(this::finish);
+      live.finished().forEach(this::finish);
+      live.nextWaiting().ifPresent(this::plan);
       if (!planChanged()) {
         queue.greatestGain().ifPresent(this::plan);
       }
@@ -214,7 +235,26 @@ public final class PlanningTopology {
       isolate(
           workloadId,
           "planning",
-          () -> step.plan(store, workloadId).ifPresent(outcome -> publish(workloadId, outcome)));
+          () ->
+              live.begin(workloadId, id -> step.quickSearch(store, id)).ifPresent(this::finishNow));
+    }
+
+    private void finish(LiveSearches.FinishedSearch finished) {
+      isolate(
+          finished.search().request().workloadId(),
+          "result of a search",
+          () -> finishNow(finished));
+    }
+
+    private void finishNow(LiveSearches.FinishedSearch finished) {
+      String workloadId = finished.search().request().workloadId();
+      step.finish(store, finished.search(), finished.outcome())
+          .ifPresent(outcome -> publish(workloadId, outcome));
+      // It may have changed during the search; then the next plan is due.
+      PlanningHeader header = store.header(workloadId);
+      if (header.isDue()) {
+        enqueue(workloadId, header);
+      }
     }
 
     private void finish(BackgroundSearch.Finished finished) {
@@ -223,8 +263,14 @@ public final class PlanningTopology {
           workloadId,
           "result of a background search",
           () -> {
-            step.finish(store, finished.search(), finished.outcome())
-                .ifPresentOrElse(planned -> publish(workloadId, planned), metrics::discarded);
+            Optional<PlanningOutcome.Planned> planned =
+                step.finish(store, finished.search(), finished.outcome());
+            if (finished.outcome() instanceof PlanningOutcome.Failed failed) {
+              report(workloadId, failed, Effort.DEEP);
+              written();
+            } else {
+              planned.ifPresentOrElse(plan -> publish(workloadId, plan), metrics::discarded);
+            }
             // A trainer may have adopted another plan meanwhile; then a search from it is due.
             resume(workloadId);
           });
@@ -249,21 +295,30 @@ public final class PlanningTopology {
         metrics.infeasible();
         forward(workloadId, infeasible.workload(), now, NodeName.WRITE_INFEASIBLE);
       } else if (outcome instanceof PlanningOutcome.Failed failed) {
-        log.error(
-            "Planning workload {} failed; its last plan stays current", workloadId, failed.error());
-        failed(
-            workloadId,
-            failed.source(),
-            "The change was applied, but planning failed: %s. The last plan stays current; please report this"
-                .formatted(failed.error()),
-            now);
+        report(workloadId, failed, Effort.QUICK);
       }
       written();
+    }
+
+    private void report(String workloadId, PlanningOutcome.Failed failed, Effort effort) {
+      log.error(
+          "The {} search for workload {} failed; its last plan stays current",
+          effort == Effort.QUICK ? "quick" : "background",
+          workloadId,
+          failed.error());
+      metrics.failed(effort);
+      failed(
+          workloadId,
+          failed.source(),
+          "The change was applied, but planning failed: %s. The last plan stays current; please report this"
+              .formatted(failed.error()),
+          nowMs());
     }
 
     @Override
     public void close() {
       super.close();
+      live.close();
       pending.close();
     }
   }

@@ -72,6 +72,7 @@ public final class Topologies {
                       PlanningSettings.DEFAULTS,
                       new Planner(InstantSource.system(), System::nanoTime)),
                   Runnable::run,
+                  Runnable::run,
                   System::nanoTime,
                   PlannerMetrics.unread(),
                   RegistryRetry.none())

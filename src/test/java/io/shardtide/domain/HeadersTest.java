@@ -70,11 +70,14 @@ class HeadersTest {
   void a_plan_answers_all_generations_since_the_last_answer() {
     PlanningHeader pending = in(PlanningState.CHANGE_PENDING);
     assertThat(pending.firstGeneration()).isEqualTo(4);
-    PlanningHeader answered = pending.answered(PlanningState.BACKGROUND_SEARCH_DUE);
+    PlanningHeader answered =
+        pending.answered(
+            pending.predicted().orElseThrow().generation(), PlanningState.BACKGROUND_SEARCH_DUE);
     assertThat(answered.answered()).isEqualTo(5);
     assertThat(answered.state()).isEqualTo(PlanningState.BACKGROUND_SEARCH_DUE);
     assertThat(answered.firstGeneration()).as("of another model").isEqualTo(5);
-    assertThat(answered.searched()).isEqualTo(pending.answered(PlanningState.IDLE));
+    assertThat(answered.searched())
+        .isEqualTo(pending.answered(answered.answered(), PlanningState.IDLE));
     RememberedPlans plans = RememberedPlans.NONE.with("a", id -> Optional.empty(), id -> {});
     assertThat(pending.with(plans))
         .isEqualTo(

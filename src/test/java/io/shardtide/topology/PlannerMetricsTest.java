@@ -45,6 +45,7 @@ class PlannerMetricsTest {
             "shardtide.search",
             "shardtide.workloads.infeasible",
             "shardtide.searches.discarded",
+            "shardtide.searches.failed",
             "shardtide.answer",
             "shardtide.trainings",
             "shardtide.training",

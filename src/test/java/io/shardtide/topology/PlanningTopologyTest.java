@@ -7,7 +7,7 @@ import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.Change;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.PlanStatus;
@@ -18,13 +18,13 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.search.groups.GroupSearch;
 import io.shardtide.testing.Fixtures;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.UUID;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.streams.TestInputTopic;
 import org.apache.kafka.streams.test.TestRecord;
@@ -89,22 +89,6 @@ class PlanningTopologyTest extends TopologyFixture {
     assertThat(rejected.isEmpty()).isTrue();
   }
 
-  private void restart(PlanningSettings other) {
-    stop();
-    settings = other;
-    start();
-  }
-
-  /** Lets time pass for both topologies. */
-  private void pass(Duration time) {
-    nanos += time.toNanos();
-    workload.advanceWallClockTime(time);
-    predictions
-        .readKeyValuesToList()
-        .forEach(record -> predicted.pipeInput(record.key, record.value));
-    planning.advanceWallClockTime(time);
-  }
-
   @Test
   void changes_within_the_debounce_interval_are_planned_once() {
     restart(PlanningSettings.DEFAULTS);
@@ -158,9 +142,49 @@ class PlanningTopologyTest extends TopologyFixture {
     assertThat(deep).as("the next generation is searched").hasSize(1);
   }
 
-  /** As under a steady load, where there is always a workload that has come to rest. */
+  @Test
+  void a_background_search_that_fails_is_reported() {
+    SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    metrics = new PlannerMetrics(meters);
+    restart(PlanningSettings.DEFAULTS);
+    search =
+        (problem, budget) -> {
+          if (budget.equals(SearchSettings.DEEP)) {
+            throw new StackOverflowError("on purpose");
+          }
+          return GroupSearch.search(problem, budget);
+        };
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    pass(Duration.ofMillis(25));
+    plans.readValue();
+    pass(Duration.ofSeconds(6));
+    deep.remove(0).run();
+    pass(Duration.ofMillis(25));
+    RejectedEvent failure = rejectedStatuses.readValue();
+    assertThat(failure.reason()).isEqualTo(RejectionReason.PLANNING_FAILED);
+    assertThat(failure.workloadId()).contains(Fixtures.WORKLOAD);
+    assertThat(failure.message()).contains("on purpose");
+    assertThat(meters.get("shardtide.searches.failed").tag("effort", "deep").counter().count())
+        .isEqualTo(1);
+    assertThat(meters.get("shardtide.searches.discarded").counter().count()).isZero();
+    pass(Duration.ofSeconds(6));
+    assertThat(deep).as("it is not tried again before a change").isEmpty();
+    publish(event(upsert("b", 100_000, 64, 5)));
+    pass(Duration.ofMillis(25));
+    assertThat(plans.readValue().generation()).isEqualTo(2);
+  }
+
+  /**
+   * As under a steady load, where there is always a workload that has come to rest. A search waits
+   * for its thread for a second, which does not count, and runs for another one.
+   */
   @Test
   void background_searches_take_an_eighth_of_the_time_under_load() {
+    search =
+        (problem, budget) -> {
+          nanos += budget.equals(SearchSettings.DEEP) ? Duration.ofSeconds(1).toNanos() : 0;
+          return GroupSearch.search(problem, budget);
+        };
     restart(PlanningSettings.DEFAULTS);
     for (String id : List.of("quiet-1", "quiet-2", "quiet-3")) {
       publish(of(id, set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
@@ -173,23 +197,13 @@ class PlanningTopologyTest extends TopologyFixture {
     deep.remove(0).run();
     pass(Duration.ofMillis(5));
     assertThat(deep).as("it rests").isEmpty();
-    pass(Duration.ofMillis(7 * 1_005 - 10));
+    pass(Duration.ofMillis(7 * 1_000 - 10));
     assertThat(deep).isEmpty();
     pass(Duration.ofMillis(10));
     assertThat(deep).hasSize(1);
     deep.remove(0).run();
     pass(Duration.ofMillis(5));
     assertThat(deep).as("nobody waited for the processor").hasSize(1);
-  }
-
-  private static WorkloadChange of(String workloadId, Change... changes) {
-    return new WorkloadChange(
-        UUID.randomUUID(),
-        workloadId,
-        Fixtures.TIME,
-        "test",
-        OptionalLong.empty(),
-        List.of(changes));
   }
 
   private void report(ShardingPlan plan, PlanStatus.StatusKind kind, long step) {

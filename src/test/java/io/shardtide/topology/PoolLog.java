@@ -112,6 +112,7 @@ public final class PoolLog implements AutoCloseable {
                     predictors,
                     PlanningSettings.eachGeneration(SearchSettings.QUICK),
                     new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                Runnable::run,
                 task -> {},
                 () -> 0,
                 metrics,

@@ -230,6 +230,7 @@ class QuarantineTest {
                       predictors,
                       PlanningSettings.eachGeneration(SearchSettings.QUICK),
                       new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                  Runnable::run,
                   jobs::add,
                   System::nanoTime,
                   metrics,

@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import static io.shardtide.testing.Fixtures.event;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.Change;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
@@ -12,6 +13,9 @@ import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.groups.GroupSearch;
+import io.shardtide.search.groups.GroupedProblem;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.wire.Registry;
@@ -19,12 +23,16 @@ import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.concurrent.Executor;
+import java.util.function.BiFunction;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -46,6 +54,13 @@ abstract class TopologyFixture {
   final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
   final PlainPredictors predictors = new PlainPredictors();
   final List<Runnable> deep = new ArrayList<>();
+
+  /** Runs searches that answer changes, at once. */
+  Executor live = Runnable::run;
+
+  BiFunction<GroupedProblem, SearchSettings, SearchResult> search = GroupSearch::search;
+  PlannerMetrics metrics = PlannerMetrics.unread();
+
   PlanningSettings settings = PlanningSettings.eachGeneration(SearchSettings.QUICK);
   long nanos;
   TestInputTopic<byte[], byte[]> statuses;
@@ -98,10 +113,16 @@ abstract class TopologyFixture {
         topics,
         registry,
         new PlanningStep(
-            predictors, settings, new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+            predictors,
+            settings,
+            new Planner(
+                InstantSource.fixed(Fixtures.TIME),
+                () -> 0,
+                (problem, budget) -> search.apply(problem, budget))),
+        live,
         deep::add,
         () -> nanos,
-        PlannerMetrics.unread(),
+        metrics,
         RegistryRetry.none());
   }
 
@@ -129,6 +150,33 @@ abstract class TopologyFixture {
         .serde(topics.workloadChanges())
         .serializer()
         .serialize(topics.workloadChanges().name(), event);
+  }
+
+  /** Starts again, without any state. */
+  void restart(PlanningSettings other) {
+    stop();
+    settings = other;
+    start();
+  }
+
+  /** Lets time pass for both topologies. */
+  void pass(Duration time) {
+    nanos += time.toNanos();
+    workload.advanceWallClockTime(time);
+    predictions
+        .readKeyValuesToList()
+        .forEach(record -> predicted.pipeInput(record.key, record.value));
+    planning.advanceWallClockTime(time);
+  }
+
+  static WorkloadChange of(String workloadId, Change... changes) {
+    return new WorkloadChange(
+        UUID.randomUUID(),
+        workloadId,
+        Fixtures.TIME,
+        "test",
+        OptionalLong.empty(),
+        List.of(changes));
   }
 
   void publish(WorkloadChange event) {

@@ -24,7 +24,8 @@ import org.tensorflow.types.TFloat32;
 /**
  * Runs the table tower of a model in TensorFlow. Shards are predicted in batches, since each call
  * has an overhead of 15 to 50 us; batches run on all processors. Which shards share a batch does
- * not depend on the processors. Thread-safe; calls are serialized.
+ * not depend on the processors. Thread-safe: a call does not wait for another one, such as a live
+ * change's prediction for those of a curve. {@link #close} waits for batches that run.
  */
 public final class TensorFlowTowers implements TowerPredictor {
   /** Maximum shards per call: amortizes the overhead of a call, and fits the cache. */
@@ -71,7 +72,7 @@ public final class TensorFlowTowers implements TowerPredictor {
   }
 
   @Override
-  public synchronized List<float[]> towers(List<ShardShape> shapes) {
+  public List<float[]> towers(List<ShardShape> shapes) {
     if (shapes.isEmpty()) {
       return List.of();
     }
@@ -107,7 +108,7 @@ public final class TensorFlowTowers implements TowerPredictor {
   }
 
   @Override
-  public synchronized void close() {
+  public void close() {
     session.close();
     graph.close();
   }

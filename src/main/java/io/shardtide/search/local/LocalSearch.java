@@ -183,11 +183,17 @@ public final class LocalSearch {
     FutureTask<Annealing> other =
         new FutureTask<>(first.hasOnePlan() ? () -> null : second::fromScratch);
     ForkJoinPool.commonPool().execute(other);
-    Annealing one = first.fromScratch();
-    // Runs in this thread if no other one has begun it, so that it never waits for the pool's other
-    // tasks.
-    other.run();
-    Annealing two = result(other);
+    Annealing one;
+    Annealing two;
+    try {
+      one = first.fromScratch();
+      // Runs in this thread if no other one has begun it, so that it never waits for the pool's
+      // other tasks.
+      other.run();
+      two = result(other);
+    } finally {
+      second.work.stop(); // If this thread was interrupted.
+    }
     long evaluations = first.evaluator.evaluations() + second.evaluator.evaluations();
     if (one == null && two == null) {
       long unplaced = Math.min(first.unplacedBytes, second.unplacedBytes);

@@ -1,6 +1,7 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
+import java.util.concurrent.CancellationException;
 
 /**
  * What a search has spent. Its budget is evaluations; where few tables may move, most proposals
@@ -16,14 +17,27 @@ final class SearchWork {
   private final CostEvaluator evaluator;
   private long proposals;
   private long moves;
+  private volatile boolean isStopped;
 
   SearchWork(CostEvaluator evaluator) {
     this.evaluator = evaluator;
   }
 
-  /** Counts a proposal. */
+  /**
+   * Counts a proposal.
+   *
+   * @throws CancellationException if the search was stopped, or its thread interrupted
+   */
   void proposed() {
     proposals++;
+    if ((proposals & 1_023) == 0 && (isStopped || Thread.currentThread().isInterrupted())) {
+      throw new CancellationException("the search was stopped");
+    }
+  }
+
+  /** Stops the search, which runs in another thread. */
+  void stop() {
+    isStopped = true;
   }
 
   /** Counts a move that is evaluated. */

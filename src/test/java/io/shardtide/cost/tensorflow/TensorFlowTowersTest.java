@@ -4,15 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TableShapes;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class TensorFlowTowersTest {
   /** Several calls of TensorFlow, known and unknown reuse, every width. */
@@ -52,6 +58,41 @@ class TensorFlowTowersTest {
         }
       }
       assertThat(tensorflow.predict(List.of(), 65_536)).isEmpty();
+    }
+  }
+
+  /** A curve's predictions take seconds, and a live change must not wait for them. */
+  @Test
+  @Timeout(120)
+  void a_call_does_not_wait_for_another_one() throws Exception {
+    ShardShape shape = new TableShapes(Fixtures.table("a", 100_000, 128, 5), 65_536).ofColumns(128);
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch end = new CountDownLatch(1);
+    List<ShardShape> slow =
+        new AbstractList<>() {
+          @Override
+          public ShardShape get(int index) {
+            begun.countDown();
+            try {
+              end.await();
+            } catch (InterruptedException e) {
+              throw new IllegalStateException(e);
+            }
+            return shape;
+          }
+
+          @Override
+          public int size() {
+            return 1;
+          }
+        };
+    try (TensorFlowTowers towers = new TensorFlowTowers(Fixtures.bundle())) {
+      FutureTask<List<float[]>> other = new FutureTask<>(() -> towers.towers(slow));
+      new Thread(other).start();
+      begun.await();
+      List<float[]> live = towers.towers(List.of(shape));
+      end.countDown();
+      assertThat(other.get().get(0)).isEqualTo(live.get(0));
     }
   }
 

@@ -1,0 +1,164 @@
+package io.shardtide.topology;
+
+import io.shardtide.planning.PlanningOutcome;
+import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningStep.QuickSearch;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Searches that answer changes of one partition's workloads. The stream thread waits for each of
+ * them for a short turn. A search that takes longer goes on beside other workloads; so do later
+ * ones of its workload, without a turn, until one of them is quick. A few such slow searches run at
+ * a time, and others wait for them; one that exceeds its turn meanwhile is begun again then.
+ */
+final class LiveSearches {
+  /**
+   * Slow searches that run at a time. They must leave the processors to others; but on a busy
+   * machine many are slow for once, and must not wait for one that does not end.
+   */
+  private static final int MAX_RUNNING = 4;
+
+  private static final Logger log = LoggerFactory.getLogger(LiveSearches.class);
+
+  private final PlanningStep step;
+  private final Executor executor;
+  private final LongSupplier nanoTime;
+  private final long turnNanos;
+
+  /** Workloads whose last search was slow. */
+  private final Set<String> slow = new HashSet<>();
+
+  /** Searches that took longer than their turn, by workload; at most {@link #MAX_RUNNING}. */
+  private final Map<String, SlowSearch> running = new LinkedHashMap<>();
+
+  /** Slow workloads whose search has not begun, or was interrupted, in their order. */
+  private final Set<String> waiting = new LinkedHashSet<>();
+
+  private record SlowSearch(QuickSearch search, RunningSearch run) {}
+
+  /**
+   * A finished search.
+   *
+   * @param search the search
+   * @param outcome its outcome
+   */
+  record FinishedSearch(QuickSearch search, PlanningOutcome outcome) {}
+
+  /**
+   * @param step searches
+   * @param executor runs searches; has a thread for each that it gets
+   * @param nanoTime monotonic time, in nanoseconds from any origin
+   * @param turnNanos how long the stream thread waits for a search, in nanoseconds
+   */
+  LiveSearches(PlanningStep step, Executor executor, LongSupplier nanoTime, long turnNanos) {
+    this.step = step;
+    this.executor = executor;
+    this.nanoTime = nanoTime;
+    this.turnNanos = turnNanos;
+  }
+
+  /**
+   * Begins a workload's search, and waits for it for a turn.
+   *
+   * @param search returns the search, if a plan is due
+   * @return its outcome if it is done; otherwise it runs or waits
+   */
+  Optional<FinishedSearch> begin(
+      String workloadId, Function<String, Optional<QuickSearch>> search) {
+    if (running.containsKey(workloadId)) {
+      return Optional.empty(); // It is planned again once that search ends.
+    }
+    boolean isSlow = slow.contains(workloadId);
+    if (isSlow && running.size() >= MAX_RUNNING) {
+      waiting.add(workloadId);
+      return Optional.empty();
+    }
+    return search.apply(workloadId).flatMap(found -> run(workloadId, found, isSlow));
+  }
+
+  private Optional<FinishedSearch> run(String workloadId, QuickSearch search, boolean isSlow) {
+    RunningSearch run =
+        RunningSearch.begin(
+            search.request().predicted().source(), () -> step.search(search), executor, nanoTime);
+    if (isSlow ? run.isDone() : run.await(turnNanos)) {
+      return Optional.of(finished(workloadId, search, run));
+    }
+    if (slow.add(workloadId)) {
+      log.info(
+          "Planning workload {} takes more than {} ms; other workloads are planned meanwhile",
+          workloadId,
+          turnNanos / 1_000_000);
+    }
+    if (running.size() < MAX_RUNNING) {
+      running.put(workloadId, new SlowSearch(search, run));
+    } else {
+      run.cancel();
+      waiting.add(workloadId);
+    }
+    return Optional.empty();
+  }
+
+  private FinishedSearch finished(String workloadId, QuickSearch search, RunningSearch run) {
+    if (run.nanos() <= turnNanos) {
+      slow.remove(workloadId);
+    }
+    return new FinishedSearch(search, run.outcome());
+  }
+
+  /** Returns the slow searches that have finished, each once. */
+  List<FinishedSearch> finished() {
+    List<FinishedSearch> finished = new ArrayList<>();
+    Iterator<Map.Entry<String, SlowSearch>> searches = running.entrySet().iterator();
+    while (searches.hasNext()) {
+      Map.Entry<String, SlowSearch> next = searches.next();
+      if (next.getValue().run().isDone()) {
+        searches.remove();
+        finished.add(finished(next.getKey(), next.getValue().search(), next.getValue().run()));
+      }
+    }
+    return finished;
+  }
+
+  /** Removes and returns a slow workload that may be planned now. */
+  Optional<String> nextWaiting() {
+    if (waiting.isEmpty() || running.size() >= MAX_RUNNING) {
+      return Optional.empty();
+    }
+    String first = waiting.iterator().next();
+    waiting.remove(first);
+    return Optional.of(first);
+  }
+
+  /** Reports that a workload was deleted. */
+  void deleted(String workloadId) {
+    slow.remove(workloadId);
+    waiting.remove(workloadId);
+    SlowSearch search = running.remove(workloadId);
+    if (search != null) {
+      search.run().cancel();
+    }
+  }
+
+  /** Returns the number of workloads whose search runs or waits. */
+  int size() {
+    return running.size() + waiting.size();
+  }
+
+  /** Ends all searches; the next owner of the partition begins them again. */
+  void close() {
+    running.values().forEach(search -> search.run().cancel());
+  }
+}

@@ -1,0 +1,92 @@
+package io.shardtide.topology;
+
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.planning.PlanningOutcome;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/** A search on another thread, timed from when it begins to run. */
+final class RunningSearch {
+  private final SourcePosition source;
+  private final FutureTask<TimedOutcome> task;
+
+  private record TimedOutcome(PlanningOutcome outcome, long nanos) {}
+
+  private RunningSearch(SourcePosition source, FutureTask<TimedOutcome> task) {
+    this.source = source;
+    this.task = task;
+  }
+
+  /**
+   * Hands a search to an executor.
+   *
+   * @param source where the change that it plans lies in the log
+   * @param search the search
+   * @param executor runs it, at once or later
+   * @param nanoTime monotonic time, in nanoseconds from any origin
+   */
+  static RunningSearch begin(
+      SourcePosition source,
+      Supplier<PlanningOutcome> search,
+      Executor executor,
+      LongSupplier nanoTime) {
+    FutureTask<TimedOutcome> task =
+        new FutureTask<>(
+            () -> {
+              long began = nanoTime.getAsLong();
+              PlanningOutcome outcome = search.get();
+              return new TimedOutcome(outcome, nanoTime.getAsLong() - began);
+            });
+    executor.execute(task);
+    return new RunningSearch(source, task);
+  }
+
+  boolean isDone() {
+    return task.isDone();
+  }
+
+  /** Waits until the search is done, for some nanoseconds at most; returns whether it is done. */
+  boolean await(long nanos) {
+    try {
+      task.get(nanos, TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      return false;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    } catch (ExecutionException e) {
+      return true; // A failure, which is the outcome.
+    }
+    return true;
+  }
+
+  /** Returns the outcome; the search must be done. An error is an outcome, too. */
+  PlanningOutcome outcome() {
+    try {
+      return task.get().outcome();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException("a search must be done before its outcome is asked for", e);
+    } catch (ExecutionException e) {
+      return new PlanningOutcome.Failed(source, new IllegalStateException(e.getCause()));
+    }
+  }
+
+  /** Returns how long the search ran, in nanoseconds; 0 if it failed. It must be done. */
+  long nanos() {
+    try {
+      return task.get().nanos();
+    } catch (InterruptedException | ExecutionException e) {
+      return 0;
+    }
+  }
+
+  /** Interrupts the search, which then ends soon; nobody may ask for its outcome. */
+  void cancel() {
+    task.cancel(true);
+  }
+}
