@@ -1,6 +1,7 @@
 package io.shardtide.testing;
 
 import io.shardtide.domain.RejectionReason;
+import java.util.List;
 
 /** What a registry, or a proxy before one, may answer for the schema of one id, for good. */
 public enum RegistryAnswer {
@@ -118,7 +119,7 @@ public enum RegistryAnswer {
 
   /** Returns the id for which {@link RegistryFront#answerOddly} gives this answer. */
   public int id() {
-    return FIRST_ID + ordinal();
+    return FIRST_ID + List.of(values()).indexOf(this);
   }
 
   /** Returns a record with the id: seven bytes, which are a value of a record with a string. */
