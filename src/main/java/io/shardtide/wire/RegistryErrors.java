@@ -3,7 +3,10 @@ package io.shardtide.wire;
 import io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException;
 import java.io.IOException;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.apache.kafka.common.errors.ThrottlingQuotaExceededException;
 
 /** What a failed call of the registry's client means, and what a person should know of it. */
 final class RegistryErrors {
@@ -16,14 +19,26 @@ final class RegistryErrors {
   /** Confluent's codes for a missing subject, version and schema. */
   private static final Set<Integer> NOT_FOUND = Set.of(40401, 40402, 40403);
 
+  /** What the client's messages end with. */
+  private static final Pattern CODE = Pattern.compile("; error code: (-?\\d+)$");
+
   private RegistryErrors() {}
 
   /** Returns the error among the causes that tells of the registry; else the root cause. */
   static Throwable cause(Throwable error) {
     return Stream.iterate(error, e -> e != null, Throwable::getCause)
+        .map(e -> e instanceof ThrottlingQuotaExceededException ? tooManyRequests(e) : e)
         .filter(e -> e instanceof RestClientException || e instanceof IOException)
         .findFirst()
         .orElseGet(() -> RecordDecoder.root(error));
+  }
+
+  /** Returns the answer of which the serializer keeps only the text. */
+  private static RestClientException tooManyRequests(Throwable error) {
+    String text = String.valueOf(error.getMessage());
+    Matcher code = CODE.matcher(text);
+    return new RestClientException(
+        code.replaceFirst(""), 429, code.reset().find() ? Integer.parseInt(code.group(1)) : 429);
   }
 
   /** Returns whether the registry itself says that it does not have what was asked for. */
@@ -87,7 +102,7 @@ final class RegistryErrors {
 
   /** Returns an error's text without its code. */
   static String text(RestClientException answer) {
-    return quoted(String.valueOf(answer.getMessage()).replaceFirst("; error code: -?\\d+$", ""));
+    return quoted(CODE.matcher(String.valueOf(answer.getMessage())).replaceFirst(""));
   }
 
   /** Returns the beginning of a text, on one line. */
