@@ -130,7 +130,7 @@ class RegroupedSpeedsTest {
       int ranks = 8 << random.nextInt(2);
       int count = 1 << random.nextInt(3);
       GroupLayout layout =
-          count == 1 ? GroupLayout.CONSECUTIVE : GroupLayout.values()[random.nextInt(2)];
+          count == 1 || random.nextBoolean() ? GroupLayout.CONSECUTIVE : GroupLayout.STRIDED;
       ShardingPlan plan = test.plan(ranks, new ReplicaGroups(count, layout));
       for (int m = 0; m <= random.nextInt(2); m++) {
         test.measure(plan)

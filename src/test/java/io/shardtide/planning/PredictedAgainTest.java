@@ -43,7 +43,7 @@ class PredictedAgainTest {
   private static final ModelBundle MODEL = ModelFiles.shippedForNodes();
 
   /** The first step, and the predictions that the second one has of it. */
-  private static final class Run {
+  private static final class PredictingSteps {
     private final PlainPredictors models = new PlainPredictors();
     private final WorkloadStep step = new WorkloadStep(models);
     private final MemoryWorkloadStore store = new MemoryWorkloadStore();
@@ -55,7 +55,7 @@ class PredictedAgainTest {
             new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0));
     private long offset;
 
-    Run() {
+    PredictingSteps() {
       models.takeOver(MODEL);
     }
 
@@ -161,7 +161,7 @@ class PredictedAgainTest {
   @Property(tries = 150)
   void predictions_after_changes_are_those_of_the_workload_from_scratch(@ForAll long seed) {
     Random random = new Random(seed);
-    Run run = new Run();
+    PredictingSteps run = new PredictingSteps();
     ClusterSpec cluster = cluster(8, 4 * Fixtures.GIB, 0);
     Map<String, TableSpec> tables = new TreeMap<>();
     for (int t = 0; t < 4; t++) {
@@ -182,7 +182,7 @@ class PredictedAgainTest {
         changes.add(new Change.TableUpserted(table));
       }
       run.apply(changes.toArray(Change[]::new));
-      Run scratch = new Run();
+      PredictingSteps scratch = new PredictingSteps();
       List<Change> all = new ArrayList<>(List.of(new Change.ClusterSet(cluster)));
       tables.values().forEach(table -> all.add(new Change.TableUpserted(table)));
       scratch.apply(all.toArray(Change[]::new));
@@ -194,7 +194,7 @@ class PredictedAgainTest {
 
   @Test
   void only_tables_whose_predictions_change_are_predicted_again() {
-    Run run = new Run();
+    PredictingSteps run = new PredictingSteps();
     Change[] tables = {
       new Change.TableUpserted(Fixtures.table("large", 10_000_000, 64, 5)),
       new Change.TableUpserted(Fixtures.table("small", 10_000, 64, 5)),
@@ -225,7 +225,7 @@ class PredictedAgainTest {
   /** The operator does what the planner says. */
   @Test
   void a_workload_that_lacks_memory_is_planned_with_the_advised_host_memory() {
-    Run run = new Run();
+    PredictingSteps run = new PredictingSteps();
     run.apply(
         new Change.ClusterSet(cluster(4, 16 * Fixtures.GIB, 0)),
         new Change.TableUpserted(Fixtures.table("t", 400_000_000, 64, 2)));

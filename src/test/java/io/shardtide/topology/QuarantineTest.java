@@ -90,11 +90,11 @@ class QuarantineTest {
   private int runs;
 
   /** What a topology is given. */
-  private sealed interface Step {
+  private sealed interface LifeStep {
     @SuppressWarnings("ArrayRecordComponent") // Never compared.
-    record Input(String topic, String key, byte[] value) implements Step {}
+    record PublishedInput(String topic, String key, byte[] value) implements LifeStep {}
 
-    record Action(Runnable action) implements Step {}
+    record Action(Runnable action) implements LifeStep {}
   }
 
   /** Throws at one place of the bad key's records or work, each time. */
@@ -135,11 +135,11 @@ class QuarantineTest {
   }
 
   /** A topology on a test driver. */
-  private final class Run implements AutoCloseable {
+  private final class DrivenTopology implements AutoCloseable {
     private final SimpleMeterRegistry meters;
     private final TopologyTestDriver driver;
 
-    Run(Built built, Path state) {
+    DrivenTopology(Built built, Path state) {
       Properties properties = new Properties();
       properties.put(StreamsConfig.APPLICATION_ID_CONFIG, "quarantine");
       properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "unused:1");
@@ -148,13 +148,13 @@ class QuarantineTest {
       driver = new TopologyTestDriver(built.topology(), properties);
     }
 
-    void feed(List<Step> steps) {
-      for (Step step : steps) {
-        if (step instanceof Step.Input input) {
+    void feed(List<LifeStep> steps) {
+      for (LifeStep step : steps) {
+        if (step instanceof LifeStep.PublishedInput input) {
           driver
               .createInputTopic(input.topic(), new StringSerializer(), new ByteArraySerializer())
               .pipeInput(input.key(), input.value());
-        } else if (step instanceof Step.Action action) {
+        } else if (step instanceof LifeStep.Action action) {
           action.action().run();
         }
         tick();
@@ -292,15 +292,15 @@ class QuarantineTest {
     return registry.serde(topic).deserializer().deserialize(topic.name(), value);
   }
 
-  private <V> Step input(Topic<V> topic, String key, V value) {
-    return new Step.Input(topic.name(), key, bytes(topic, value));
+  private <V> LifeStep input(Topic<V> topic, String key, V value) {
+    return new LifeStep.PublishedInput(topic.name(), key, bytes(topic, value));
   }
 
-  private Step takeOver(ModelBundle bundle) {
-    return new Step.Action(() -> predictors.takeOver(bundle));
+  private LifeStep takeOver(ModelBundle bundle) {
+    return new LifeStep.Action(() -> predictors.takeOver(bundle));
   }
 
-  private Step change(int number, String workload, Change... changes) {
+  private LifeStep change(int number, String workload, Change... changes) {
     return input(
         topics.workloadChanges(),
         workload,
@@ -314,15 +314,16 @@ class QuarantineTest {
   }
 
   /** Returns the bytes that a topology without faults writes to some topics, as inputs. */
-  private List<Step> outputs(TopologyName name, List<Step> steps, Topic<?>... of) {
+  private List<LifeStep> outputs(TopologyName name, List<LifeStep> steps, Topic<?>... of) {
     List<String> names = Stream.of(of).map(Topic::name).toList();
-    try (Run run = new Run(build(name, new Injected(Optional.empty())), state())) {
+    try (DrivenTopology run =
+        new DrivenTopology(build(name, new Injected(Optional.empty())), state())) {
       run.feed(steps);
-      List<Step> inputs = new ArrayList<>();
+      List<LifeStep> inputs = new ArrayList<>();
       for (Output record : run.output()) {
         if (names.contains(record.topic())) {
           inputs.add(
-              new Step.Input(
+              new LifeStep.PublishedInput(
                   record.topic(),
                   new String(record.key(), StandardCharsets.UTF_8),
                   record.value()));
@@ -337,8 +338,8 @@ class QuarantineTest {
   }
 
   /** Two workloads that change, then another model, then another change of each. */
-  private List<Step> changes() {
-    List<Step> steps = new ArrayList<>(List.of(takeOver(Fixtures.bundle())));
+  private List<LifeStep> changes() {
+    List<LifeStep> steps = new ArrayList<>(List.of(takeOver(Fixtures.bundle())));
     for (String id : List.of(BAD, GOOD)) {
       List<Change> all = new ArrayList<>(List.of(Fixtures.set(2, 8 * Fixtures.GIB)));
       for (int t = 0; t < 6; t++) {
@@ -353,7 +354,7 @@ class QuarantineTest {
     return steps;
   }
 
-  private List<Step> steps(TopologyName name) {
+  private List<LifeStep> steps(TopologyName name) {
     return switch (name) {
       case WORKLOAD -> changes();
       case PLANNING -> planning();
@@ -364,22 +365,23 @@ class QuarantineTest {
     };
   }
 
-  private List<Step> planning() {
-    List<Step> steps =
+  private List<LifeStep> planning() {
+    List<LifeStep> steps =
         new ArrayList<>(outputs(TopologyName.WORKLOAD, changes(), topics.costPredictions()));
-    for (Step step : outputs(TopologyName.PLANNING, List.copyOf(steps), topics.shardingPlans())) {
-      ShardingPlan plan = value(topics.shardingPlans(), ((Step.Input) step).value());
+    for (LifeStep step :
+        outputs(TopologyName.PLANNING, List.copyOf(steps), topics.shardingPlans())) {
+      ShardingPlan plan = value(topics.shardingPlans(), ((LifeStep.PublishedInput) step).value());
       steps.add(input(topics.planStatus(), plan.workloadId(), Fixtures.adopted(plan)));
     }
     return steps;
   }
 
-  private List<Step> feedback() {
-    List<Step> predicted = outputs(TopologyName.WORKLOAD, changes(), topics.costPredictions());
-    List<Step> steps = new ArrayList<>(predicted);
+  private List<LifeStep> feedback() {
+    List<LifeStep> predicted = outputs(TopologyName.WORKLOAD, changes(), topics.costPredictions());
+    List<LifeStep> steps = new ArrayList<>(predicted);
     Map<String, ShardingPlan> latest = new TreeMap<>();
-    for (Step step : outputs(TopologyName.PLANNING, predicted, topics.shardingPlans())) {
-      ShardingPlan plan = value(topics.shardingPlans(), ((Step.Input) step).value());
+    for (LifeStep step : outputs(TopologyName.PLANNING, predicted, topics.shardingPlans())) {
+      ShardingPlan plan = value(topics.shardingPlans(), ((LifeStep.PublishedInput) step).value());
       latest.put(plan.workloadId(), plan);
       steps.add(step);
     }
@@ -393,12 +395,12 @@ class QuarantineTest {
     return steps;
   }
 
-  private List<Step> training() {
-    List<Step> steps = new ArrayList<>();
+  private List<LifeStep> training() {
+    List<LifeStep> steps = new ArrayList<>();
     int number = 0;
-    List<Step> measured = outputs(TopologyName.FEEDBACK, feedback(), topics.trainingSamples());
-    for (Step step : measured.subList(0, 12)) {
-      CostSample sample = value(topics.trainingSamples(), ((Step.Input) step).value());
+    List<LifeStep> measured = outputs(TopologyName.FEEDBACK, feedback(), topics.trainingSamples());
+    for (LifeStep step : measured.subList(0, 12)) {
+      CostSample sample = value(topics.trainingSamples(), ((LifeStep.PublishedInput) step).value());
       for (String hardware : List.of(BAD, GOOD)) {
         steps.add(
             input(
@@ -426,8 +428,8 @@ class QuarantineTest {
         new UUID(id.hashCode(), number), id, Fixtures.TIME, "test", List.of(updates));
   }
 
-  private List<Step> poolChanges() {
-    List<Step> steps = new ArrayList<>();
+  private List<LifeStep> poolChanges() {
+    List<LifeStep> steps = new ArrayList<>();
     for (String id : List.of(BAD, GOOD)) {
       Pool nodes =
           Pool.of(
@@ -449,8 +451,8 @@ class QuarantineTest {
     return steps;
   }
 
-  private List<Step> curves() {
-    List<Step> steps = new ArrayList<>(List.of(takeOver(BUNDLE)));
+  private List<LifeStep> curves() {
+    List<LifeStep> steps = new ArrayList<>(List.of(takeOver(BUNDLE)));
     steps.addAll(
         outputs(
             TopologyName.WORKLOAD,
@@ -463,8 +465,8 @@ class QuarantineTest {
     return steps;
   }
 
-  private List<Step> pools() {
-    List<Step> steps = new ArrayList<>(poolChanges());
+  private List<LifeStep> pools() {
+    List<LifeStep> steps = new ArrayList<>(poolChanges());
     steps.addAll(outputs(TopologyName.CURVES, curves(), topics.throughputCurves()));
     for (String id : List.of(BAD, GOOD)) {
       steps.add(
@@ -507,10 +509,10 @@ class QuarantineTest {
   @ParameterizedTest
   @EnumSource(TopologyName.class)
   void a_fault_in_a_handler_puts_its_key_into_quarantine_until_it_is_released(TopologyName name) {
-    List<Step> steps = steps(name);
+    List<LifeStep> steps = steps(name);
     Injected none = new Injected(Optional.empty());
     List<Output> clean;
-    try (Run run = new Run(build(name, none), state())) {
+    try (DrivenTopology run = new DrivenTopology(build(name, none), state())) {
       run.feed(steps);
       clean = run.output();
     }
@@ -531,25 +533,26 @@ class QuarantineTest {
   }
 
   /** Returns the steps without actions but the first. */
-  private static List<Step> inputs(List<Step> steps) {
+  private static List<LifeStep> inputs(List<LifeStep> steps) {
     return steps.stream()
-        .filter(step -> step == steps.get(0) || step instanceof Step.Input)
+        .filter(step -> step == steps.get(0) || step instanceof LifeStep.PublishedInput)
         .toList();
   }
 
   /** Returns what a topology without faults writes. */
-  private List<Output> written(TopologyName name, List<Step> steps) {
-    try (Run run = new Run(build(name, new Injected(Optional.empty())), state())) {
+  private List<Output> written(TopologyName name, List<LifeStep> steps) {
+    try (DrivenTopology run =
+        new DrivenTopology(build(name, new Injected(Optional.empty())), state())) {
       run.feed(steps);
       return run.output();
     }
   }
 
   private void inject(
-      TopologyName name, Injected.Place place, List<Step> steps, List<Output> clean) {
+      TopologyName name, Injected.Place place, List<LifeStep> steps, List<Output> clean) {
     Built faulty = build(name, new Injected(Optional.of(place)));
     if (place.written()) {
-      try (Run run = new Run(faulty, state())) {
+      try (DrivenTopology run = new DrivenTopology(faulty, state())) {
         assertThatThrownBy(() -> run.feed(steps))
             .as("%s %s", name, place)
             .hasStackTraceContaining("failed after it had written");
@@ -558,7 +561,7 @@ class QuarantineTest {
     }
     Map<String, Map<String, Object>> stores = new HashMap<>();
     List<Output> written;
-    try (Run run = new Run(faulty, state())) {
+    try (DrivenTopology run = new DrivenTopology(faulty, state())) {
       run.feed(steps);
       written = run.output();
       assertThat(counts(written, GOOD)).as("%s %s", name, place).isEqualTo(counts(clean, GOOD));
@@ -588,7 +591,8 @@ class QuarantineTest {
       }
     }
     // A planner that starts later finds the changelogs, and tries again.
-    try (Run run = new Run(build(name, new Injected(Optional.empty())), state())) {
+    try (DrivenTopology run =
+        new DrivenTopology(build(name, new Injected(Optional.empty())), state())) {
       stores.forEach(
           (store, entries) ->
               entries.forEach(
@@ -626,7 +630,7 @@ class QuarantineTest {
   /** Records before the deletion that still fail are rejected, and the workload can come back. */
   @Test
   void a_deletion_ends_a_quarantine() {
-    List<Step> steps = new ArrayList<>(changes());
+    List<LifeStep> steps = new ArrayList<>(changes());
     steps.add(change(3, BAD, Fixtures.delete()));
     steps.add(takeOver(BUNDLE));
     steps.add(change(4, BAD, smallWorkload()));
@@ -639,7 +643,7 @@ class QuarantineTest {
             }
           }
         };
-    try (Run run = new Run(build(TopologyName.WORKLOAD, fault), state())) {
+    try (DrivenTopology run = new DrivenTopology(build(TopologyName.WORKLOAD, fault), state())) {
       run.feed(steps);
       List<Output> output = run.output();
       assertThat(quarantines(output))
@@ -660,7 +664,7 @@ class QuarantineTest {
   void predictions_above_the_limit_are_rejected_before_anything_is_written() {
     topics = topics.limitedTo(Map.of(topics.currentPredictions().name(), 40_000));
     assertThat(topics.costPredictions().maxMessageBytes()).isEqualTo(16 << 20);
-    List<Step> steps =
+    List<LifeStep> steps =
         List.of(
             change(
                 1,
@@ -673,7 +677,8 @@ class QuarantineTest {
                 BAD,
                 Fixtures.set(2, 8 * Fixtures.GIB),
                 Fixtures.upsert("narrow", 1_000_000, 64, 20)));
-    try (Run run = new Run(build(TopologyName.WORKLOAD, new Faults() {}), state())) {
+    try (DrivenTopology run =
+        new DrivenTopology(build(TopologyName.WORKLOAD, new Faults() {}), state())) {
       run.feed(steps);
       List<Output> output = run.output();
       assertThat(rejected(output)).hasSize(1);
@@ -693,7 +698,7 @@ class QuarantineTest {
   /** Beyond the bound, records are rejected with a reason that says so. */
   @Test
   void a_quarantine_holds_a_bounded_part_of_the_log() {
-    List<Step> steps = new ArrayList<>();
+    List<LifeStep> steps = new ArrayList<>();
     List<Change> all = new ArrayList<>(List.of(Fixtures.set(2, 8 * Fixtures.GIB)));
     for (int t = 0; t < 5_000; t++) {
       all.add(Fixtures.upsert("a rather long name of a table ".repeat(8) + t, 1_000, 64, 20));
@@ -704,7 +709,7 @@ class QuarantineTest {
     }
     Injected fault =
         new Injected(Optional.of(new Injected.Place("record t.workload-changes", false)));
-    try (Run run = new Run(build(TopologyName.WORKLOAD, fault), state())) {
+    try (DrivenTopology run = new DrivenTopology(build(TopologyName.WORKLOAD, fault), state())) {
       run.feed(steps);
       List<RejectedEvent> rejected = rejected(run.output());
       assertThat(rejected).hasSizeBetween(1, 39);
