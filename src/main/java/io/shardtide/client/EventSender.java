@@ -3,8 +3,10 @@ package io.shardtide.client;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.apache.kafka.common.serialization.Serializer;
@@ -15,6 +17,12 @@ import org.apache.kafka.common.serialization.Serializer;
  * @param <E> type of the events
  */
 final class EventSender<E> implements AutoCloseable {
+  /** The role of {@code ./shardtide acls} that publishes events. */
+  static final String ROLE = "publisher";
+
+  /** Interval at which an event that is being sent is compared with failed logins. */
+  private static final long LOGINS_INTERVAL_MS = 200;
+
   private final Endpoint endpoint;
   private final Registry registry;
   private final Topic<E> topic;
@@ -22,6 +30,7 @@ final class EventSender<E> implements AutoCloseable {
   private final Function<E, UUID> idOf;
   private final BiFunction<Endpoint, Registry, OutcomeReader> readers;
   private final Serializer<E> serializer;
+  private final ClusterRefusals refusals;
   private final RecordSender sender;
   private OutcomeReader outcomes;
 
@@ -47,12 +56,33 @@ final class EventSender<E> implements AutoCloseable {
     this.readers = readers;
     registry = endpoint.connectRegistry();
     serializer = registry.serde(topic).serializer();
-    sender = new RecordSender(endpoint, topic.maxMessageBytes());
+    refusals = new ClusterRefusals(endpoint, ROLE);
+    sender = new RecordSender(endpoint, refusals, topic.maxMessageBytes());
   }
 
   /** Sends an event; returns its position, when all in-sync replicas have it, or Kafka's error. */
   CompletableFuture<SourcePosition> send(E event) {
-    return sender.send(topic, serializer, keyOf.apply(event), event);
+    double failed = sender.failedLogins();
+    CompletableFuture<SourcePosition> sent =
+        sender.send(topic, serializer, keyOf.apply(event), event);
+    endIfNotAccepted(sent, failed);
+    return sent;
+  }
+
+  /**
+   * Fails an event when the brokers do not accept this client. A producer that has connected before
+   * tries for {@code delivery.timeout.ms}, and then says only that time is up.
+   */
+  private void endIfNotAccepted(CompletableFuture<SourcePosition> sent, double failed) {
+    if (sent.isDone()) {
+      return;
+    }
+    if (sender.failedLogins() > failed) {
+      sent.completeExceptionally(refusals.notAccepted(Optional.empty()));
+    } else {
+      CompletableFuture.delayedExecutor(LOGINS_INTERVAL_MS, TimeUnit.MILLISECONDS)
+          .execute(() -> endIfNotAccepted(sent, failed));
+    }
   }
 
   /** Sends an event, and returns its outcome or the error of sending it. */

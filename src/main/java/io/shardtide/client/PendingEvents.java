@@ -11,7 +11,6 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
-import org.apache.kafka.common.errors.AuthenticationException;
 
 /**
  * Events that were sent and have no outcome yet. A rejection names the position of its event, which
@@ -137,21 +136,6 @@ final class PendingEvents {
       }
     }
     event.ifPresent(e -> e.outcome.complete(outcome));
-  }
-
-  /**
-   * Completes the events that are not written yet when the brokers do not accept this client. The
-   * producer itself would try for {@code delivery.timeout.ms} and then say only that time is up.
-   */
-  void notAccepted(RuntimeException error) {
-    if (!(error instanceof AuthenticationException)) {
-      return;
-    }
-    List<PendingEvent> unsent;
-    synchronized (this) {
-      unsent = pending.values().stream().filter(e -> e.position.isEmpty()).toList();
-    }
-    unsent.forEach(e -> e.outcome.completeExceptionally(error));
   }
 
   /** Completes all events exceptionally, and takes no others. */

@@ -23,6 +23,7 @@ import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.errors.RetriableException;
 
 /**
@@ -53,6 +54,7 @@ final class PendingOutcomes implements OutcomeReader {
 
   PendingOutcomes(Endpoint endpoint, Registry registry) {
     Topics topics = endpoint.topics();
+    ClusterRefusals refusals = new ClusterRefusals(endpoint, EventSender.ROLE);
     group = endpoint.prefix() + Topics.WORKLOAD_APPLICATION;
     admin = Admin.create(endpoint.clients(Map.of(), Map.of()));
     endOffsets = new EndOffsets(endpoint.clients(Map.of(), Map.of()));
@@ -68,12 +70,11 @@ final class PendingOutcomes implements OutcomeReader {
                   Optional.empty(),
                   (position, writtenAt, rejected) -> pending.reject(rejected))
               .every(OFFSETS_INTERVAL, this::compareOffsets)
-              .onFailedAttempt(pending::notAccepted)
-              .onFailure(pending::end);
+              .onFailure(error -> pending.end(refusals.explain(error, AclOperation.READ)));
       reader.open();
     } catch (RuntimeException e) {
       admin.close(Duration.ZERO);
-      throw e;
+      throw refusals.explain(e, AclOperation.READ);
     }
     reader.start("shardtide-outcomes");
   }

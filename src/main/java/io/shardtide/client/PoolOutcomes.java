@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.UUID;
+import org.apache.kafka.common.acl.AclOperation;
 
 /**
  * Finds the outcomes of events of pools that were sent. An allocation names the pool's generation,
@@ -45,6 +46,7 @@ final class PoolOutcomes implements OutcomeReader {
   private record GenerationOfEvent(String poolId, SourcePosition position, long generation) {}
 
   PoolOutcomes(Endpoint endpoint, Registry registry) {
+    ClusterRefusals refusals = new ClusterRefusals(endpoint, EventSender.ROLE);
     Topics topics = endpoint.topics();
     reader =
         endpoint
@@ -66,9 +68,12 @@ final class PoolOutcomes implements OutcomeReader {
                 (position, writtenAt, rejected) -> pending.reject(rejected))
             .every(POSITIONS_INTERVAL, this::complete)
             .onUndecodable(record -> {})
-            .onFailedAttempt(pending::notAccepted)
-            .onFailure(pending::end);
-    PoolTopics.open(reader);
+            .onFailure(error -> pending.end(refusals.explain(error, AclOperation.READ)));
+    try {
+      PoolTopics.open(reader);
+    } catch (RuntimeException e) {
+      throw refusals.explain(e, AclOperation.READ);
+    }
     reader.start("shardtide-pool-outcomes");
   }
 

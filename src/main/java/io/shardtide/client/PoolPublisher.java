@@ -77,7 +77,9 @@ public final class PoolPublisher implements AutoCloseable {
    * Sends an event. May block until Kafka and the registry answer: {@link Endpoint#withTimeout}.
    *
    * @return its position on pool-changes, when all in-sync replicas have it; or Kafka's error: then
-   *     it may be on the log or not, and sending the same event again is safe
+   *     it may be on the log or not, and sending the same event again is safe. Kafka's {@code
+   *     AuthenticationException} comes within seconds if the brokers do not accept this client, and
+   *     {@code AuthorizationException} if it lacks an ACL; their messages say what to do
    */
   public CompletableFuture<SourcePosition> publish(PoolChange event) {
     return sender.send(event);
@@ -91,8 +93,7 @@ public final class PoolPublisher implements AutoCloseable {
    *     Outcome.Rejected}; {@link io.shardtide.domain.RejectionReason#PLANNING_FAILED} if the event
    *     was applied and its pool could not be allocated. With a new claim that takes up to 10 s,
    *     while the workload's throughput is predicted. It does not complete while no planner runs,
-   *     so use {@link CompletableFuture#orTimeout} or a timed get. Completes with Kafka's {@code
-   *     AuthenticationException} within seconds if the brokers do not accept this client
+   *     so use {@link CompletableFuture#orTimeout} or a timed get. Fails as {@link #publish} does
    * @throws io.shardtide.log.MissingTopicException if the cluster does not have the topics of
    *     pools: no planner with {@code pools.enabled=true} was started there
    * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer

@@ -9,6 +9,8 @@ import java.util.concurrent.CompletableFuture;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.Metric;
+import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.Serializer;
@@ -23,14 +25,18 @@ final class RecordSender implements AutoCloseable {
   static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
   private final String bootstrapServers;
+  private final ClusterRefusals refusals;
   private final KafkaProducer<String, byte[]> producer;
+  private final Metric failedLogins;
 
   /**
    * @param endpoint the cluster
+   * @param refusals explains its errors
    * @param maxRequestBytes the largest record in bytes, unless the endpoint's settings differ
    */
-  RecordSender(Endpoint endpoint, int maxRequestBytes) {
+  RecordSender(Endpoint endpoint, ClusterRefusals refusals, int maxRequestBytes) {
     bootstrapServers = endpoint.bootstrapServers();
+    this.refusals = refusals;
     producer =
         new KafkaProducer<>(
             endpoint.clients(
@@ -48,6 +54,11 @@ final class RecordSender implements AutoCloseable {
                     1)),
             new StringSerializer(),
             new ByteArraySerializer());
+    failedLogins =
+        producer.metrics().values().stream()
+            .filter(metric -> metric.metricName().name().equals("failed-authentication-total"))
+            .findFirst()
+            .orElseThrow();
   }
 
   /**
@@ -67,13 +78,24 @@ final class RecordSender implements AutoCloseable {
             sent.complete(
                 new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset()));
           } else {
-            sent.completeExceptionally(
-                error instanceof TimeoutException
-                    ? new ClusterUnavailableException(bootstrapServers, error)
-                    : error);
+            sent.completeExceptionally(explain(error));
           }
         });
     return sent;
+  }
+
+  private Exception explain(Exception error) {
+    if (error instanceof TimeoutException) {
+      return new ClusterUnavailableException(bootstrapServers, error);
+    }
+    return error instanceof RuntimeException refused
+        ? refusals.explain(refused, AclOperation.WRITE)
+        : error;
+  }
+
+  /** Returns how often brokers did not accept this client, a handshake of TLS included. */
+  double failedLogins() {
+    return (Double) failedLogins.metricValue();
   }
 
   /** Waits up to {@link #CLOSE_TIMEOUT} for records that are being sent; the rest fail. */

@@ -74,7 +74,7 @@ public final class TrainerReports implements AutoCloseable {
     this.clock = clock;
     statuses = registry.serde(topics.planStatus()).serializer();
     measurements = registry.serde(topics.measuredCosts()).serializer();
-    sender = new RecordSender(endpoint, REPORT_BYTES);
+    sender = new RecordSender(endpoint, new ClusterRefusals(endpoint, "trainer"), REPORT_BYTES);
   }
 
   /**

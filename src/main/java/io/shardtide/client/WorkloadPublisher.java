@@ -73,7 +73,9 @@ public final class WorkloadPublisher implements AutoCloseable {
    * Sends an event. May block until Kafka and the registry answer: {@link Endpoint#withTimeout}.
    *
    * @return its position on workload-changes, when all in-sync replicas have it; or Kafka's error:
-   *     then it may be on the log or not, and sending the same event again is safe
+   *     then it may be on the log or not, and sending the same event again is safe. Kafka's {@code
+   *     AuthenticationException} comes within seconds if the brokers do not accept this client, and
+   *     {@code AuthorizationException} if it lacks an ACL; their messages say what to do
    * @throws io.shardtide.domain.RejectedException if two changes are of one table, or of the
    *     cluster
    */
@@ -87,10 +89,7 @@ public final class WorkloadPublisher implements AutoCloseable {
    * read cost-predictions and rejected-events. May block as {@link #publish} does.
    *
    * @return the outcome; it does not complete while no planner runs, so use {@link
-   *     CompletableFuture#orTimeout} or a timed get. Completes with Kafka's {@code
-   *     AuthenticationException} within seconds if the brokers do not accept this client; the event
-   *     may still be written, if they accept it again before {@code delivery.timeout.ms}, and
-   *     sending it again is safe
+   *     CompletableFuture#orTimeout} or a timed get. Fails as {@link #publish} does
    * @throws io.shardtide.domain.RejectedException if two changes are of one table, or of the
    *     cluster
    * @throws IllegalStateException if the cluster does not have the planner's topics

@@ -3,15 +3,19 @@ package io.shardtide.log;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
+import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
 
 /**
  * Where partitions begin and end, also while a broker that led some of them is away. Kafka's admin
@@ -50,16 +54,22 @@ public final class EndOffsets implements AutoCloseable {
    * @param asked which one, such as the latest
    * @param options isolation level; the timeout is ignored
    * @throws TimeoutException if the cluster does not answer
-   * @throws KafkaException if it refuses, or after {@link #close}, which does not wait for an
-   *     answer
+   * @throws TopicAuthorizationException with the topics, if the user may not describe them
+   * @throws KafkaException if it refuses otherwise, or after {@link #close}, which does not wait
+   *     for an answer
    */
   public Map<TopicPartition, ListOffsetsResultInfo> list(
       Map<TopicPartition, OffsetSpec> asked, ListOffsetsOptions options) {
     for (int attempt = 0; ; attempt++) {
       Admin asking = client();
+      ListOffsetsResult answers =
+          asking.listOffsets(asked, options.timeoutMs(TIMEOUT_MS << attempt));
       try {
-        return asking.listOffsets(asked, options.timeoutMs(TIMEOUT_MS << attempt)).all().get();
+        return answers.all().get();
       } catch (ExecutionException e) {
+        if (e.getCause() instanceof TopicAuthorizationException) {
+          throw new TopicAuthorizationException(refused(answers, asked.keySet()));
+        }
         if (!(e.getCause() instanceof TimeoutException) || attempt + 1 == ATTEMPTS) {
           throw e.getCause() instanceof KafkaException refused
               ? refused
@@ -71,6 +81,23 @@ public final class EndOffsets implements AutoCloseable {
         throw new KafkaException("Interrupted while listing offsets", e);
       }
     }
+  }
+
+  /** Returns the topics that are refused, which Kafka's errors do not always name. */
+  @SuppressWarnings("FutureReturnValueIgnored") // The callback receives failures.
+  private static Set<String> refused(ListOffsetsResult answers, Set<TopicPartition> asked) {
+    Set<String> topics = new TreeSet<>();
+    for (TopicPartition partition : asked) {
+      answers
+          .partitionResult(partition)
+          .whenComplete(
+              (offset, error) -> {
+                if (error instanceof TopicAuthorizationException) {
+                  topics.add(partition.topic());
+                }
+              });
+    }
+    return topics;
   }
 
   private synchronized Admin client() {

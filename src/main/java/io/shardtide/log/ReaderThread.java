@@ -28,7 +28,6 @@ final class ReaderThread {
   private final List<PeriodicTask> periodic = new ArrayList<>();
   private final CountDownLatch stopped = new CountDownLatch(1);
   private Optional<Consumer<RuntimeException>> waiting = Optional.empty();
-  private Consumer<RuntimeException> attemptFailed = error -> {};
   private Consumer<RuntimeException> failed = error -> {};
   private Runnable caughtUp = () -> {};
   private volatile Thread thread;
@@ -58,10 +57,6 @@ final class ReaderThread {
 
   void onWaiting(Consumer<RuntimeException> handler) {
     waiting = Optional.of(handler);
-  }
-
-  void onFailedAttempt(Consumer<RuntimeException> handler) {
-    attemptFailed = handler;
   }
 
   void onFailure(Consumer<RuntimeException> handler) {
@@ -115,7 +110,6 @@ final class ReaderThread {
   }
 
   private void await(RuntimeException error) {
-    attemptFailed.accept(error);
     if (pauseNanos == 0) {
       if (waiting.isPresent()) {
         waiting.get().accept(error);

@@ -142,12 +142,6 @@ public final class TopicReader implements AutoCloseable {
     return this;
   }
 
-  /** Called each time the reader's thread fails to read, for a reason of {@link #onWaiting}. */
-  public TopicReader onFailedAttempt(Consumer<RuntimeException> handler) {
-    thread.onFailedAttempt(handler);
-    return this;
-  }
-
   /** Called with the error that ended the reader's thread; {@link #close} is none. */
   public TopicReader onFailure(Consumer<RuntimeException> handler) {
     thread.onFailure(handler);

@@ -10,7 +10,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import org.apache.kafka.common.errors.SaslAuthenticationException;
 import org.junit.jupiter.api.Test;
 
 class PendingEventsTest {
@@ -54,18 +53,6 @@ class PendingEventsTest {
     events.accept(ID, ACCEPTED);
     assertThat(outcome).isCompletedWithValue(ACCEPTED);
     assertThat(events.written()).isEmpty();
-  }
-
-  @Test
-  void authentication_that_fails_ends_events_that_are_not_written() {
-    CompletableFuture<Outcome> unsent = events.send(ID, () -> sent);
-    CompletableFuture<Outcome> written =
-        events.send(new UUID(0, 2), () -> CompletableFuture.completedFuture(POSITION));
-    events.notAccepted(new IllegalStateException("the registry does not answer"));
-    assertThat(unsent).isNotDone();
-    events.notAccepted(new SaslAuthenticationException("no"));
-    assertThat(unsent).isCompletedExceptionally();
-    assertThat(written).isNotDone();
   }
 
   @Test
