@@ -213,6 +213,10 @@ class Sender:
         cancelled: called several times a second; ends the call once it returns True. The record may be in the log
         """
         payload = self._log.encode(topic, value)
+        if self._log.refused:
+            # A producer does not repeat what it reported; another one finds out whether the user is accepted now.
+            self._producer = None
+            self._log.succeeded()
         if self._producer is None:
             self._producer = self._log.producer(self._timeout_seconds)
         producer = self._producer
@@ -225,9 +229,13 @@ class Sender:
                 on_delivery=lambda error, message: reports.append((error, message)),
             )
             while not reports:
-                if cancelled():
+                # librdkafka would try until the time-out, as a sender without one does: a certificate may be renewed.
+                refused = self._timeout_seconds is not None and self._log.refused
+                if refused or cancelled():
                     producer.purge()
                     self._producer = None
+                    if refused:
+                        raise self._log.problem(kafka.KafkaError(kafka.KafkaError._AUTHENTICATION), "Write", topic)
                     return None
                 # Raises a fatal error, which no delivery reports: a user without any right to write, for example.
                 producer.poll(POLL_SECONDS)

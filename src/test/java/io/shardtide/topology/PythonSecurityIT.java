@@ -261,6 +261,36 @@ class PythonSecurityIT {
         .doesNotContain(SecureKafka.SECRET);
   }
 
+  /** Its producer would try until the time-out, a day here. */
+  @Test
+  void a_wrong_password_ends_a_publication_at_once() throws Exception {
+    Python.Ended refused =
+        Python.run(
+            data,
+            "-c",
+            """
+            import datetime, json, sys
+            from shardtide.log import Log
+            bootstrap_servers, registry_url, prefix, settings = sys.argv[1:]
+            log = Log(bootstrap_servers, registry_url, prefix, json.load(open(settings)), timeout_seconds=86400)
+            now = datetime.datetime.now(datetime.timezone.utc)
+            status = {"workloadId": "w", "planId": "p", "status": "ADOPTED", "step": 0, "source": "test", "occurredAt": now}
+            try:
+                log.publish("plan-status", "w", status)
+            except PermissionError as e:
+                print(e)
+            """,
+            kafka.bootstrapServers(),
+            registry.url(),
+            PREFIX,
+            settings(Role.TRAINER, mechanism, SecureKafka.SECRET + "-wrong").toString());
+    assertThat(refused.err()).isEmpty();
+    assertThat(refused.out())
+        .startsWith("Kafka at %s refuses this user: ".formatted(kafka.bootstrapServers()))
+        .contains("Authentication failed")
+        .doesNotContain(SecureKafka.SECRET);
+  }
+
   @Test
   void an_old_librdkafka_is_named_where_it_cannot_use_scram() throws Exception {
     assumeFalse(scram(), "This librdkafka can use SCRAM");
