@@ -128,13 +128,12 @@ public final class Allocator {
   }
 
   private Demand demand(Claim claim) {
-    List<String> had = before(claim).map(WorkloadAllocation::nodes).orElse(List.of());
     return Demand.of(
         pool,
         claim,
         Optional.ofNullable(request.curves().get(claim.workloadId())),
-        had.size(),
-        had.stream().filter(node -> pool.nodes().containsKey(node)).sorted().toList());
+        before(claim),
+        request.policy());
   }
 
   /**

@@ -23,7 +23,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.TreeMap;
 import java.util.function.Function;
 
 /**
@@ -34,16 +33,32 @@ import java.util.function.Function;
 public final class CurveStep {
   private final Function<ClusterSpec, Optional<TowerPredictor>> predictors;
   private final Function<String, CostModel> models;
+  private final SearchSettings refinement;
 
   /**
+   * Searches from scratch as the command {@code plan} does.
+   *
    * @param predictors returns the current predictor of a cluster's hardware
    * @param models returns a cost model by its id
    */
   public CurveStep(
       Function<ClusterSpec, Optional<TowerPredictor>> predictors,
       Function<String, CostModel> models) {
+    this(predictors, models, SearchSettings.DEFAULTS);
+  }
+
+  /**
+   * @param predictors returns the current predictor of a cluster's hardware
+   * @param models returns a cost model by its id
+   * @param refinement settings of the searches from scratch
+   */
+  public CurveStep(
+      Function<ClusterSpec, Optional<TowerPredictor>> predictors,
+      Function<String, CostModel> models,
+      SearchSettings refinement) {
     this.predictors = predictors;
     this.models = models;
+    this.refinement = refinement;
   }
 
   /**
@@ -112,6 +127,50 @@ public final class CurveStep {
    */
   public Optional<CurveTask> task(
       CurveStore store, String workloadId, Optional<SearchedCurve> before) {
+    return task(store, workloadId, before, false, Optional.empty());
+  }
+
+  /**
+   * Returns the current curve of a workload to search another point of from scratch.
+   *
+   * @param store state
+   * @param workloadId the workload
+   * @param before its curve before, if it is known; otherwise that of the state is used
+   * @param running its latest plan, if it is known
+   * @return empty if no curve is published, it is not current, or all of it was searched from
+   *     scratch, is not worse than the plan, and is published
+   */
+  public Optional<CurveTask> refinement(
+      CurveStore store,
+      String workloadId,
+      Optional<SearchedCurve> before,
+      Optional<RunningPlan> running) {
+    return task(store, workloadId, before, true, running)
+        .filter(
+            task -> {
+              SearchedCurve known = task.before().orElseThrow();
+              return !known.isRefined(task.request())
+                  || task.running().filter(known::isWorseThan).isPresent()
+                  || !isPublished(store.header(workloadId), known);
+            });
+  }
+
+  /** Returns whether a plan is of the same model and generation, and on devices of the pool. */
+  private static boolean isOfPool(RunningPlan plan, CurveHeader header, String modelId) {
+    CurveRequest request = header.request().orElseThrow();
+    ClusterSpec cluster = header.cluster().orElseThrow();
+    return plan.generation() == header.generation()
+        && plan.modelId().equals(modelId)
+        && plan.devices() >= request.devices().get(0)
+        && cluster.equals(request.type().cluster(cluster, plan.devices()));
+  }
+
+  private Optional<CurveTask> task(
+      CurveStore store,
+      String workloadId,
+      Optional<SearchedCurve> before,
+      boolean refines,
+      Optional<RunningPlan> running) {
     CurveHeader header = store.header(workloadId);
     if (header.request().isEmpty() || header.cluster().isEmpty()) {
       return Optional.empty();
@@ -125,19 +184,31 @@ public final class CurveStep {
     if (predictor.isEmpty() || tables.isEmpty()) {
       return Optional.empty();
     }
-    String inputId = inputId(whole, cluster, tables, predictor.get().modelId());
+    String modelId = predictor.get().modelId();
+    String inputId = inputId(whole, cluster, tables, modelId);
     Optional<PredictedCurve> published =
         header
             .report()
             .flatMap(CurveReport::predicted)
             .filter(p -> inputId.equals(header.inputId()));
-    if (published.filter(p -> isCurrent(p, request, cluster)).isPresent()) {
+    boolean current = published.filter(p -> isCurrent(p, request, cluster)).isPresent();
+    if (refines ? !current || whole.isEmpty() : current) {
       return Optional.empty();
     }
+    // Points of a published curve may be those of fewer devices, which must still be requested.
     Optional<SearchedCurve> known =
         published
-            .filter(p -> whole.isPresent() && before.isEmpty())
-            .map(p -> new SearchedCurve(p.curve(), whole.get(), tables, new TreeMap<>()));
+            .filter(p -> whole.isPresent())
+            .filter(p -> isFirst(p.curve(), request.devices().get(0)))
+            .map(p -> SearchedCurve.published(p.curve(), whole.get(), tables));
+    Optional<SearchedCurve> begin =
+        refines
+            ? before
+                .filter(b -> b.isOf(modelId, whole.get(), tables))
+                .filter(b -> b.found().keySet().containsAll(request.devices()))
+                .filter(b -> isFirst(b.curve(), request.devices().get(0)))
+                .or(() -> known)
+            : before.or(() -> known);
     return Optional.of(
         new CurveTask(
             request,
@@ -145,19 +216,35 @@ public final class CurveStep {
             cluster,
             tables,
             predictor.get(),
-            models.apply(predictor.get().modelId()),
-            before.or(() -> known),
-            inputId));
+            models.apply(modelId),
+            begin,
+            inputId,
+            refines,
+            running.filter(plan -> whole.isPresent() && isOfPool(plan, header, modelId))));
+  }
+
+  private static boolean isFirst(ThroughputCurve curve, int devices) {
+    return curve.points().get(0).devices() == devices;
   }
 
   /** Searches a curve; reads and writes no state. */
-  public static SearchedCurve search(CurveTask task) {
+  public SearchedCurve search(CurveTask task) {
     Optional<ClusterSpec> whole = cluster(task.request(), task.cluster());
     if (whole.isPresent()) {
-      return new CurveSearch(task.predictor(), task.model(), SearchSettings.QUICK)
-          .search(task.request(), task.generation(), task.cluster(), task.tables(), task.before());
+      CurveSearch search = new CurveSearch(task.predictor(), task.model());
+      return task.refines()
+          ? search.refine(
+              task.request(),
+              task.generation(),
+              task.cluster(),
+              task.tables(),
+              task.before().orElseThrow(),
+              task.running(),
+              refinement)
+          : search.search(
+              task.request(), task.generation(), task.cluster(), task.tables(), task.before());
     }
-    return new SearchedCurve(
+    return SearchedCurve.published(
         new ThroughputCurve(
             task.request().workloadId(),
             task.generation(),
@@ -167,20 +254,26 @@ public final class CurveStep {
                 .map(devices -> new CurvePoint(devices, OptionalDouble.empty()))
                 .toList()),
         task.cluster(),
-        task.tables(),
-        new TreeMap<>());
+        task.tables());
   }
 
   /**
    * Takes the result of a search.
    *
    * @return the report to publish; empty if the request was replaced or the workload deleted
-   *     meanwhile
+   *     meanwhile, or if a refinement is not complete yet, is of a generation before or has found
+   *     nothing better
    */
   public Optional<CurveReport> finish(CurveStore store, CurveTask task, SearchedCurve searched) {
     String id = task.request().workloadId();
     CurveHeader header = store.header(id);
     if (!header.request().equals(Optional.of(task.request())) || header.cluster().isEmpty()) {
+      return Optional.empty();
+    }
+    if (task.refines()
+        && (header.generation() != task.generation()
+            || !searched.isRefined(task.request())
+            || isPublished(header, searched))) {
       return Optional.empty();
     }
     CurveReport report =
@@ -192,13 +285,20 @@ public final class CurveStep {
     return Optional.of(report);
   }
 
+  private static boolean isPublished(CurveHeader header, SearchedCurve searched) {
+    return header
+        .report()
+        .flatMap(CurveReport::curve)
+        .filter(curve -> curve.points().equals(searched.curve().points()))
+        .isPresent();
+  }
+
   private static boolean isCurrent(
       PredictedCurve published, CurveRequest request, ClusterSpec cluster) {
+    List<CurvePoint> points = published.curve().points();
     return published.cluster().equals(cluster)
-        && published.curve().points().stream()
-            .map(CurvePoint::devices)
-            .toList()
-            .equals(request.devices());
+        && isFirst(published.curve(), request.devices().get(0))
+        && points.stream().map(CurvePoint::devices).toList().containsAll(request.devices());
   }
 
   /** Returns a node of the pool as a cluster; empty if the workload reserves all its memory. */

@@ -20,6 +20,9 @@ import java.util.Optional;
  * @param model the same model
  * @param before the curve before
  * @param inputId SHA-256 of tables, cluster and model
+ * @param refines whether one more point of {@code before}, which is there then, is searched from
+ *     scratch
+ * @param running the workload's plan, if it is of this generation and the pool's devices
  */
 public record CurveTask(
     CurveRequest request,
@@ -29,4 +32,6 @@ public record CurveTask(
     TowerPredictor predictor,
     CostModel model,
     Optional<SearchedCurve> before,
-    String inputId) {}
+    String inputId,
+    boolean refines,
+    Optional<RunningPlan> running) {}

@@ -4,10 +4,10 @@ import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.domain.pool.Claim;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.domain.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalDouble;
 
 /**
  * What a workload may have, and what it has.
@@ -31,21 +31,26 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
    * @param pool the pool
    * @param claim the claim
    * @param curve the workload's throughput; without one it keeps the nodes that it has
-   * @param before number of nodes that it had
-   * @param held those that the pool still has
+   * @param before what it had
+   * @param policy the price of an adjustment
    */
   static Demand of(
-      Pool pool, Claim claim, Optional<ThroughputCurve> curve, int before, List<String> held) {
+      Pool pool,
+      Claim claim,
+      Optional<ThroughputCurve> curve,
+      Optional<WorkloadAllocation> before,
+      AllocationPolicy policy) {
+    List<String> had = before.map(WorkloadAllocation::nodes).orElse(List.of());
+    List<String> held =
+        had.stream().filter(node -> pool.nodes().containsKey(node)).sorted().toList();
     int least = pool.nodesFor(claim.leastDevices());
     int most = Math.min(pool.nodesFor(claim.mostDevices()), pool.nodes().size());
+    Optional<WorkloadAllocation> kept = before.filter(w -> w.nodes().size() == held.size());
     List<NodeCount> options = new ArrayList<>();
     for (int nodes = least; nodes <= most; nodes++) {
       int devices = Math.min(nodes * pool.devicesPerNode(), claim.mostDevices());
       if (curve.isPresent()) {
-        OptionalDouble samples = curve.get().samplesPerSecond(devices);
-        if (samples.isPresent()) {
-          options.add(new NodeCount(nodes, devices, samples.getAsDouble()));
-        }
+        count(claim, curve.get(), nodes, devices, kept, policy).ifPresent(options::add);
       } else if (nodes == held.size()) {
         options.add(new NodeCount(nodes, devices, 0));
       }
@@ -53,9 +58,32 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
     return new Demand(
         claim,
         options,
-        before,
+        had.size(),
         held,
         options.isEmpty() ? refusal(pool, claim, curve, least, most) : "");
+  }
+
+  /**
+   * Returns a number of nodes with the fewest devices that are as fast as all of them. A workload
+   * that keeps its nodes keeps its devices, unless others pay for an adjustment.
+   */
+  private static Optional<NodeCount> count(
+      Claim claim,
+      ThroughputCurve curve,
+      int nodes,
+      int devices,
+      Optional<WorkloadAllocation> kept,
+      AllocationPolicy policy) {
+    int fewest = Math.max(curve.fewest(devices), claim.leastDevices());
+    Optional<NodeCount> best = NodeCount.of(curve, nodes, fewest);
+    double price = 1 + policy.adjustmentPrice();
+    return kept.filter(w -> w.nodes().size() == nodes)
+        .filter(w -> w.devices() >= claim.leastDevices() && w.devices() <= devices)
+        .flatMap(w -> NodeCount.of(curve, nodes, w.devices()))
+        .filter(
+            now ->
+                best.filter(b -> b.samplesPerSecond() > now.samplesPerSecond() * price).isEmpty())
+        .or(() -> best);
   }
 
   private static String refusal(

@@ -31,8 +31,8 @@ public final class EqualShares {
                         claim,
                         Optional.<ThroughputCurve>ofNullable(
                             request.curves().get(claim.workloadId())),
-                        0,
-                        List.of()))
+                        Optional.empty(),
+                        request.policy()))
             .toList();
     List<Demand> admitted = Admission.admit(demands, nodes, request.policy()).demands();
     double[] shares = FairShares.of(admitted, nodes);

@@ -9,7 +9,6 @@ import io.shardtide.bench.RandomPool.PoolWorkload;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.AllocationPolicy;
@@ -35,8 +34,7 @@ public final class PoolBenchmark implements AutoCloseable {
 
   private final ModelBundle bundle = ModelFiles.shippedForNodes();
   private final TensorFlowTowers towers = new TensorFlowTowers(bundle);
-  private final CurveSearch search =
-      new CurveSearch(towers, new CostModel(bundle), SearchSettings.QUICK);
+  private final CurveSearch search = new CurveSearch(towers, new CostModel(bundle));
   private final Consumer<String> progress;
 
   /**

@@ -3,7 +3,9 @@ package io.shardtide.topology;
 import io.shardtide.allocation.CurveSearch.SearchedCurve;
 import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.CurveTask;
+import io.shardtide.allocation.RunningPlan;
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
@@ -11,17 +13,19 @@ import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 import org.apache.kafka.streams.Topology;
 
 /**
- * cost-predictions and curve-requests to throughput-curves: follows the tables of all workloads,
- * and predicts the throughput of those that have a claim on a pool, one at a time, on another
- * thread.
+ * cost-predictions, curve-requests and sharding-plans to throughput-curves: follows the tables of
+ * all workloads, and predicts the throughput of those that have a claim on a pool, one at a time,
+ * on another thread. Curves that are there are refined while no other is due.
  */
 public final class CurvesTopology {
   private CurvesTopology() {}
@@ -48,6 +52,7 @@ public final class CurvesTopology {
     return new SingleProcessorTopology(TopologyName.CURVES, registry, topics, metrics, retry)
         .reads(NodeName.READ_PREDICTIONS, topics.costPredictions())
         .reads(NodeName.READ_REQUESTS, topics.curveRequests())
+        .reads(NodeName.READ_PLANS, topics.shardingPlans())
         .writes(NodeName.WRITE_CURVES, topics.throughputCurves())
         .build(
             NodeName.PREDICT_CURVES,
@@ -70,6 +75,12 @@ public final class CurvesTopology {
 
     /** Curves of this instance, whose plans the next searches begin with. */
     private final Map<String, SearchedCurve> searched = new HashMap<>();
+
+    /** Workloads whose current curve may become better, the longest waiting one first. */
+    private final Set<String> refinable = new LinkedHashSet<>();
+
+    /** The latest plan of each workload that this instance has read. */
+    private final Map<String, RunningPlan> runningPlans = new HashMap<>();
 
     private Optional<RunningCurve> running = Optional.empty();
     private long seenModels = -1;
@@ -103,12 +114,18 @@ public final class CurvesTopology {
           .gapless()
           .deletedBy(CostPredictions::isDeletion);
       on(topics.curveRequests(), CurveRequest::workloadId, this::take);
+      on(topics.shardingPlans(), ShardingPlan::workloadId, this::take).skippingInvalid();
     }
 
     @Override
     void open(KeyedStore.Opener stores) {
       store = new KafkaCurveStore(stores);
-      pending = metrics.pools().pendingCurves(() -> due.size() + (running.isPresent() ? 1 : 0));
+      pending =
+          metrics
+              .pools()
+              .pendingCurves(
+                  () ->
+                      due.size() + (running.filter(r -> !r.task().refines()).isPresent() ? 1 : 0));
     }
 
     @Override
@@ -123,12 +140,24 @@ public final class CurvesTopology {
       if (request.isWithdrawn()) {
         searched.remove(request.workloadId());
         due.remove(request.workloadId());
+        refinable.remove(request.workloadId());
       } else {
         due.putIfAbsent(request.workloadId(), timestamp);
       }
     }
 
+    private void take(ShardingPlan plan, SourcePosition source, long timestamp) {
+      // One that was chosen to learn from has costs that are optimistic.
+      if (!plan.teaches()) {
+        runningPlans.put(plan.workloadId(), RunningPlan.of(plan));
+        refinable.add(plan.workloadId());
+      }
+    }
+
     private void take(CostPredictions part, SourcePosition source, long timestamp) {
+      if (part.isDeletion()) {
+        runningPlans.remove(part.workloadId());
+      }
       step.take(store, part)
           .ifPresentOrElse(
               report -> forward(report, timestamp),
@@ -164,6 +193,11 @@ public final class CurvesTopology {
             "begin of a curve of throughput",
             () -> begin(first.getKey(), first.getValue()));
       }
+      while (running.isEmpty() && !refinable.isEmpty()) {
+        String first = refinable.iterator().next();
+        refinable.remove(first);
+        isolate(first, "begin of a curve's refinement", () -> refine(first));
+      }
     }
 
     private void begin(String workloadId, long changedAtMs) {
@@ -171,23 +205,43 @@ public final class CurvesTopology {
           retry
               .call(
                   () -> step.task(store, workloadId, Optional.ofNullable(searched.get(workloadId))))
-              .map(
-                  task ->
-                      new RunningCurve(
-                          task,
-                          changedAtMs,
-                          CompletableFuture.supplyAsync(() -> CurveStep.search(task), searches)));
+              .map(task -> search(task, changedAtMs));
+      if (running.isEmpty()) {
+        refinable.add(workloadId);
+      }
+    }
+
+    /** Searches one point more: a change waits for no more than that. */
+    private void refine(String workloadId) {
+      running =
+          retry
+              .call(
+                  () ->
+                      step.refinement(
+                          store,
+                          workloadId,
+                          Optional.ofNullable(searched.get(workloadId)),
+                          Optional.ofNullable(runningPlans.get(workloadId))))
+              .map(task -> search(task, nowMs()));
+    }
+
+    private RunningCurve search(CurveTask task, long changedAtMs) {
+      return new RunningCurve(
+          task, changedAtMs, CompletableFuture.supplyAsync(() -> step.search(task), searches));
     }
 
     private void finish(RunningCurve finished) {
       SearchedCurve curve = finished.result().join();
-      step.finish(store, finished.task(), curve)
-          .ifPresent(
-              report -> {
-                searched.put(finished.workloadId(), curve);
-                forward(report, nowMs());
-                metrics.pools().predicted(finished.changedAtMs(), nowMs());
-              });
+      boolean refines = finished.task().refines();
+      Optional<CurveReport> report = step.finish(store, finished.task(), curve);
+      if (report.isPresent() || refines) {
+        searched.put(finished.workloadId(), curve);
+        refinable.add(finished.workloadId());
+      }
+      report.ifPresent(found -> forward(found, nowMs()));
+      if (report.isPresent() && !refines) {
+        metrics.pools().predicted(finished.changedAtMs(), nowMs());
+      }
     }
 
     private void forward(CurveReport report, long timestamp) {

@@ -204,6 +204,38 @@ class AllocatorTest {
     assertThat(of(allocation, "tiny").devices()).isEqualTo(3);
   }
 
+  private static ThroughputCurve steps(double oneNode, double twoNodes) {
+    return new ThroughputCurve(
+        "ads",
+        1,
+        "model",
+        1_000,
+        List.of(
+            new CurvePoint(4, OptionalDouble.of(oneNode)),
+            new CurvePoint(8, OptionalDouble.of(twoNodes))));
+  }
+
+  /** A curve changes often a little, as it is refined: devices must not change with it. */
+  @Test
+  void devices_that_add_nothing_are_idle_and_change_only_if_the_gain_pays() {
+    AllocationPolicy fair = new AllocationPolicy(2, 0, 300, 86_400, 20_000);
+    Pools pools = new Pools(2);
+    pools.apply(new PoolUpdate.ClaimSet(new Claim("ads", 1, 8, 1, 0)));
+    pools.curves().put("ads", steps(10, 10));
+    assertThat(of(pools.allocate(fair), "ads").nodes()).hasSize(2);
+    assertThat(of(pools.last().orElseThrow(), "ads").devices()).isEqualTo(4);
+    pools.curves().put("ads", steps(10, 9.99));
+    Allocation kept = pools.allocate(fair);
+    assertThat(of(kept, "ads").devices()).isEqualTo(4);
+    assertThat(of(kept, "ads").samplesPerSecond()).isEqualTo(100_000);
+    pools.curves().put("ads", steps(10, 8));
+    assertThat(of(pools.allocate(fair), "ads").devices()).isEqualTo(8);
+    pools.curves().put("ads", steps(8, 8));
+    Allocation again = pools.allocate(fair);
+    assertThat(of(again, "ads").devices()).isEqualTo(8);
+    assertThat(of(again, "ads").change()).isEqualTo(AllocationChange.KEPT);
+  }
+
   @Test
   void a_pool_without_nodes_or_claims_is_allocated() {
     assertThat(new Pools(2).allocate().workloads()).isEmpty();

@@ -6,29 +6,39 @@ import io.shardtide.allocation.CurveSearch.SearchedCurve;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.pool.Claim;
 import io.shardtide.domain.pool.CurvePoint;
+import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.groups.GroupSearch;
+import io.shardtide.search.groups.GroupedProblem;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.wire.ModelFiles;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.ShrinkingMode;
 import org.junit.jupiter.api.Test;
 
 class CurveSearchTest {
   private static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
+  private static final PlainTowers TOWERS = new PlainTowers(BUNDLE);
+  private static final CostModel MODEL = new CostModel(BUNDLE);
   private static final long GIB = 1L << 30;
   private static final Claim CLAIM = new Claim("ads", 2, 16, 1, 0);
 
-  private final CurveSearch search =
-      new CurveSearch(new PlainTowers(BUNDLE), new CostModel(BUNDLE), SearchSettings.QUICK);
+  private final CurveSearch search = new CurveSearch(TOWERS, MODEL);
 
   private static Pool pool(long memoryBytes) {
     List<PoolNode> nodes = new ArrayList<>();
@@ -48,8 +58,117 @@ class CurveSearchTest {
 
   private SearchedCurve search(
       Pool pool, List<TableSpec> tables, long generation, Optional<SearchedCurve> before) {
-    ClusterSpec cluster = new ClusterSpec(2, GIB, 65_536, 2, BUNDLE.hardware());
-    return search.search(pool, CLAIM, generation, cluster, tables, before);
+    return search.search(pool, CLAIM, generation, CLUSTER, tables, before);
+  }
+
+  private static final ClusterSpec CLUSTER = new ClusterSpec(2, GIB, 65_536, 2, BUNDLE.hardware());
+
+  private SearchedCurve refine(
+      Pool pool, List<TableSpec> tables, SearchedCurve curve, Optional<RunningPlan> running) {
+    return search.refine(
+        request(pool), 1, CLUSTER, tables, curve, running, SearchSettings.DEFAULTS);
+  }
+
+  private static CurveRequest request(Pool pool) {
+    return CurveRequest.of(
+        "", CLAIM.workloadId(), pool, List.copyOf(CurveSearch.devices(pool, CLAIM)));
+  }
+
+  private SearchedCurve refined(Pool pool, List<TableSpec> tables) {
+    SearchedCurve curve = search(pool, tables, 1, Optional.empty());
+    CurveRequest request = request(pool);
+    while (!curve.isRefined(request)) {
+      curve = refine(pool, tables, curve, Optional.empty());
+    }
+    return curve;
+  }
+
+  private static List<TableSpec> random(Random random) {
+    List<TableSpec> tables = new ArrayList<>();
+    for (int t = 2 + random.nextInt(4); t > 0; t--) {
+      tables.add(
+          new TableSpec(
+              "t" + t,
+              1_000L << random.nextInt(14),
+              4 << random.nextInt(6),
+              1 + random.nextInt(100),
+              ReuseHistogram.UNKNOWN,
+              4));
+    }
+    // Their order breaks ties; curves are searched in that of names.
+    tables.sort(Comparator.comparing(TableSpec::name));
+    return tables;
+  }
+
+  private static void assertNeverSlowerWithMore(SearchedCurve curve) {
+    double before = Double.POSITIVE_INFINITY;
+    for (CurvePoint point : curve.curve().points()) {
+      double step = point.stepMs().orElse(Double.POSITIVE_INFINITY);
+      assertThat(step)
+          .as("%d devices of %s", point.devices(), curve.curve())
+          .isLessThanOrEqualTo(before);
+      before = step;
+    }
+  }
+
+  @Property(tries = 3, shrinking = ShrinkingMode.OFF)
+  void more_devices_are_never_slower_and_no_point_is_worse_than_a_plan(@ForAll long seed) {
+    Random random = new Random(seed);
+    List<TableSpec> tables = random(random);
+    Pool pool = pool(random.nextBoolean() ? GIB / 8 : 8 * GIB);
+    SearchedCurve quick = search(pool, tables, 1, Optional.empty());
+    assertNeverSlowerWithMore(quick);
+    SearchedCurve refined = refined(pool, tables);
+    assertNeverSlowerWithMore(refined);
+    for (CurvePoint point : refined.curve().points()) {
+      // What the command plan --workloads finds.
+      ClusterSpec cluster = pool.cluster(CLUSTER, point.devices());
+      SearchResult plan =
+          GroupSearch.search(
+              new GroupedProblem(
+                  TOWERS.predict(tables, cluster),
+                  cluster,
+                  MODEL,
+                  PlanShards.NONE,
+                  SearchSettings.DEFAULTS.columnCuts(),
+                  false,
+                  List.of()),
+              SearchSettings.DEFAULTS);
+      if (plan instanceof SearchResult.Found found) {
+        assertThat(point.stepMs()).isPresent();
+        assertThat(point.stepMs().getAsDouble())
+            .as("%d devices", point.devices())
+            .isLessThanOrEqualTo(found.predictedMs());
+      }
+      double less = point.stepMs().orElse(100) / 2;
+      SearchedCurve bounded =
+          refine(
+              pool,
+              tables,
+              refined,
+              Optional.of(new RunningPlan(1, BUNDLE.modelId(), point.devices() + 1, less)));
+      assertNeverSlowerWithMore(bounded);
+      assertThat(bounded.curve().samplesPerSecond(point.devices() + 1).getAsDouble())
+          .as("a point between two others")
+          .isGreaterThanOrEqualTo(65_536e3 / less * (1 - 1e-12));
+    }
+  }
+
+  /** The quick search gives up what a whole one finds; both are on the same curve in the end. */
+  @Test
+  void a_point_that_is_worse_than_that_of_fewer_devices_has_theirs() {
+    Pool pool = pool(8 * GIB);
+    SearchedCurve curve = search(pool, tables(1_000_000), 1, Optional.empty());
+    SearchedCurve bounded =
+        refine(
+            pool,
+            tables(1_000_000),
+            curve,
+            Optional.of(new RunningPlan(1, BUNDLE.modelId(), 2, 0.001)));
+    assertThat(bounded.curve().points())
+        .allSatisfy(point -> assertThat(point.stepMs()).hasValue(0.001));
+    assertThat(bounded.curve().fewest(16)).isEqualTo(2);
+    assertThat(bounded.found().get(16).stepMs().getAsDouble()).isGreaterThan(0.001);
   }
 
   @Test

@@ -75,6 +75,7 @@ public final class PoolLog implements AutoCloseable {
   private final TestInputTopic<String, PoolChange> pools;
   private final TestInputTopic<String, CurveReport> reports;
   private final TestInputTopic<String, CurveRequest> requests;
+  private final TestInputTopic<String, ShardingPlan> planned;
   private final TestOutputTopic<String, CostPredictions> predictions;
   private final TestOutputTopic<String, CurveRequest> requested;
   private final TestOutputTopic<String, CurveReport> reported;
@@ -123,7 +124,10 @@ public final class PoolLog implements AutoCloseable {
             CurvesTopology.build(
                 topics,
                 registry,
-                new CurveStep(cluster -> predictors.of(cluster.hardware()), predictors::get),
+                new CurveStep(
+                    cluster -> predictors.of(cluster.hardware()),
+                    predictors::get,
+                    SearchSettings.QUICK),
                 predictors::changes,
                 Runnable::run,
                 metrics,
@@ -139,6 +143,7 @@ public final class PoolLog implements AutoCloseable {
     plans = output(planning, topics.shardingPlans());
     followed = input(curves, topics.costPredictions());
     requests = input(curves, topics.curveRequests());
+    planned = input(curves, topics.shardingPlans());
     reported = output(curves, topics.throughputCurves());
     pools = input(pool, topics.poolChanges());
     reports = input(pool, topics.throughputCurves());
@@ -218,6 +223,11 @@ public final class PoolLog implements AutoCloseable {
         predicted.pipeInput(part.workloadId(), part);
         moved = true;
       }
+      for (ShardingPlan plan : plans.readValuesToList()) {
+        records.add(RecordKind.PLANS, plan);
+        planned.pipeInput(plan.workloadId(), plan);
+        moved = true;
+      }
       for (CurveRequest request : requested.readValuesToList()) {
         requests.pipeInput(request.workloadId(), request);
         moved = true;
@@ -237,7 +247,6 @@ public final class PoolLog implements AutoCloseable {
       }
     }
     allocations.readValuesToList().forEach(a -> records.add(RecordKind.ALLOCATIONS, a));
-    plans.readValuesToList().forEach(plan -> records.add(RecordKind.PLANS, plan));
   }
 
   @Override

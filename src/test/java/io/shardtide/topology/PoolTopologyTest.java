@@ -4,6 +4,7 @@ import static io.shardtide.testing.PoolSamples.POOL;
 import static io.shardtide.testing.PoolSamples.claim;
 import static io.shardtide.testing.PoolSamples.event;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.allocation.AllocationRequest;
 import io.shardtide.allocation.Allocator;
@@ -14,8 +15,10 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.pool.Allocation;
@@ -75,6 +78,7 @@ class PoolTopologyTest extends TopologyFixture {
   private TestInputTopic<String, CurveReport> reports;
   private TestInputTopic<String, CostPredictions> followed;
   private TestInputTopic<String, CurveRequest> requests;
+  private TestInputTopic<String, ShardingPlan> planned;
   private TestOutputTopic<String, CurveRequest> requested;
   private TestOutputTopic<String, CurveReport> reported;
   private TestOutputTopic<String, Allocation> allocations;
@@ -83,6 +87,7 @@ class PoolTopologyTest extends TopologyFixture {
   private TestOutputTopic<String, RejectedEvent> rejectedPools;
   private TestOutputTopic<String, RejectedEvent> rejectedRequests;
 
+  private int searches;
   private final List<PoolChange> events = new ArrayList<>();
   private final List<Allocation> made = new ArrayList<>();
   private final List<CurveReport> curveLog = new ArrayList<>();
@@ -98,9 +103,15 @@ class PoolTopologyTest extends TopologyFixture {
             CurvesTopology.build(
                 topics,
                 registry,
-                new CurveStep(cluster -> predictors.of(cluster.hardware()), predictors::get),
+                new CurveStep(
+                    cluster -> predictors.of(cluster.hardware()),
+                    predictors::get,
+                    SearchSettings.QUICK),
                 predictors::changes,
-                Runnable::run,
+                search -> {
+                  searches++;
+                  search.run();
+                },
                 PlannerMetrics.unread(),
                 RegistryRetry.none()));
     pool =
@@ -116,6 +127,7 @@ class PoolTopologyTest extends TopologyFixture {
     reports = input(pool, topics.throughputCurves());
     followed = input(curves, topics.costPredictions());
     requests = input(curves, topics.curveRequests());
+    planned = input(curves, topics.shardingPlans());
     requested = output(pool, topics.curveRequests());
     allocations = output(pool, topics.allocations());
     currentAllocations = output(pool, topics.currentAllocations());
@@ -172,6 +184,11 @@ class PoolTopologyTest extends TopologyFixture {
         predicted.pipeInput(record.key, record.value);
         moved = true;
       }
+      for (ShardingPlan plan : plans.readValuesToList()) {
+        latest.put(plan.workloadId(), plan);
+        planned.pipeInput(plan.workloadId(), plan);
+        moved = true;
+      }
       for (var record : requested.readKeyValuesToList()) {
         requests.pipeInput(record.key, record.value);
         moved = true;
@@ -192,7 +209,6 @@ class PoolTopologyTest extends TopologyFixture {
       }
     }
     made.addAll(allocations.readValuesToList());
-    plans.readValuesToList().forEach(plan -> latest.put(plan.workloadId(), plan));
   }
 
   private Allocation last() {
@@ -326,6 +342,75 @@ class PoolTopologyTest extends TopologyFixture {
     publish(event(claim("ads", 2, 8, 1)));
     assertThat(made).hasSize(2);
     assertThat(of("ads").devices()).isGreaterThan(2);
+  }
+
+  @Test
+  void refined_curves_come_to_rest_and_so_does_the_pool() {
+    twoWorkloads();
+    for (int tick = 0; tick < 20; tick++) {
+      settle();
+    }
+    int before = searches;
+    int curvesBefore = curveLog.size();
+    List<Allocation> allocationsBefore = List.copyOf(made);
+    List<WorkloadChange> clustersBefore = List.copyOf(clusters);
+    for (int tick = 0; tick < 20; tick++) {
+      settle();
+    }
+    assertThat(searches).isEqualTo(before);
+    assertThat(curveLog).hasSize(curvesBefore);
+    assertThat(made).isEqualTo(allocationsBefore);
+    assertThat(clusters).isEqualTo(clustersBefore);
+  }
+
+  /** The background search may find a better plan than a curve has. */
+  @Test
+  void a_curve_is_never_worse_than_the_running_plan() {
+    twoWorkloads();
+    ShardingPlan plan = latest.get("ads");
+    double better = plan.predictedMs() / 3;
+    planned.pipeInput("ads", withStep(plan, better));
+    for (int tick = 0; tick < 20; tick++) {
+      settle();
+    }
+    ThroughputCurve curve = curve("ads");
+    assertThat(curve.samplesPerSecond(plan.ranks()).getAsDouble())
+        .isCloseTo(65_536e3 / better, within(1e-3));
+    planned.pipeInput("ads", withStep(plan, plan.predictedMs() * 2));
+    for (int tick = 0; tick < 5; tick++) {
+      settle();
+    }
+    assertThat(curve("ads")).as("one that is worse changes nothing").isEqualTo(curve);
+    for (String id : List.of("ads", "search")) {
+      assertThat(curve(id).samplesPerSecond(latest.get(id).ranks()).getAsDouble())
+          .isGreaterThanOrEqualTo(65_536e3 / latest.get(id).predictedMs() * (1 - 1e-12));
+    }
+  }
+
+  private ThroughputCurve curve(String workload) {
+    return curveLog.stream()
+        .flatMap(report -> report.curve().stream())
+        .filter(curve -> curve.workloadId().equals(workload))
+        .reduce((a, b) -> b)
+        .orElseThrow();
+  }
+
+  private static ShardingPlan withStep(ShardingPlan plan, double stepMs) {
+    PlanPrediction of = plan.prediction();
+    return new ShardingPlan(
+        plan.planId(),
+        plan.origin(),
+        plan.reason(),
+        plan.shards(),
+        new PlanPrediction(
+            of.deviceCosts(),
+            stepMs,
+            of.insight(),
+            of.outOfRange(),
+            of.outOfRangeCount(),
+            of.cacheMisses()),
+        plan.transition(),
+        plan.run());
   }
 
   @Test

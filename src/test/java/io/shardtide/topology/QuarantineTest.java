@@ -260,7 +260,10 @@ class QuarantineTest {
               CurvesTopology.build(
                   topics,
                   registry,
-                  new CurveStep(cluster -> predictors.of(cluster.hardware()), predictors::get),
+                  new CurveStep(
+                      cluster -> predictors.of(cluster.hardware()),
+                      predictors::get,
+                      SearchSettings.QUICK),
                   predictors::changes,
                   jobs::add,
                   metrics,

@@ -80,6 +80,22 @@ public record ThroughputCurve(
         atLow.getAsDouble() + share * (atHigh.getAsDouble() - atLow.getAsDouble()));
   }
 
+  /**
+   * Returns the fewest devices that have the throughput of a number of devices: a workload for
+   * which more are no better uses fewer.
+   *
+   * @param devices number of devices, at least 1
+   */
+  public int fewest(int devices) {
+    OptionalDouble samples = samplesPerSecond(devices);
+    return points.stream()
+        .filter(point -> point.devices() < devices)
+        .filter(point -> samples.isPresent() && samplesPerSecond(point).equals(samples))
+        .mapToInt(CurvePoint::devices)
+        .findFirst()
+        .orElse(devices);
+  }
+
   private OptionalDouble samplesPerSecond(CurvePoint point) {
     return point.stepMs().isPresent()
         ? OptionalDouble.of(batchSize * 1e3 / point.stepMs().getAsDouble())

@@ -31,6 +31,18 @@ class ThroughputCurveTest {
   }
 
   @Test
+  void the_fewest_devices_that_are_as_fast_are_known() {
+    ThroughputCurve curve = curve(point(4, 10), point(8, 10), point(16, 5));
+    assertThat(curve.fewest(4)).isEqualTo(4);
+    assertThat(curve.fewest(6)).isEqualTo(4);
+    assertThat(curve.fewest(8)).isEqualTo(4);
+    assertThat(curve.fewest(9)).isEqualTo(9);
+    assertThat(curve.fewest(16)).isEqualTo(16);
+    assertThat(curve.fewest(20)).isEqualTo(16);
+    assertThat(curve.fewest(3)).isEqualTo(3);
+  }
+
+  @Test
   void there_is_none_next_to_a_point_that_does_not_fit() {
     ThroughputCurve curve =
         curve(new CurvePoint(4, OptionalDouble.empty()), point(8, 5), point(16, 4));
