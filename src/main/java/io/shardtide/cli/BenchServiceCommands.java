@@ -142,9 +142,27 @@ final class BenchServiceCommands {
         description = "Duration in seconds. Default: ${DEFAULT-VALUE}.")
     private int seconds;
 
+    @Option(
+        names = "--planners",
+        paramLabel = "N",
+        defaultValue = "1",
+        description = "Number of planners that share the work. Default: ${DEFAULT-VALUE}.")
+    private int planners;
+
+    @Option(
+        names = "--poison",
+        description =
+            "Also runs workloads that harm a planner: a search that does not end, a record of an"
+                + " unknown schema on each partition, very large predictions, and a model that"
+                + " cannot predict. Latencies are of the others.")
+    private boolean poison;
+
     @Override
     ResultTable measure(StepReporter steps) throws Exception {
-      return LoadBenchmark.run(workloads, perSecond, seconds, steps);
+      if (planners < 1) {
+        throw usage("--planners must be at least 1, got " + planners);
+      }
+      return LoadBenchmark.run(workloads, perSecond, seconds, planners, poison, steps);
     }
   }
 

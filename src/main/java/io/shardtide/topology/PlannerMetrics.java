@@ -131,7 +131,7 @@ public final class PlannerMetrics {
   }
 
   /** Returns metrics that are not exported. */
-  static PlannerMetrics unread() {
+  public static PlannerMetrics unread() {
     return new PlannerMetrics(new SimpleMeterRegistry());
   }
 

@@ -82,7 +82,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   }
 
   /** Returns health without probes. */
-  static ServiceHealth unwatched(ServiceSettings settings) {
+  public static ServiceHealth unwatched(ServiceSettings settings) {
     return new ServiceHealth(settings);
   }
 

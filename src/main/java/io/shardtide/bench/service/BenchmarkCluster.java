@@ -10,23 +10,31 @@ import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.learning.RetrainingRun;
+import io.shardtide.planning.Planner;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.groups.GroupedProblem;
+import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerService;
+import io.shardtide.topology.ServiceHealth;
 import io.shardtide.wire.ModelFiles;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
@@ -115,6 +123,35 @@ final class BenchmarkCluster implements AutoCloseable {
         settings(bootstrapServers, registryUrl, stateDirectory, partitions, planning),
         List.of(MODEL),
         predictorOf);
+  }
+
+  /**
+   * Starts one of several planners.
+   *
+   * @param number its number, for a folder of its own
+   * @param more models beside the usual one
+   * @param search searches a problem
+   */
+  PlannerService start(
+      int number,
+      List<ModelBundle> more,
+      BiFunction<GroupedProblem, SearchSettings, SearchResult> search)
+      throws Exception {
+    ServiceSettings settings =
+        settings(
+            bootstrapServers(),
+            registryUrl(),
+            directory.resolve("state-" + number),
+            partitions,
+            PlanningSettings.DEFAULTS);
+    return PlannerService.start(
+        settings,
+        Stream.concat(Stream.of(MODEL), more.stream()).toList(),
+        TensorFlowTowers::new,
+        Optional.empty(),
+        PlannerMetrics.unread(),
+        ServiceHealth.unwatched(settings),
+        new Planner(InstantSource.system(), System::nanoTime, search));
   }
 
   /** Starts the planner with another model, which is retrained on measured costs. */

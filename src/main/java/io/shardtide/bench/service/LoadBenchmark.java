@@ -4,12 +4,15 @@ import io.shardtide.bench.SyntheticTables;
 import io.shardtide.bench.service.ProcessorTime.ThreadKind;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.search.groups.GroupSearch;
 import io.shardtide.topology.PlannerService;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** Latency, lost changes and memory under a constant load of many workloads. */
 public final class LoadBenchmark {
@@ -18,6 +21,7 @@ public final class LoadBenchmark {
   private static final int COLUMNS = 64;
   private static final int DEVICES = 16;
   private static final double MIB = 1 << 20;
+  private static final int POISON_TIMEOUT_SECONDS = 120;
 
   /** Number of memory measurements, start and end included. */
   private static final int MEMORY_SAMPLES = 7;
@@ -28,18 +32,28 @@ public final class LoadBenchmark {
   private final LatencySample millis = new LatencySample();
   private final double perSecond;
   private final int seconds;
+  private final int planners;
+  private final Optional<PoisonedWorkloads> poison;
   private final StepReporter steps;
   private ProcessorTime before;
   private ProcessorTime after;
   private double compilationMillis;
 
-  private LoadBenchmark(int workloads, double perSecond, int seconds, StepReporter steps) {
+  private LoadBenchmark(
+      int workloads,
+      double perSecond,
+      int seconds,
+      int planners,
+      Optional<PoisonedWorkloads> poison,
+      StepReporter steps) {
     for (int w = 0; w < workloads; w++) {
       int tables = SMALLEST + (LARGEST - SMALLEST) * w / Math.max(1, workloads - 1);
       this.workloads.add(SyntheticTables.of(tables, COLUMNS, w));
     }
     this.perSecond = perSecond;
     this.seconds = seconds;
+    this.planners = planners;
+    this.poison = poison;
     this.steps = steps;
   }
 
@@ -49,18 +63,33 @@ public final class LoadBenchmark {
    * @param workloads number of workloads, with 26 to 300 tables, at least 1
    * @param perSecond changes per second of all workloads
    * @param seconds duration
+   * @param planners number of planners, and of partitions, at least 1
+   * @param poisoned whether there are also workloads that harm a planner, one of each kind
    * @param steps receives the progress
    */
-  public static ResultTable run(int workloads, double perSecond, int seconds, StepReporter steps)
+  public static ResultTable run(
+      int workloads,
+      double perSecond,
+      int seconds,
+      int planners,
+      boolean poisoned,
+      StepReporter steps)
       throws Exception {
-    LoadBenchmark benchmark = new LoadBenchmark(workloads, perSecond, seconds, steps);
+    LoadBenchmark benchmark =
+        new LoadBenchmark(
+            workloads,
+            perSecond,
+            seconds,
+            planners,
+            poisoned ? Optional.of(new PoisonedWorkloads()) : Optional.empty(),
+            steps);
     benchmark.measure();
     return new ResultTable(List.of("load", "value", "unit"), benchmark.rows());
   }
 
   private void measure() throws Exception {
-    try (BenchmarkCluster cluster = BenchmarkCluster.open();
-        PlannerService service = cluster.start();
+    try (BenchmarkCluster cluster = BenchmarkCluster.open(planners);
+        Planners services = new Planners(cluster);
         LoadPublisher publisher = new LoadPublisher(cluster, 0);
         BenchmarkListener listener =
             new BenchmarkListener(
@@ -68,14 +97,16 @@ public final class LoadBenchmark {
                 List.of(
                     BenchmarkCluster.TOPICS.shardingPlans(),
                     BenchmarkCluster.TOPICS.infeasibleWorkloads(),
-                    BenchmarkCluster.TOPICS.rejectedEvents()),
-                answers::take)) {
-      BenchmarkCluster.awaitRunning(service, steps);
+                    BenchmarkCluster.TOPICS.rejectedEvents(),
+                    BenchmarkCluster.TOPICS.quarantine()),
+                this::take)) {
+      services.awaitRunning();
       for (int w = 0; w < workloads.size(); w++) {
         publish(publisher, w, LoadPublisher.workload(workloads.get(w), DEVICES));
       }
       answers.await(listener, "first plans", steps);
       answers.measure(millis);
+      poison.ifPresent(poisoned -> poisoned.publish(publisher, planners));
       before = ProcessorTime.now();
       long compilationBefore = compilationMillis();
       change(publisher);
@@ -83,6 +114,54 @@ public final class LoadBenchmark {
       after = ProcessorTime.now();
       compilationMillis = compilationMillis() - compilationBefore;
       measureMemory(seconds);
+      if (poison.isPresent()) {
+        poison.get().endSlowSearch();
+        awaitPoisoned(poison.get());
+      }
+    }
+  }
+
+  private void take(Object value, long nanos) {
+    if (poison.isEmpty() || !poison.get().take(value)) {
+      answers.take(value, nanos);
+    }
+  }
+
+  private void awaitPoisoned(PoisonedWorkloads poisoned)
+      throws InterruptedException, TimeoutException {
+    long began = System.nanoTime();
+    while (!poisoned.areDecided()) {
+      if (System.nanoTime() - began > TimeUnit.SECONDS.toNanos(POISON_TIMEOUT_SECONDS)) {
+        throw new TimeoutException("no end of the poisoned workloads: " + poisoned.outcomes());
+      }
+      steps.at("the poisoned workloads", 0, 1);
+      Thread.sleep(10);
+    }
+  }
+
+  /** The planners, which close together. */
+  private final class Planners implements AutoCloseable {
+    private final List<PlannerService> all = new ArrayList<>();
+
+    Planners(BenchmarkCluster cluster) throws Exception {
+      for (int number = 0; number < planners; number++) {
+        all.add(
+            poison.isEmpty()
+                ? cluster.start(number, List.of(), GroupSearch::search)
+                : cluster.start(
+                    number, List.of(PoisonedWorkloads.model()), poison.get()::search));
+      }
+    }
+
+    void awaitRunning() throws InterruptedException {
+      for (PlannerService service : all) {
+        BenchmarkCluster.awaitRunning(service, steps);
+      }
+    }
+
+    @Override
+    public void close() {
+      all.forEach(PlannerService::close);
     }
   }
 
@@ -96,6 +175,9 @@ public final class LoadBenchmark {
     long count = Math.round(perSecond * seconds);
     long began = System.nanoTime();
     for (long i = 0; i < count; i++) {
+      if (i == count / 4) {
+        poison.ifPresent(poisoned -> poisoned.takeOver(publisher));
+      }
       if (i % Math.max(1, count / (MEMORY_SAMPLES - 1)) == 0
           && memory.size() < MEMORY_SAMPLES - 1) {
         measureMemory((System.nanoTime() - began) / 1e9);
@@ -158,6 +240,11 @@ public final class LoadBenchmark {
         row("heap after collection, middle", "%,.0f", memory.get(memory.size() / 2)[1], "MiB"));
     rows.add(row("heap after collection, end", "%,.0f", memory.get(memory.size() - 1)[1], "MiB"));
     rows.add(row("heap after collection, slope", "%,.2f", mibPerMinute(), "MiB/min"));
+    poison.ifPresent(
+        poisoned ->
+            poisoned
+                .outcomes()
+                .forEach((id, outcome) -> rows.add(List.of(id, outcome, ""))));
     rows.add(time("folding and predicting", ThreadKind.WORKLOAD));
     rows.add(time("planning", ThreadKind.PLANNING));
     rows.add(time("background search", ThreadKind.BACKGROUND_SEARCH));

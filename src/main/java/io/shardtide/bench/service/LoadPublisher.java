@@ -1,9 +1,12 @@
 package io.shardtide.bench.service;
 
+import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,7 +17,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.serialization.Serializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /** Publishes changes. */
@@ -22,8 +25,8 @@ final class LoadPublisher implements AutoCloseable {
   private static final long GIB = 1L << 30;
   private static final int BATCH_SIZE = 65_536;
 
-  private final String topic = BenchmarkCluster.TOPICS.workloadChanges().name();
-  private final KafkaProducer<String, WorkloadChange> producer;
+  private final Registry registry;
+  private final KafkaProducer<String, byte[]> producer;
   private final AtomicReference<Exception> failure = new AtomicReference<>();
 
   /**
@@ -32,8 +35,7 @@ final class LoadPublisher implements AutoCloseable {
    * @param lingerMs the producer's {@code linger.ms}; 0 to measure latency
    */
   LoadPublisher(BenchmarkCluster cluster, int lingerMs) {
-    Serializer<WorkloadChange> values =
-        cluster.registry().serde(BenchmarkCluster.TOPICS.workloadChanges()).serializer();
+    registry = cluster.registry();
     producer =
         new KafkaProducer<>(
             Map.of(
@@ -48,21 +50,43 @@ final class LoadPublisher implements AutoCloseable {
                 ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
                 BenchmarkCluster.TOPICS.workloadChanges().maxMessageBytes()),
             new StringSerializer(),
-            values);
+            new ByteArraySerializer());
   }
 
   /** Publishes changes as one event; does not wait for the acknowledgement. */
-  @SuppressWarnings("FutureReturnValueIgnored") // The callback handles failures.
   void publish(String workloadId, List<Change> changes) {
+    publish(
+        BenchmarkCluster.TOPICS.workloadChanges(),
+        workloadId,
+        new WorkloadChange(
+            UUID.randomUUID(), workloadId, Instant.now(), "bench", OptionalLong.empty(), changes));
+  }
+
+  /** Publishes a model, which takes over the predictions of its hardware. */
+  void publish(ModelBundle model) {
+    publish(BenchmarkCluster.TOPICS.costModels(), model.hardware(), model);
+  }
+
+  private <V> void publish(Topic<V> to, String key, V value) {
+    byte[] bytes = registry.serde(to).serializer().serialize(to.name(), value);
+    send(new ProducerRecord<>(to.name(), key, bytes));
+  }
+
+  /** Publishes what may be no event. */
+  void publishBytes(int partition, String key, byte[] value) {
+    send(
+        new ProducerRecord<>(
+            BenchmarkCluster.TOPICS.workloadChanges().name(), partition, key, value));
+  }
+
+  @SuppressWarnings("FutureReturnValueIgnored") // The callback handles failures.
+  private void send(ProducerRecord<String, byte[]> record) {
     Exception failed = failure.get();
     if (failed != null) {
       throw new IllegalStateException("A change could not be published", failed);
     }
-    WorkloadChange event =
-        new WorkloadChange(
-            UUID.randomUUID(), workloadId, Instant.now(), "bench", OptionalLong.empty(), changes);
     producer.send(
-        new ProducerRecord<>(topic, workloadId, event),
+        record,
         (metadata, error) -> {
           if (error != null) {
             failure.compareAndSet(null, error);
