@@ -106,6 +106,7 @@ class FeaturePairsTest {
           .build()
           .identified();
   private static final Topics TOPICS = Topics.withPrefix("");
+  private static final List<ShardKind> KINDS = List.of(ShardKind.values());
   private static final int STEPS = 9;
 
   /** More than it takes to tell a slow device from noise. */
@@ -283,7 +284,7 @@ class FeaturePairsTest {
     }
 
     private void takeOver() {
-      bundle = bundle == BUNDLE ? OTHER : BUNDLE;
+      bundle = bundle.modelId().equals(BUNDLE.modelId()) ? OTHER : BUNDLE;
       models.takeOver(bundle);
       take(predicting.repredict(workloads, Fixtures.WORKLOAD));
     }
@@ -584,7 +585,7 @@ class FeaturePairsTest {
   }
 
   private static long hostMemory(Random random) {
-    return random.nextInt(3) * 20 * Fixtures.GIB;
+    return random.nextInt(3) * 20L * Fixtures.GIB;
   }
 
   private static ClusterSpec options(Random random, ClusterSpec cluster) {
@@ -659,7 +660,7 @@ class FeaturePairsTest {
     while (random.nextInt(3) == 0) {
       Set<ShardKind> kinds = EnumSet.noneOf(ShardKind.class);
       for (int i = random.nextInt(4); i > 0; i--) {
-        kinds.add(ShardKind.values()[random.nextInt(ShardKind.values().length)]);
+        kinds.add(KINDS.get(random.nextInt(KINDS.size())));
       }
       try {
         return plain.withConstraints(

@@ -148,8 +148,7 @@ public final class LoadBenchmark {
         all.add(
             poison.isEmpty()
                 ? cluster.start(number, List.of(), GroupSearch::search)
-                : cluster.start(
-                    number, List.of(PoisonedWorkloads.model()), poison.get()::search));
+                : cluster.start(number, List.of(PoisonedWorkloads.model()), poison.get()::search));
       }
     }
 
@@ -242,9 +241,7 @@ public final class LoadBenchmark {
     rows.add(row("heap after collection, slope", "%,.2f", mibPerMinute(), "MiB/min"));
     poison.ifPresent(
         poisoned ->
-            poisoned
-                .outcomes()
-                .forEach((id, outcome) -> rows.add(List.of(id, outcome, ""))));
+            poisoned.outcomes().forEach((id, outcome) -> rows.add(List.of(id, outcome, ""))));
     rows.add(time("folding and predicting", ThreadKind.WORKLOAD));
     rows.add(time("planning", ThreadKind.PLANNING));
     rows.add(time("background search", ThreadKind.BACKGROUND_SEARCH));

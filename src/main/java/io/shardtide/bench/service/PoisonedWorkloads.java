@@ -122,8 +122,7 @@ final class PoisonedWorkloads {
     }
     TableSpec table =
         TableSpecBuilder.builder(
-                new TableSpec(
-                    LARGE, rows, LARGE_COLUMNS, 20, ReuseHistogram.UNKNOWN, Float.BYTES))
+                new TableSpec(LARGE, rows, LARGE_COLUMNS, 20, ReuseHistogram.UNKNOWN, Float.BYTES))
             .accessCdf(new AccessCdf(shares))
             .pooled(false)
             .build();
