@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.avro.Schema;
 import org.apache.avro.SchemaBuilder;
 import org.junit.jupiter.api.BeforeEach;
@@ -82,7 +83,7 @@ abstract class RegistryContract {
             Fixtures.at(0), Fixtures.WORKLOAD.getBytes(StandardCharsets.UTF_8), value);
       } catch (UndecidedSchemaException e) {
         // Asked again, as the callers do.
-        Thread.yield();
+        LockSupport.parkNanos(1_000_000);
       }
     }
   }
