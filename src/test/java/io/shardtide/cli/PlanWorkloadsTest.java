@@ -162,8 +162,8 @@ class PlanWorkloadsTest {
     assertThat(line.get("feasible").booleanValue()).isFalse();
     assertThat(line.get("seconds").doubleValue()).isNotNegative();
     assertThat(line.get("reason").textValue()).startsWith("The narrowest shard of table a, ");
-    // 4 columns of a million rows, 4 bytes an element and 4 a row.
-    assertThat(line.get("bytes_short").longValue()).isEqualTo(20_000_000 - (1 << 20));
+    // 64 columns of a million rows, 4 bytes an element and 4 a row, on two devices of a MiB.
+    assertThat(line.get("bytes_short").longValue()).isEqualTo(260_000_000 - 2 * (1 << 20));
     try (Stream<Path> files = Files.list(plans().getParent())) {
       assertThat(files).containsExactly(plans());
     }

@@ -214,9 +214,11 @@ class ReportsTest {
   }
 
   @Test
-  void a_shortfall_is_of_a_byte_or_more() {
-    assertThat(new Shortfall(1, true, List.of(), "why").bytesShort()).isEqualTo(1);
-    assertThatThrownBy(() -> new Shortfall(0, true, List.of(), "why"))
-        .hasMessage("bytes of a shortfall must be at least 1, got 0");
+  void a_shortfall_is_of_bytes_or_of_a_way_to_shard() {
+    assertThat(new Shortfall(1, true, List.of(), "why").describe())
+        .isEqualTo("does not fit, 1 B short: why");
+    assertThat(new Shortfall(0, true, List.of(), "why").describe()).isEqualTo("does not fit: why");
+    assertThatThrownBy(() -> new Shortfall(-1, true, List.of(), "why"))
+        .hasMessage("bytes of a shortfall must be at least 0, got -1");
   }
 }

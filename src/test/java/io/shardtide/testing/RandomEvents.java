@@ -27,7 +27,9 @@ import io.shardtide.wire.ModelFiles;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
@@ -212,7 +214,20 @@ public final class RandomEvents {
             Fixtures.TIME.plusMillis(time++),
             "life",
             OptionalLong.empty(),
-            List.of(changes)));
+            distinct(changes)));
+  }
+
+  /** An event changes a table once: of two changes that were drawn, the last one is left. */
+  private static List<Change> distinct(Change... changes) {
+    Map<String, Change> distinct = new LinkedHashMap<>();
+    for (Change change : changes) {
+      String table =
+          change instanceof Change.TableUpserted upserted
+              ? upserted.table().name()
+              : change.getClass().getName();
+      distinct.put(table, change);
+    }
+    return List.copyOf(distinct.values());
   }
 
   private void apply(WorkloadChange event) {
