@@ -12,8 +12,7 @@ final class RememberedPlansMapping {
         plans.ids(),
         plans.adopted().orElse(null),
         plans.reportedStep().isPresent() ? plans.reportedStep().getAsLong() : null,
-        plans.reportedRun(),
-        plans.movedFrom().orElse(null));
+        plans.reportedRun());
   }
 
   static RememberedPlans fromAvro(io.shardtide.avro.RememberedPlans avro) {
@@ -21,7 +20,8 @@ final class RememberedPlansMapping {
     return new RememberedPlans(
         avro.getIds(),
         Optional.ofNullable(avro.getAdopted()),
-        Optional.ofNullable(avro.getMovedFrom()),
+        // Not stored: the version before could not read the store again.
+        Optional.empty(),
         step == null ? OptionalLong.empty() : OptionalLong.of(step),
         avro.getReportedRun());
   }

@@ -125,7 +125,7 @@ class RoundTripTest {
                 new RememberedPlans(
                     List.of("a", "b"),
                     Optional.of("a"),
-                    Optional.of("b"),
+                    Optional.empty(),
                     OptionalLong.of(17),
                     "run-1"),
                 Samples.speeds().slow())),
@@ -158,7 +158,7 @@ class RoundTripTest {
                     new RememberedPlans(
                         List.of("a", "b"),
                         Optional.of("a"),
-                        Optional.of("b"),
+                        Optional.empty(),
                         OptionalLong.of(17),
                         "run-1"))
                 .measured(Samples.measured())
