@@ -208,6 +208,8 @@ class ArchitectureTest {
               "embedded",
               "wire",
               "tensorflow",
+              "planning",
+              "search",
               "cost",
               "domain.pool",
               "domain",
