@@ -94,9 +94,6 @@ def undecodable(log: Log, topic: str, key: bytes, good: dict[str, Any]) -> list[
         framed[:5] + b"\xff" * 40,
         other,
     ]
-    if log._schemas._confluent is None:
-        # Confluent's deserializer does not notice what follows a value.
-        payloads.append(framed + b"\0")
     return [(key, payload) for payload in payloads]
 
 

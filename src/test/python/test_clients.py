@@ -218,7 +218,7 @@ class Plans(unittest.TestCase):
             behind = Log(KAFKA, f"http://127.0.0.1:{server.server_port}", PREFIX)
             Faulty.well = False
             with behind.reader("current-plans", key=workload) as reader:
-                with self.assertRaisesRegex(ConnectionError, "does not answer: HTTP Error 503"):
+                with self.assertRaisesRegex(ConnectionError, "does not answer: 503"):
                     list(reader.all())
                 with self.assertRaisesRegex(ConnectionError, "503"):
                     reader.poll()

@@ -49,7 +49,10 @@ class DocumentedCommandsIT {
 
   /** Commands that a test cannot run, and what runs them. */
   private static final Map<String, String> ELSEWHERE =
-      Map.of("pip install", ".ci/run", "python -m shardtide.torchrec.publish", "PythonTorchRecIT");
+      Map.of(
+          "pip install", ".ci/run",
+          "python -m shardtide.torchrec.publish", "PythonTorchRecIT",
+          "python -m shardtide.collect", "PythonPackageIT");
 
   @TempDir private Path home;
 

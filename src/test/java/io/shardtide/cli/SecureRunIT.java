@@ -164,7 +164,7 @@ class SecureRunIT {
     assertThat(viewer("publish", "--events", folder.resolve("export/events.jsonl").toString()))
         .isNotZero();
     assertThat(out.toString() + err)
-        .contains("not sent  Cluster authorization failed")
+        .contains("not sent  The Kafka cluster at " + kafka.bootstrapServers() + " refuses")
         .doesNotContain(SecureKafka.SECRET);
   }
 
