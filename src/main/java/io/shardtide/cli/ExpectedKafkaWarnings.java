@@ -70,7 +70,9 @@ public final class ExpectedKafkaWarnings extends Filter<ILoggingEvent> {
     /** Temporary folders of the demo and the benchmarks, which are deleted at the end. */
     TEMPORARY_STATE("StateDirectory", "Using an OS temp directory in the state.dir", "/shardtide-"),
 
-    /** The handler is missing for global stores only, and no topology has one (TopologyTest). */
+    /**
+     * The handler is missing for global stores only, whose processor copies bytes (LatestRecords).
+     */
     NO_GLOBAL_THREAD("StreamsConfig", "exception handler is not enabled for the GlobalThread"),
 
     /**

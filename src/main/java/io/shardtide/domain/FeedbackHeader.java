@@ -63,10 +63,13 @@ public record FeedbackHeader(
     speeds = List.copyOf(speeds);
   }
 
-  /** Returns the header of a deleted workload: only the generation is kept. */
-  public static FeedbackHeader deleted(long generation) {
+  /**
+   * Returns the header of a deleted workload: the generation is kept, and what other topics say of
+   * later ones.
+   */
+  public static FeedbackHeader deleted(long generation, RememberedPlans later) {
     return new FeedbackHeader(
-        Optional.empty(), generation, RememberedPlans.NONE, List.of(), List.of(), "", 0, List.of());
+        Optional.empty(), generation, later, List.of(), List.of(), "", 0, List.of());
   }
 
   /**

@@ -1,12 +1,16 @@
 package io.shardtide.domain;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The stored plans of a workload, about which its trainer can report, and what it reported last.
@@ -27,6 +31,9 @@ public record RememberedPlans(
     String reportedRun) {
   /** Half a minute of plans at one a second. */
   public static final int MOST = 32;
+
+  /** How many a reader of plans keeps, which may read what the trainer reported much later. */
+  public static final int MOST_FOLLOWED = 2 * MOST;
 
   /** Before the first plan. */
   public static final RememberedPlans NONE =
@@ -73,18 +80,62 @@ public record RememberedPlans(
   public RememberedPlans with(
       String planId, Function<String, Optional<String>> previousOf, Consumer<String> forget) {
     Optional<String> before = before(previousOf);
+    return keep(planId, MOST, Stream.of(adopted, before), forget);
+  }
+
+  /**
+   * Returns this with another plan as the latest, for a reader of plans and accepted statuses: it
+   * keeps all that planning keeps, and more, because it may read one topic far behind the other. Of
+   * plans alone it knows the plan that ran when the latest was planned.
+   *
+   * @param plan the plan
+   * @param previousOf returns the plan that a plan was searched from
+   * @param forget receives the id of each plan that is removed
+   */
+  public RememberedPlans follow(
+      ShardingPlan plan, Function<String, Optional<String>> previousOf, Consumer<String> forget) {
+    Optional<String> ran = plan.previousPlanId();
+    return keep(
+        plan.planId(),
+        MOST_FOLLOWED,
+        Stream.of(ran, ran.flatMap(previousOf), adopted, before(previousOf)),
+        forget);
+  }
+
+  private RememberedPlans keep(
+      String planId, int most, Stream<Optional<String>> needed, Consumer<String> forget) {
+    Set<String> kept = needed.flatMap(Optional::stream).collect(Collectors.toSet());
     List<String> next = new ArrayList<>(ids);
     next.remove(planId);
     next.add(planId);
-    for (int i = 0; next.size() > MOST; ) {
-      Optional<String> oldest = Optional.of(next.get(i));
-      if (oldest.equals(adopted) || oldest.equals(before)) {
+    for (int i = 0; next.size() > most; ) {
+      if (kept.contains(next.get(i))) {
         i++;
       } else {
         forget.accept(next.remove(i));
       }
     }
     return new RememberedPlans(next, adopted, movedFrom, reportedStep, reportedRun);
+  }
+
+  /** Returns this without some of the plans. */
+  public RememberedPlans without(Collection<String> others) {
+    return new RememberedPlans(
+        ids.stream().filter(id -> !others.contains(id)).toList(),
+        adopted,
+        movedFrom,
+        reportedStep,
+        reportedRun);
+  }
+
+  /** Returns this with the judgement of planning about what the trainer reported. */
+  public RememberedPlans with(AcceptedStatus accepted) {
+    return new RememberedPlans(
+        ids,
+        accepted.runningPlanId(),
+        accepted.movedFromPlanId(),
+        accepted.reportedStep(),
+        accepted.reportedRun());
   }
 
   /**
@@ -107,11 +158,6 @@ public record RememberedPlans(
           "step of a status of workload \"%s\" must be at least %d, which was reported before, got %d. Maybe the trainer restarted from a checkpoint and its run needs another name"
               .formatted(status.workloadId(), reportedStep.orElse(0), status.step()));
     }
-  }
-
-  /** Returns whether {@link #check} passes a status. */
-  public boolean accepts(PlanStatus status) {
-    return ids.contains(status.planId()) && !isStale(status);
   }
 
   private boolean isStale(PlanStatus status) {

@@ -14,7 +14,6 @@ import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.RememberedPlans;
@@ -32,8 +31,8 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /**
  * Compares measured with predicted costs. Tracks each workload's tables, plans and running plan;
@@ -66,13 +65,16 @@ public final class FeedbackStep {
     } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
       store.removeTable(id, dropped.name());
     }
-    FeedbackHeader before = store.header(id);
+    FeedbackHeader before = header(store, id);
     FeedbackHeader after;
     if (part.isDeletion()) {
-      before.plans().ids().forEach(plan -> store.removePlan(id, plan));
-      store.removePlan(id, before.measuredPlan());
+      List<String> deleted =
+          Stream.concat(before.plans().ids().stream(), Stream.of(before.measuredPlan()))
+              .filter(plan -> !isAfter(part.generation(), store.plan(id, plan)))
+              .toList();
+      deleted.forEach(plan -> store.removePlan(id, plan));
       store.removeWindows(id);
-      after = FeedbackHeader.deleted(part.generation());
+      after = FeedbackHeader.deleted(part.generation(), before.plans().without(deleted));
     } else {
       after = before.with(part.cluster(), part.generation());
     }
@@ -81,13 +83,17 @@ public final class FeedbackStep {
     }
   }
 
+  private static boolean isAfter(long generation, Optional<ShardingPlan> plan) {
+    return plan.isPresent() && plan.get().generation() > generation;
+  }
+
   /**
    * Stores a plan, and removes the oldest one that nothing runs or returns to. Ignores a plan of a
    * workload that was deleted since.
    */
   public void take(FeedbackStore store, ShardingPlan plan) {
     String id = plan.workloadId();
-    FeedbackHeader header = store.header(id);
+    FeedbackHeader header = header(store, id);
     if (header.isDeletedAfter(plan.generation())) {
       return;
     }
@@ -97,20 +103,22 @@ public final class FeedbackStep {
         header.with(
             header
                 .plans()
-                .with(
-                    plan.planId(),
-                    previousOf(store, id),
+                .follow(
+                    plan,
+                    of -> store.plan(id, of).flatMap(ShardingPlan::previousPlanId),
                     expired -> removeUnmeasured(store, header, id, expired))));
   }
 
-  /** Applies a trainer's status of a plan; ignores one that planning rejects. */
-  public void report(FeedbackStore store, PlanStatus status) {
-    String id = status.workloadId();
-    FeedbackHeader header = store.header(id);
-    if (!header.plans().accepts(status)) {
-      return;
-    }
-    store.putHeader(id, header.with(header.plans().reported(status, previousOf(store, id))));
+  /**
+   * Returns the header of a workload, with the judgement of planning about which plan runs. It may
+   * have been read before the plan, or after later ones: the result is the same.
+   */
+  static FeedbackHeader header(FeedbackStore store, String workloadId) {
+    FeedbackHeader header = store.header(workloadId);
+    return store
+        .accepted(workloadId)
+        .map(accepted -> header.with(header.plans().with(accepted)))
+        .orElse(header);
   }
 
   /** The plan that was measured last is kept: speeds are of positions in it. */
@@ -119,10 +127,6 @@ public final class FeedbackStep {
     if (!plan.equals(header.measuredPlan())) {
       store.removePlan(id, plan);
     }
-  }
-
-  private static Function<String, Optional<String>> previousOf(FeedbackStore store, String id) {
-    return plan -> store.plan(id, plan).flatMap(ShardingPlan::previousPlanId);
   }
 
   /**
@@ -134,7 +138,7 @@ public final class FeedbackStep {
    */
   public Feedback measure(FeedbackStore store, MeasuredCosts measured) {
     String id = measured.workloadId();
-    FeedbackHeader before = store.header(id);
+    FeedbackHeader before = header(store, id);
     checkOrder(before, measured);
     ShardingPlan plan =
         store.plan(id, measured.planId()).orElseThrow(() -> unknown(before, measured));
@@ -268,6 +272,6 @@ public final class FeedbackStep {
                 CanonicalHash.shown(measured.planId()),
                 measured.workloadId(),
                 header.plans().ids().size(),
-                RememberedPlans.MOST));
+                RememberedPlans.MOST_FOLLOWED));
   }
 }

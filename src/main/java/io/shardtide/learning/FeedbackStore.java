@@ -1,5 +1,6 @@
 package io.shardtide.learning;
 
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.ResidualWindow;
@@ -13,6 +14,9 @@ public interface FeedbackStore {
 
   /** Stores the workload's header. */
   void putHeader(String workloadId, FeedbackHeader header);
+
+  /** Returns what planning said last of which plan runs; empty if it did not yet. */
+  Optional<AcceptedStatus> accepted(String workloadId);
 
   /** Returns a table, if stored. */
   Optional<DatedTable> table(String workloadId, String name);

@@ -1,5 +1,6 @@
 package io.shardtide.learning;
 
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.ResidualWindow;
@@ -33,6 +34,16 @@ public final class MemoryFeedbackStore implements FeedbackStore {
   @Override
   public void putHeader(String workloadId, FeedbackHeader header) {
     entries.put(key("header", workloadId, ""), header);
+  }
+
+  @Override
+  public Optional<AcceptedStatus> accepted(String workloadId) {
+    return get(AcceptedStatus.class, key("accepted", workloadId, ""));
+  }
+
+  /** Stores what planning says of which plan runs. */
+  public void putAccepted(AcceptedStatus accepted) {
+    entries.put(key("accepted", accepted.workloadId(), ""), accepted);
   }
 
   @Override

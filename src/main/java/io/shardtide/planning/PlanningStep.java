@@ -5,6 +5,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.PlanStatus;
@@ -14,6 +15,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import java.util.Optional;
@@ -301,13 +303,16 @@ public final class PlanningStep {
   /**
    * Stores a trainer's report.
    *
+   * @return which plan runs now
    * @throws RejectedException if the plan is not stored, or the status is late
    */
-  public void report(PlanningStore store, PlanStatus status) {
+  public AcceptedStatus report(PlanningStore store, PlanStatus status) {
     String id = status.workloadId();
     PlanningHeader header = store.header(id);
     header.plans().check(status);
-    store.putHeader(id, header.with(header.plans().reported(status, previousOf(store, id))));
+    RememberedPlans plans = header.plans().reported(status, previousOf(store, id));
+    store.putHeader(id, header.with(plans));
+    return AcceptedStatus.of(id, Optional.of(status), plans);
   }
 
   /**

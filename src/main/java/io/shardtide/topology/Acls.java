@@ -140,6 +140,7 @@ public final class Acls {
         "written by the workload topology, read by planning and feedback");
     topic(topics.currentPredictions().name(), AclOperation.WRITE, "writes the latest predictions");
     topic(topics.planStatus().name(), AclOperation.READ, "reads the trainers' reports");
+    both(topics.acceptedStatuses().name(), "written by planning, read by feedback");
     both(topics.shardingPlans().name(), "written by planning, read by feedback and curves");
     both(topics.deviceSpeeds().name(), "written by feedback, read by planning");
     topic(topics.currentPlans().name(), AclOperation.WRITE, "writes the latest plans");

@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.PlanStatus;
@@ -14,7 +15,8 @@ import org.apache.kafka.streams.Topology;
 
 /**
  * measured-costs to training-samples, drift-alarms and device-speeds: joins measured costs with the
- * predictions for the plan that was running, from cost-predictions, sharding-plans and plan-status.
+ * predictions for the plan that was running, from cost-predictions, sharding-plans and
+ * accepted-statuses.
  */
 public final class FeedbackTopology {
   private FeedbackTopology() {}
@@ -42,6 +44,7 @@ public final class FeedbackTopology {
         .writes(NodeName.WRITE_SAMPLES, topics.trainingSamples())
         .writes(NodeName.WRITE_ALARMS, topics.driftAlarms())
         .writes(NodeName.WRITE_SPEEDS, topics.deviceSpeeds())
+        .readsLatest(NodeName.TAKE_ACCEPTED, topics.acceptedStatuses())
         .build(
             NodeName.COMPARE_COSTS,
             skeleton -> new Compare(skeleton, topics, step, metrics),
@@ -49,11 +52,13 @@ public final class FeedbackTopology {
   }
 
   private static final class Compare extends KeyedProcessor {
+    private final Topics topics;
     private final PlannerMetrics metrics;
     private KafkaFeedbackStore store;
 
     Compare(Skeleton skeleton, Topics topics, FeedbackStep step, PlannerMetrics metrics) {
       super(skeleton);
+      this.topics = topics;
       this.metrics = metrics;
       // Planning reads these too, and rejects invalid ones.
       on(
@@ -63,10 +68,9 @@ public final class FeedbackTopology {
           .skippingInvalid()
           .gapless()
           .deletedBy(CostPredictions::isDeletion);
-      on(
-              topics.planStatus(),
-              PlanStatus::workloadId,
-              (status, source, timestamp) -> step.report(store, status))
+      // Planning judges these. Members of one group read the same topics, those of the version
+      // before too.
+      on(topics.planStatus(), PlanStatus::workloadId, (status, source, timestamp) -> {})
           .skippingInvalid();
       on(
               topics.shardingPlans(),
@@ -81,7 +85,9 @@ public final class FeedbackTopology {
 
     @Override
     void open(KeyedStore.Opener stores) {
-      store = new KafkaFeedbackStore(stores);
+      store =
+          new KafkaFeedbackStore(
+              stores, latest(topics.acceptedStatuses(), AcceptedStatus::workloadId));
     }
 
     private void publish(Feedback feedback, long timestamp) {

@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.ResidualWindow;
@@ -10,14 +11,16 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.kafka.streams.state.StoreBuilder;
 
-/** Headers, tables, plans and residuals in RocksDB, logged to Kafka. */
+/** Headers, tables, plans and residuals in RocksDB, logged to Kafka; what planning says of them. */
 final class KafkaFeedbackStore implements FeedbackStore {
   private final KeyedStore<FeedbackHeader> headers;
   private final KeyedStore<DatedTable> tables;
   private final KeyedStore<ShardingPlan> plans;
   private final KeyedStore<ResidualWindow> windows;
+  private final LatestRecords<AcceptedStatus> accepted;
 
-  KafkaFeedbackStore(KeyedStore.Opener stores) {
+  KafkaFeedbackStore(KeyedStore.Opener stores, LatestRecords<AcceptedStatus> accepted) {
+    this.accepted = accepted;
     headers = stores.open(StoreName.FEEDBACK_HEADERS);
     tables = stores.open(StoreName.PLANNED_TABLES);
     plans = stores.open(StoreName.MEASURED_PLANS);
@@ -41,6 +44,11 @@ final class KafkaFeedbackStore implements FeedbackStore {
   @Override
   public void putHeader(String workloadId, FeedbackHeader header) {
     headers.put(workloadId, header);
+  }
+
+  @Override
+  public Optional<AcceptedStatus> accepted(String workloadId) {
+    return accepted.of(workloadId);
   }
 
   @Override

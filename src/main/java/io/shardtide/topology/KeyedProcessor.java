@@ -94,6 +94,11 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     return new KeyedStore<>(context.getStateStore(name.toString()), attempts::written);
   }
 
+  /** Opens the latest records of a topic; called by {@link #open}. */
+  final <V> LatestRecords<V> latest(Topic<V> topic, Function<V, String> keyOf) {
+    return new LatestRecords<>(context, skeleton, topic, keyOf);
+  }
+
   @Override
   public final void process(Record<byte[], byte[]> record) {
     begin();

@@ -9,6 +9,10 @@ final class NodeName {
   static final String READ_CHANGES = "read-changes";
   static final String READ_PREDICTIONS = "read-predictions";
   static final String READ_STATUS = "read-status";
+
+  /** After all others in the order of names, by which Kafka Streams numbers sub-topologies. */
+  static final String TAKE_ACCEPTED = "take-accepted";
+
   static final String READ_SPEEDS = "read-speeds";
   static final String READ_PLANS = "read-plans";
   static final String READ_MEASURED = "read-measured";
@@ -32,6 +36,7 @@ final class NodeName {
   static final String WRITE_PLANS = "write-plans";
   static final String WRITE_CURRENT_PLANS = "write-current-plans";
   static final String WRITE_INFEASIBLE = "write-infeasible";
+  static final String WRITE_ACCEPTED = "write-accepted";
   static final String WRITE_SAMPLES = "write-samples";
   static final String WRITE_ALARMS = "write-alarms";
   static final String WRITE_SPEEDS = "write-speeds";

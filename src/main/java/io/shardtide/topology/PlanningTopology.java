@@ -1,11 +1,13 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningState;
+import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.planning.PlanningOutcome;
@@ -24,10 +26,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * cost-predictions, plan-status and device-speeds to sharding-plans and current-plans: collects a
- * generation's predictions and searches a plan, quickly at once, and again in the background.
- * Infeasible workloads are reported on infeasible-workloads, and their last plan stays current. A
- * deleted workload gets a tombstone on current-plans.
+ * cost-predictions, plan-status and device-speeds to sharding-plans, current-plans and
+ * accepted-statuses: collects a generation's predictions and searches a plan, quickly at once, and
+ * again in the background. Infeasible workloads are reported on infeasible-workloads, and their
+ * last plan stays current. A deleted workload gets a tombstone on current-plans.
  */
 public final class PlanningTopology {
   private PlanningTopology() {}
@@ -59,6 +61,7 @@ public final class PlanningTopology {
         .reads(NodeName.READ_SPEEDS, topics.deviceSpeeds())
         .writes(NodeName.WRITE_PLANS, topics.shardingPlans())
         .writes(NodeName.WRITE_CURRENT_PLANS, topics.currentPlans())
+        .writes(NodeName.WRITE_ACCEPTED, topics.acceptedStatuses())
         .writes(NodeName.WRITE_INFEASIBLE, topics.infeasibleWorkloads())
         .build(
             NodeName.PLAN_GENERATIONS,
@@ -125,7 +128,7 @@ public final class PlanningTopology {
       on(
           topics.planStatus(),
           PlanStatus::workloadId,
-          (status, source, timestamp) -> step.report(store, status));
+          (status, source, timestamp) -> tell(step.report(store, status)));
       on(
           topics.deviceSpeeds(),
           DeviceSpeeds::workloadId,
@@ -141,7 +144,15 @@ public final class PlanningTopology {
 
     @Override
     void resume() {
-      store.forEachHeader((id, header) -> isolate(id, "pending work", () -> resume(id, header)));
+      store.forEachHeader(
+          (id, header) ->
+              isolate(
+                  id,
+                  "pending work",
+                  () -> {
+                    tellAgain(id, header);
+                    resume(id, header);
+                  }));
     }
 
     @Override
@@ -194,7 +205,19 @@ public final class PlanningTopology {
       background.changed(workloadId);
       changedAtMs.remove(workloadId);
       forward(workloadId, null, timestamp, NodeName.WRITE_CURRENT_PLANS);
+      tell(AcceptedStatus.of(workloadId, Optional.empty(), RememberedPlans.NONE));
+    }
+
+    private void tell(AcceptedStatus accepted) {
+      forward(accepted.workloadId(), accepted, nowMs(), NodeName.WRITE_ACCEPTED);
       written();
+    }
+
+    /** Tells again which plan runs: a version that did not tell it may have had this partition. */
+    private void tellAgain(String workloadId, PlanningHeader header) {
+      if (!header.plans().ids().isEmpty()) {
+        tell(AcceptedStatus.of(workloadId, Optional.empty(), header.plans()));
+      }
     }
 
     @Override

@@ -68,6 +68,16 @@ final class SingleProcessorTopology {
     return this;
   }
 
+  /**
+   * Adds a topic of which each instance reads all partitions: see {@link LatestRecords}.
+   *
+   * @param node name of the source
+   */
+  SingleProcessorTopology readsLatest(String node, Topic<?> topic) {
+    LatestRecords.add(topology, node, topic);
+    return this;
+  }
+
   /** Adds a sink topic. */
   SingleProcessorTopology writes(String node, Topic<?> topic) {
     sinks.put(node, topic);

@@ -179,6 +179,7 @@ public final class TopicCheck {
         topics.workloadChanges(),
         topics.costPredictions(),
         topics.planStatus(),
+        topics.acceptedStatuses(),
         topics.shardingPlans(),
         topics.measuredCosts(),
         topics.trainingSamples(),

@@ -4,13 +4,13 @@ import io.shardtide.client.Endpoint;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanDiff;
-import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.pool.Allocation;
@@ -150,7 +150,13 @@ public final class Views implements AutoCloseable {
         projection::apply);
     follow(
         reader, topics.shardingPlans(), RECENT_LARGE, ShardingPlan::workloadId, projection::apply);
-    follow(reader, topics.planStatus(), RECENT, PlanStatus::workloadId, projection::apply);
+    follow(
+        reader,
+        topics.acceptedStatuses(),
+        RECENT,
+        AcceptedStatus::workloadId,
+        (at, writtenAt, accepted) ->
+            accepted.status().ifPresent(status -> projection.apply(at, writtenAt, status)));
     follow(reader, topics.measuredCosts(), RECENT, MeasuredCosts::workloadId, projection::apply);
     follow(
         reader,

@@ -5,6 +5,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
@@ -113,6 +114,13 @@ public record Codec<V, A extends SpecificRecord>(
   public static final Codec<PlanStatus, io.shardtide.avro.PlanStatus> PLAN_STATUS =
       new Codec<>(
           io.shardtide.avro.PlanStatus.class,
+          PlanStatusMapping::toAvro,
+          PlanStatusMapping::fromAvro);
+
+  /** Statuses that planning accepted. */
+  public static final Codec<AcceptedStatus, io.shardtide.avro.AcceptedStatus> ACCEPTED_STATUS =
+      new Codec<>(
+          io.shardtide.avro.AcceptedStatus.class,
           PlanStatusMapping::toAvro,
           PlanStatusMapping::fromAvro);
 

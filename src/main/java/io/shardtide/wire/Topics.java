@@ -3,6 +3,7 @@ package io.shardtide.wire;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.InfeasibleWorkload;
@@ -61,6 +62,7 @@ public final class Topics {
   private final Topic<ShardingPlan> shardingPlans;
   private final Topic<ShardingPlan> currentPlans;
   private final Topic<PlanStatus> planStatus;
+  private final Topic<AcceptedStatus> acceptedStatuses;
   private final Topic<MeasuredCosts> measuredCosts;
   private final Topic<DeviceSpeeds> deviceSpeeds;
   private final Topic<CostSample> trainingSamples;
@@ -86,6 +88,7 @@ public final class Topics {
     shardingPlans = large("sharding-plans", Codec.SHARDING_PLAN);
     currentPlans = add("current-plans", Codec.SHARDING_PLAN, Retention.LATEST, LARGE_RECORD_BYTES);
     planStatus = log("plan-status", Codec.PLAN_STATUS);
+    acceptedStatuses = log("accepted-statuses", Codec.ACCEPTED_STATUS);
     measuredCosts =
         add(
             "measured-costs",
@@ -201,6 +204,11 @@ public final class Topics {
   /** What trainers do with plans. */
   public Topic<PlanStatus> planStatus() {
     return planStatus;
+  }
+
+  /** Which plans run: the statuses that planning accepted. */
+  public Topic<AcceptedStatus> acceptedStatuses() {
+    return acceptedStatuses;
   }
 
   /** Costs that trainers measure. */

@@ -68,7 +68,7 @@ class FeedbackRejectionTest {
     assertRejected(
         MeasuredCostsBuilder.builder(m).workloadId("another").build(),
         RejectionReason.UNKNOWN_PLAN,
-        "workload \"another\" has 0 stored plans (the latest 32, the running one and the one before it)");
+        "workload \"another\" has 0 stored plans (the latest 64, the running one and the one before it)");
   }
 
   @Test
@@ -108,8 +108,7 @@ class FeedbackRejectionTest {
   }
 
   private void report(ShardingPlan plan, PlanStatus.StatusKind kind, long step) {
-    trainer.step.report(
-        trainer.store,
+    trainer.report(
         new PlanStatus(
             plan.workloadId(),
             plan.planId(),
@@ -131,7 +130,8 @@ class FeedbackRejectionTest {
     trainer.measure(next, all(1));
     report(next, PlanStatus.StatusKind.ADOPTED, 2);
     assertReplaced(old, next);
-    report(old, PlanStatus.StatusKind.ADOPTED, 1);
+    assertThatThrownBy(() -> report(old, PlanStatus.StatusKind.ADOPTED, 1))
+        .hasMessageContaining("must be at least 2");
     assertReplaced(old, next);
     report(next, PlanStatus.StatusKind.REJECTED, 3);
     trainer.measure(old, all(1));
@@ -280,7 +280,8 @@ class FeedbackRejectionTest {
       trainer.plan(Fixtures.upsert("x", 1_000 + i, 4, 1));
     }
     report(second, PlanStatus.StatusKind.REJECTED, 2);
-    assertThat(trainer.store.header(Fixtures.WORKLOAD).plans().running()).contains(first.planId());
+    assertThat(FeedbackStep.header(trainer.store, Fixtures.WORKLOAD).plans().running())
+        .contains(first.planId());
     trainer.measure(first, all(1));
   }
 
@@ -288,16 +289,18 @@ class FeedbackRejectionTest {
   void the_state_is_bounded() {
     ShardingPlan first = trainer.plan();
     report(first, PlanStatus.StatusKind.ADOPTED, 1);
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 80; i++) {
       trainer.plan(Fixtures.upsert("x" + i, 1_000, 4, 1));
       trainer.step.measure(trainer.store, at(first, "id" + i, "run" + i, i));
     }
     var header = trainer.store.header(Fixtures.WORKLOAD);
-    assertThat(header.plans().ids()).hasSize(RememberedPlans.MOST).contains(first.planId());
+    assertThat(header.plans().ids())
+        .hasSize(RememberedPlans.MOST_FOLLOWED)
+        .contains(first.planId());
     assertThat(header.measurements()).hasSize(32);
     assertThat(header.runs()).hasSize(8);
     assertThat(trainer.store.entries().keySet().stream().filter(k -> k.startsWith("plan|")))
-        .hasSize(RememberedPlans.MOST);
+        .hasSize(RememberedPlans.MOST_FOLLOWED);
   }
 
   /** A rejected measurement leaves the state unchanged. */

@@ -20,6 +20,7 @@ import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.SimulatedTrainer;
@@ -133,7 +134,7 @@ class FeedbackStepTest {
     trainer.delete();
     assertThat(trainer.store.entries())
         .hasSize(1)
-        .containsValue(FeedbackHeader.deleted(plan.generation() + 1));
+        .containsValue(FeedbackHeader.deleted(plan.generation() + 1, RememberedPlans.NONE));
     assertThatThrownBy(() -> trainer.step.measure(trainer.store, late))
         .isInstanceOfSatisfying(
             RejectedException.class,

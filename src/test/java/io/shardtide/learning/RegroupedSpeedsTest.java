@@ -106,13 +106,13 @@ class RegroupedSpeedsTest {
     assertThat(ranks(later.get(later.size() - 1))).as("all recover").isEmpty();
   }
 
-  /** The plan was measured before 40 later ones, none of which was. */
+  /** The plan was measured before 80 later ones, none of which was. */
   @Test
   void the_measured_plan_is_kept_until_another_is_measured() {
     ShardingPlan first = plan(RANKS, ReplicaGroups.ONE);
     measure(first);
     becomesSlow(10);
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 80; i++) {
       trainer.plan(Fixtures.upsert("x", 1_000 + i, 4, 1));
     }
     assertThat(trainer.store.plan(Fixtures.WORKLOAD, first.planId())).isPresent();

@@ -160,8 +160,7 @@ class SlowDeviceTest {
               "trainer",
               "run",
               Fixtures.TIME);
-      planning.report(plans, status);
-      step.report(feedback, status);
+      feedback.putAccepted(planning.report(plans, status));
     }
 
     private Slowdowns slowdowns() {

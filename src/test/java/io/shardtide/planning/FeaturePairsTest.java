@@ -271,8 +271,7 @@ class FeaturePairsTest {
               "trainer",
               "run",
               Fixtures.TIME);
-      planning.report(plans, status);
-      measuring.report(feedback, status);
+      feedback.putAccepted(planning.report(plans, status));
       running = plan;
     }
 

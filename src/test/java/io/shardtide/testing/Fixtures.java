@@ -10,6 +10,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.ShapeBasis;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Change.ClusterSet;
@@ -235,6 +236,18 @@ public final class Fixtures {
         "trainer",
         "run",
         TIME);
+  }
+
+  /** Planning accepted that a trainer adopted a plan. */
+  public static AcceptedStatus accepted(ShardingPlan plan) {
+    PlanStatus status = adopted(plan);
+    return new AcceptedStatus(
+        plan.workloadId(),
+        Optional.of(status),
+        Optional.of(plan.planId()),
+        Optional.empty(),
+        OptionalLong.of(status.step()),
+        status.run());
   }
 
   /** An event whose id depends on its number only, so that two runs publish the same bytes. */

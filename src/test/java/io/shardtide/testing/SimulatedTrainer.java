@@ -10,6 +10,7 @@ import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.PlanPrediction;
+import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchSettings;
@@ -120,6 +121,11 @@ public final class SimulatedTrainer {
     ShardingPlan identified = plan.identified();
     step.take(store, identified);
     return identified;
+  }
+
+  /** Reports a status to planning; passes what it accepts to the feedback step. */
+  public void report(PlanStatus status) {
+    store.putAccepted(planning.report(plans, status));
   }
 
   /** Deletes the workload; passes the predictions to both steps. */

@@ -165,11 +165,11 @@ class FeedbackTopologyTest {
         .predictions
         .subList(trainer.predictions.size() - 1, trainer.predictions.size())
         .forEach(part -> put(topics.costPredictions(), part));
-    put(topics.planStatus(), Fixtures.adopted(plan));
+    put(topics.acceptedStatuses(), Fixtures.accepted(plan));
     put(topics.shardingPlans(), next);
     measure(1);
     assertThat(rejected.isEmpty()).as("it was adopted").isTrue();
-    put(topics.planStatus(), Fixtures.adopted(next));
+    put(topics.acceptedStatuses(), Fixtures.accepted(next));
     measure(1);
     assertRejected(RejectionReason.OUTDATED_MEASUREMENT);
   }
@@ -268,9 +268,10 @@ class FeedbackTopologyTest {
     assertRejected(RejectionReason.KEY_MISMATCH);
     input(topics.shardingPlans()).pipeInput(KEY, noise);
     assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.UNDECODABLE);
+    input(topics.acceptedStatuses()).pipeInput(KEY, noise);
     input(topics.planStatus()).pipeInput(KEY, noise);
     input(topics.costPredictions()).pipeInput(KEY, noise);
-    assertThat(rejected.isEmpty()).as("planning rejects these").isTrue();
+    assertThat(rejected.isEmpty()).as("planning writes or rejects these").isTrue();
     measure(1);
     assertThat(samples.readValuesToList()).hasSize(5);
   }

@@ -8,12 +8,14 @@ import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
@@ -22,11 +24,15 @@ import io.shardtide.search.groups.GroupSearch;
 import io.shardtide.testing.Fixtures;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.TestInputTopic;
+import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.test.TestRecord;
 import org.junit.jupiter.api.Test;
 
@@ -87,6 +93,59 @@ class PlanningTopologyTest extends TopologyFixture {
     assertThat(plan.shards()).extracting(Shard::table).containsOnly("c");
     assertThat(current.readValue()).isEqualTo(plan);
     assertThat(rejected.isEmpty()).isTrue();
+  }
+
+  @Test
+  void which_plan_runs_is_told_and_told_again_after_a_takeover() {
+    planning.advanceWallClockTime(Duration.ofSeconds(1));
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    ShardingPlan first = plans.readValue();
+    assertThat(accepted.isEmpty()).as("nobody reported").isTrue();
+    report(first, PlanStatus.StatusKind.ADOPTED, 7);
+    AcceptedStatus told = accepted.readValue();
+    assertThat(told.status()).map(PlanStatus::step).contains(7L);
+    assertThat(told.runningPlanId()).contains(first.planId());
+    report(first, PlanStatus.StatusKind.REJECTED, 6);
+    assertThat(rejectedStatuses.readValue().reason()).isEqualTo(RejectionReason.STALE_STATUS);
+    assertThat(accepted.isEmpty()).as("a rejected status").isTrue();
+
+    takeOver();
+    AcceptedStatus again =
+        new AcceptedStatus(
+            Fixtures.WORKLOAD,
+            Optional.empty(),
+            Optional.of(first.planId()),
+            Optional.empty(),
+            OptionalLong.of(7),
+            told.reportedRun());
+    assertThat(accepted.readValue()).isEqualTo(again);
+    planning.advanceWallClockTime(Duration.ofSeconds(1));
+    assertThat(accepted.isEmpty()).as("told once").isTrue();
+    publish(event(delete()));
+    assertThat(accepted.readValue())
+        .isEqualTo(AcceptedStatus.of(Fixtures.WORKLOAD, Optional.empty(), RememberedPlans.NONE));
+    takeOver();
+    assertThat(accepted.isEmpty()).as("of a deleted workload").isTrue();
+  }
+
+  /** Another instance gets the headers. */
+  private void takeOver() {
+    String headers = StoreName.PLANNING_HEADERS.toString();
+    Map<String, Object> entries = new HashMap<>();
+    try (KeyValueIterator<String, Object> all =
+        planning.<String, Object>getKeyValueStore(headers).all()) {
+      all.forEachRemaining(entry -> entries.put(entry.key, entry.value));
+    }
+    planning.close();
+    planning = driver("planning", planningTopology());
+    predicted =
+        planning.createInputTopic(
+            topics.costPredictions().name(),
+            new StringSerializer(),
+            registry.serde(topics.costPredictions()).serializer());
+    accepted = output(planning, topics.acceptedStatuses());
+    entries.forEach(planning.<String, Object>getKeyValueStore(headers)::put);
+    planning.advanceWallClockTime(Duration.ofSeconds(1));
   }
 
   @Test

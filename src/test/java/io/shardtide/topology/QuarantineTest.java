@@ -51,6 +51,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -615,10 +616,18 @@ class QuarantineTest {
       assertThat(run.inQuarantine(name)).isZero();
       assertThat(run.driver.getKeyValueStore("quarantine").all().hasNext()).isFalse();
       written.addAll(later);
+      Set<String> topicsOfBad = new HashSet<>(counts(clean, BAD).keySet());
+      if (name == TopologyName.PLANNING && !place.work().endsWith("plan-status")) {
+        // Trainers report of plans that are there: this status comes before its plan, and is
+        // rejected.
+        topicsOfBad.remove(topics.acceptedStatuses().name());
+      }
       assertThat(counts(written, BAD).keySet())
           .as("%s %s: what waited is made up for", name, place)
-          .containsAll(counts(clean, BAD).keySet());
-      assertThat(counts(written, GOOD)).isEqualTo(counts(clean, GOOD));
+          .containsAll(topicsOfBad);
+      assertThat(counts(later, GOOD).keySet())
+          .as("which plan runs is told again")
+          .isSubsetOf(topics.acceptedStatuses().name());
     }
   }
 

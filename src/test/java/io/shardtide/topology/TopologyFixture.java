@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import static io.shardtide.testing.Fixtures.event;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.PlanningSettings;
@@ -73,6 +74,7 @@ abstract class TopologyFixture {
   TestInputTopic<String, CostPredictions> predicted;
   TestOutputTopic<String, ShardingPlan> plans;
   TestOutputTopic<String, ShardingPlan> current;
+  TestOutputTopic<String, AcceptedStatus> accepted;
   TestOutputTopic<String, InfeasibleWorkload> infeasible;
 
   @BeforeEach
@@ -95,6 +97,7 @@ abstract class TopologyFixture {
     rejectedStatuses = output(planning, topics.rejectedEvents());
     plans = output(planning, topics.shardingPlans());
     current = output(planning, topics.currentPlans());
+    accepted = output(planning, topics.acceptedStatuses());
     infeasible = output(planning, topics.infeasibleWorkloads());
   }
 

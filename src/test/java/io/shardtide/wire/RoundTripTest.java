@@ -15,6 +15,7 @@ import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.UsePrediction;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Baseline;
 import io.shardtide.domain.Change;
@@ -142,6 +143,17 @@ class RoundTripTest {
                         new WireCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false),
                         1.5)))),
         Arguments.of(Codec.PLAN_STATUS, Samples.status()),
+        Arguments.of(
+            Codec.ACCEPTED_STATUS, AcceptedStatus.of("w", Optional.empty(), RememberedPlans.NONE)),
+        Arguments.of(
+            Codec.ACCEPTED_STATUS,
+            new AcceptedStatus(
+                "w",
+                Optional.of(Samples.status()),
+                Optional.of("p"),
+                Optional.of("q"),
+                OptionalLong.of(7),
+                "run")),
         Arguments.of(Codec.DEVICE_SPEEDS, Samples.speeds()),
         Arguments.of(Codec.MEASURED_COSTS, Samples.measured()),
         Arguments.of(Codec.COST_SAMPLE, Samples.sample(Samples.computation())),

@@ -44,6 +44,7 @@ class SchemaTest {
         Codec.DATED_PREDICTION,
         Codec.WORKLOAD_HEADER,
         Codec.PLAN_STATUS,
+        Codec.ACCEPTED_STATUS,
         Codec.PLANNING_HEADER,
         Codec.MEASURED_COSTS,
         Codec.COST_SAMPLE,

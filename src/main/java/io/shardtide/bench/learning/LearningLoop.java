@@ -164,8 +164,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
               "bench",
               "run",
               TIME);
-      planning.report(planned, status);
-      feedback.report(compared, status);
+      compared.putAccepted(planning.report(planned, status));
     } else if (outcome instanceof PlanningOutcome.Failed failed) {
       throw new IllegalStateException(failed.error());
     } else {

@@ -3,6 +3,7 @@ package io.shardtide.bench.soak;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.PlanStatus;
@@ -53,6 +54,7 @@ public final class KafkaSoakLog implements SoakLog, AutoCloseable {
     key(topics.shardingPlans(), ShardingPlan.class, ShardingPlan::workloadId);
     key(topics.currentPlans(), ShardingPlan.class, ShardingPlan::workloadId);
     key(topics.planStatus(), PlanStatus.class, PlanStatus::workloadId);
+    key(topics.acceptedStatuses(), AcceptedStatus.class, AcceptedStatus::workloadId);
     key(topics.measuredCosts(), MeasuredCosts.class, MeasuredCosts::workloadId);
     key(topics.trainingSamples(), CostSample.class, CostSample::hardware);
     key(topics.infeasibleWorkloads(), InfeasibleWorkload.class, InfeasibleWorkload::workloadId);
