@@ -1,0 +1,86 @@
+package io.shardtide.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.cost.retraining.Retraining;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.AcceptedStatus;
+import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestSettings;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What planning said of the plan that runs holds for a planner that starts later, elsewhere. */
+class RunningPlanIT {
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+  @TempDir private Path folder;
+
+  private PlannerService start(EmbeddedKafka kafka, DevelopmentRegistry registry, String state)
+      throws Exception {
+    return PlannerService.start(
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), "t.", folder.resolve(state))
+            .build(),
+        List.of(Fixtures.bundle()),
+        TensorFlowTowers::new,
+        Optional.of(Retraining::retrain));
+  }
+
+  @Test
+  void a_planner_that_starts_later_knows_which_plan_runs() throws Exception {
+    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
+        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
+        LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), "t.")) {
+      ShardingPlan running;
+      try (PlannerService first = start(kafka, registry, "first")) {
+        assertThat(first).isNotNull();
+        log.publish(
+            Fixtures.event(
+                Fixtures.set(2, 8 * Fixtures.GIB), Fixtures.upsert("a", 100_000, 64, 8)));
+        running = log.plans(1).get(0);
+        PlanStatus adopted = Fixtures.adopted(running);
+        log.publishValue(log.topics().planStatus(), adopted.workloadId(), adopted);
+        AcceptedStatus accepted = log.read(log.topics().acceptedStatuses(), 1).get(0);
+        assertThat(accepted.status()).contains(adopted);
+        assertThat(accepted.runningPlanId()).contains(running.planId());
+        log.publish(Fixtures.event(Fixtures.upsert("b", 100_000, 64, 8)));
+        await()
+            .atMost(PATIENCE)
+            .until(
+                () ->
+                    log.committed(log.topics().shardingPlans()).stream()
+                        .anyMatch(plan -> plan.generation() == 2));
+        log.awaitRead(TopologyName.FEEDBACK.applicationId("t."), log.topics().shardingPlans());
+      }
+      try (PlannerService next = start(kafka, registry, "next")) {
+        assertThat(next).isNotNull();
+        // If the trainer had reported nothing, the second plan would count as running, and a
+        // measurement of the first as overtaken.
+        MeasuredCosts measured = new SimulatedTrainer().measured(running, device -> 1);
+        log.publishValue(log.topics().measuredCosts(), measured.workloadId(), measured);
+        await()
+            .atMost(PATIENCE)
+            .until(
+                () ->
+                    log.committed(log.topics().trainingSamples()).size()
+                            + log.committed(log.topics().rejectedEvents()).size()
+                        > 0);
+        assertThat(log.committed(log.topics().rejectedEvents())).isEmpty();
+        List<AcceptedStatus> told = log.committed(log.topics().acceptedStatuses());
+        assertThat(told.get(told.size() - 1).runningPlanId()).contains(running.planId());
+      }
+    }
+  }
+}
