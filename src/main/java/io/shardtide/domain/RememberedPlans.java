@@ -128,6 +128,11 @@ public record RememberedPlans(
         reportedRun);
   }
 
+  /** Returns this with the plan that was adopted before {@code adopted}. */
+  public RememberedPlans movedFrom(String planId) {
+    return new RememberedPlans(ids, adopted, Optional.of(planId), reportedStep, reportedRun);
+  }
+
   /** Returns this with the judgement of planning about what the trainer reported. */
   public RememberedPlans with(AcceptedStatus accepted) {
     return new RememberedPlans(

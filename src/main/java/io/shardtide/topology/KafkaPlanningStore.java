@@ -8,41 +8,68 @@ import io.shardtide.wire.Codec;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
+import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.state.StoreBuilder;
+import org.apache.kafka.streams.state.Stores;
 
-/** Headers, predicted tables and plans in RocksDB, logged to Kafka. */
+/**
+ * Headers, predicted tables and plans in RocksDB, logged to Kafka. The plan that a trainer moved
+ * from is beside its header: version 0.2.0 could not read a header that has another field.
+ */
 final class KafkaPlanningStore implements PlanningStore {
   private final KeyedStore<PlanningHeader> headers;
   private final KeyedStore<DatedPrediction> tables;
   private final KeyedStore<ShardingPlan> plans;
 
+  /** By the adopted plan. */
+  private final KeyedStore<String> movedFrom;
+
   KafkaPlanningStore(KeyedStore.Opener stores) {
     headers = stores.open(StoreName.PLANNING_HEADERS);
     tables = stores.open(StoreName.PREDICTED_TABLES);
     plans = stores.open(StoreName.REMEMBERED_PLANS);
+    movedFrom = stores.open(StoreName.MOVED_FROM);
   }
 
   static List<StoreBuilder<?>> builders() {
     return List.of(
         StoreKeys.cached(StoreName.PLANNING_HEADERS, Codec.PLANNING_HEADER),
         StoreKeys.builder(StoreName.PREDICTED_TABLES, Codec.DATED_PREDICTION),
-        StoreKeys.builder(StoreName.REMEMBERED_PLANS, Codec.SHARDING_PLAN));
+        StoreKeys.builder(StoreName.REMEMBERED_PLANS, Codec.SHARDING_PLAN),
+        Stores.keyValueStoreBuilder(
+            Stores.persistentKeyValueStore(StoreName.MOVED_FROM.toString()),
+            Serdes.String(),
+            Serdes.String()));
   }
 
   /** Calls an action with the header of each workload of this partition. */
   void forEachHeader(BiConsumer<String, PlanningHeader> action) {
-    headers.forEach(action);
+    headers.forEach((id, header) -> action.accept(id, whole(id, header)));
   }
 
   @Override
   public PlanningHeader header(String workloadId) {
     PlanningHeader header = headers.get(workloadId);
-    return header == null ? PlanningHeader.NONE : header;
+    return header == null ? PlanningHeader.NONE : whole(workloadId, header);
+  }
+
+  private PlanningHeader whole(String workloadId, PlanningHeader header) {
+    return header
+        .plans()
+        .adopted()
+        .map(adopted -> movedFrom.get(StoreKeys.of(workloadId, adopted)))
+        .map(from -> header.with(header.plans().movedFrom(from)))
+        .orElse(header);
   }
 
   @Override
   public void putHeader(String workloadId, PlanningHeader header) {
     headers.put(workloadId, header);
+    header
+        .plans()
+        .adopted()
+        .ifPresent(
+            adopted -> putMovedFrom(StoreKeys.of(workloadId, adopted), header.plans().movedFrom()));
   }
 
   @Override
@@ -78,5 +105,14 @@ final class KafkaPlanningStore implements PlanningStore {
   @Override
   public void removePlan(String workloadId, String planId) {
     plans.delete(StoreKeys.of(workloadId, planId));
+    putMovedFrom(StoreKeys.of(workloadId, planId), Optional.empty());
+  }
+
+  private void putMovedFrom(String adopted, Optional<String> from) {
+    if (from.isPresent()) {
+      movedFrom.put(adopted, from.get());
+    } else if (movedFrom.get(adopted) != null) {
+      movedFrom.delete(adopted);
+    }
   }
 }

@@ -111,8 +111,8 @@ final class StateCheck {
     boolean hadQuarantine = topics.contains(Topics.withPrefix(prefix).quarantine().name());
     for (TopologyName topology : TopologyName.inUse(settings.pools())) {
       for (StoreName store : StoreName.of(topology)) {
-        // Before there was a quarantine, there was no changelog of it.
-        boolean isExpected = hadQuarantine || store != StoreName.quarantine(topology);
+        // The topic of quarantines came with the new stores.
+        boolean isExpected = hadQuarantine || !store.isNew();
         if (isExpected && !topics.contains(store.changelog(prefix))) {
           requireUnused(admin, settings, topology, store.changelog(prefix));
         }
@@ -150,32 +150,34 @@ final class StateCheck {
   }
 
   /**
-   * Creates the changelogs of the keys in quarantine for topologies that have read events before
-   * there was a quarantine: Kafka Streams may not. The topic of quarantines is created next, and
-   * tells that the changelogs were there.
+   * Creates the changelogs of new stores for topologies that have read events before: Kafka Streams
+   * may not. The topic of quarantines is created next, and tells that the changelogs were there.
    *
    * @param admin client; the caller closes it
    * @param settings settings of the planner
    * @param partitions how many partitions the topologies read
    */
-  static void createQuarantines(Admin admin, ServiceSettings settings, int partitions)
+  static void createNew(Admin admin, ServiceSettings settings, int partitions)
       throws InterruptedException {
     String prefix = settings.topics().prefix();
     try {
       Set<String> existing = admin.listTopics().names().get();
       for (TopologyName topology : TopologyName.values()) {
-        String changelog = StoreName.quarantine(topology).changelog(prefix);
-        if (!existing.contains(changelog) && hasOffsets(admin, topology.applicationId(prefix))) {
-          admin
-              .createTopics(
-                  List.of(
-                      new NewTopic(
-                              changelog,
-                              Optional.of(partitions),
-                              Optional.of((short) settings.topics().replication()))
-                          .configs(changelogConfig(topology, settings))))
-              .all()
-              .get();
+        List<NewTopic> missing =
+            StoreName.of(topology).stream()
+                .filter(StoreName::isNew)
+                .map(store -> store.changelog(prefix))
+                .filter(changelog -> !existing.contains(changelog))
+                .map(
+                    changelog ->
+                        new NewTopic(
+                                changelog,
+                                Optional.of(partitions),
+                                Optional.of((short) settings.topics().replication()))
+                            .configs(changelogConfig(topology, settings)))
+                .toList();
+        if (!missing.isEmpty() && hasOffsets(admin, topology.applicationId(prefix))) {
+          admin.createTopics(missing).all().get();
         }
       }
     } catch (ExecutionException e) {
@@ -184,7 +186,7 @@ final class StateCheck {
         throw e.getCause() instanceof RetriableException unavailable
             ? unavailable
             : new IllegalStateException(
-                "Kafka refuses to create the changelogs of quarantines: "
+                "Kafka refuses to create the changelogs of new stores: "
                     + e.getCause().getMessage(),
                 e.getCause());
       }

@@ -14,6 +14,7 @@ enum StoreName {
   PLANNING_HEADERS(TopologyName.PLANNING, "planning-headers"),
   PREDICTED_TABLES(TopologyName.PLANNING, "predicted-tables"),
   REMEMBERED_PLANS(TopologyName.PLANNING, "remembered-plans"),
+  MOVED_FROM(TopologyName.PLANNING, "moved-from"),
   FEEDBACK_HEADERS(TopologyName.FEEDBACK, "feedback-headers"),
   MEASURED_PLANS(TopologyName.FEEDBACK, "measured-plans"),
   PLANNED_TABLES(TopologyName.FEEDBACK, "planned-tables"),
@@ -44,6 +45,11 @@ enum StoreName {
   /** Returns the store of a topology's keys in quarantine. */
   static StoreName quarantine(TopologyName topology) {
     return valueOf(topology.name() + "_QUARANTINE");
+  }
+
+  /** Returns whether version 0.2.0 had no such store. */
+  boolean isNew() {
+    return this == MOVED_FROM || this == quarantine(topology);
   }
 
   /** Returns the stores of a topology. */

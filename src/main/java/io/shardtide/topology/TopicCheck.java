@@ -294,7 +294,7 @@ public final class TopicCheck {
       if (!existing.containsKey(topic.name())) {
         created = true;
         if (topic.equals(topics.quarantine())) {
-          StateCheck.createQuarantines(admin, settings, partitionsRead(existing));
+          StateCheck.createNew(admin, settings, partitionsRead(existing));
         }
         create(wanted(topic, existing), new CreateTopicsOptions());
       }

@@ -20,7 +20,7 @@ final class RememberedPlansMapping {
     return new RememberedPlans(
         avro.getIds(),
         Optional.ofNullable(avro.getAdopted()),
-        // Not stored: the version before could not read the store again.
+        // In a store of its own: the version before could not read a new field.
         Optional.empty(),
         step == null ? OptionalLong.empty() : OptionalLong.of(step),
         avro.getReportedRun());

@@ -30,7 +30,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.TestInputTopic;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.test.TestRecord;
@@ -128,23 +127,43 @@ class PlanningTopologyTest extends TopologyFixture {
     assertThat(accepted.isEmpty()).as("of a deleted workload").isTrue();
   }
 
-  /** Another instance gets the headers. */
+  /** A plan may be searched before the trainer's last report is read. */
+  @Test
+  void the_plan_that_ran_before_runs_again_after_a_takeover_too() {
+    publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
+    ShardingPlan first = plans.readValue();
+    report(first, PlanStatus.StatusKind.ADOPTED, 1);
+    publish(event(upsert("b", 9_000, 64, 9)));
+    ShardingPlan second = plans.readValue();
+    publish(event(upsert("c", 9_000, 64, 9)));
+    ShardingPlan third = plans.readValue();
+    assertThat(third.previousPlanId()).contains(first.planId());
+    report(second, PlanStatus.StatusKind.ADOPTED, 2);
+    report(third, PlanStatus.StatusKind.ADOPTED, 3);
+    takeOver();
+    report(third, PlanStatus.StatusKind.REJECTED, 3);
+    List<AcceptedStatus> told = accepted.readValuesToList();
+    assertThat(told.get(told.size() - 1).runningPlanId()).contains(second.planId());
+    publish(event(delete()));
+    assertThat(planning.<String, String>getKeyValueStore(StoreName.MOVED_FROM.toString()).all())
+        .toIterable()
+        .isEmpty();
+  }
+
+  /** Another instance gets the stores. */
   private void takeOver() {
-    String headers = StoreName.PLANNING_HEADERS.toString();
-    Map<String, Object> entries = new HashMap<>();
-    try (KeyValueIterator<String, Object> all =
-        planning.<String, Object>getKeyValueStore(headers).all()) {
-      all.forEachRemaining(entry -> entries.put(entry.key, entry.value));
+    Map<String, Map<String, Object>> stores = new HashMap<>();
+    for (String store : planning.getAllStateStores().keySet()) {
+      Map<String, Object> entries = stores.computeIfAbsent(store, name -> new HashMap<>());
+      try (KeyValueIterator<String, Object> all =
+          planning.<String, Object>getKeyValueStore(store).all()) {
+        all.forEachRemaining(entry -> entries.put(entry.key, entry.value));
+      }
     }
     planning.close();
-    planning = driver("planning", planningTopology());
-    predicted =
-        planning.createInputTopic(
-            topics.costPredictions().name(),
-            new StringSerializer(),
-            registry.serde(topics.costPredictions()).serializer());
-    accepted = output(planning, topics.acceptedStatuses());
-    entries.forEach(planning.<String, Object>getKeyValueStore(headers)::put);
+    startPlanning();
+    stores.forEach(
+        (store, entries) -> entries.forEach(planning.<String, Object>getKeyValueStore(store)::put));
     planning.advanceWallClockTime(Duration.ofSeconds(1));
   }
 

@@ -80,12 +80,16 @@ abstract class TopologyFixture {
   @BeforeEach
   void start() {
     workload = driver("workload", workloadTopology());
-    planning = driver("planning", planningTopology());
     changes =
         workload.createInputTopic(
             topics.workloadChanges().name(), new ByteArraySerializer(), new ByteArraySerializer());
     predictions = output(workload, topics.costPredictions());
     rejected = output(workload, topics.rejectedEvents());
+    startPlanning();
+  }
+
+  void startPlanning() {
+    planning = driver("planning", planningTopology());
     predicted =
         planning.createInputTopic(
             topics.costPredictions().name(),
