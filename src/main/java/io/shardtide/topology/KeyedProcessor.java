@@ -55,6 +55,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   private final Attempts attempts;
   private ProcessorContext<String, Object> context;
   private QuarantineStore quarantine;
+  private UndecidedRecords undecided;
   private QuarantineMetrics.Shown shown = () -> {};
   private CommitPace pace;
 
@@ -103,7 +104,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   public final void process(Record<byte[], byte[]> record) {
     begin();
     RecordMetadata metadata = context.recordMetadata().orElseThrow();
-    receive(
+    undecided.receive(
         new HeldRecord(
             new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset()),
             record.timestamp(),
@@ -113,6 +114,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   private void tick() {
     begin();
+    undecided.settle(this::nowMs);
     release();
     work();
     pace.tick();
@@ -122,9 +124,9 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     if (quarantine == null) {
       StoreName name = StoreName.quarantine(skeleton.name());
       // Holding a record is no write of its handler.
-      quarantine =
-          new QuarantineStore(
-              new KeyedStore<>(context.getStateStore(name.toString()), () -> {}), name);
+      KeyedStore<byte[]> held = new KeyedStore<>(context.getStateStore(name.toString()), () -> {});
+      quarantine = new QuarantineStore(held, name);
+      undecided = new UndecidedRecords(held, name, this::isReceived);
       shown = skeleton.metrics().quarantine().show(skeleton.name(), quarantine::all);
       resume();
       quarantine.all().stream()
@@ -133,13 +135,20 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     }
   }
 
-  private void receive(HeldRecord record) {
+  /** Handles a record; returns false if its schema is not known yet, and it can wait. */
+  private boolean isReceived(HeldRecord record) {
     Input<?> input = inputs.get(record.source().topic());
-    receive(input, record);
+    return input == null || isReceived(input, record);
   }
 
-  private <V> void receive(Input<V> input, HeldRecord record) {
-    Decoded<V> decoded = decode(input, record);
+  private <V> boolean isReceived(Input<V> input, HeldRecord record) {
+    Optional<Decoded<V>> decoded =
+        skeleton.retry().call(() -> undecided.unless(record, () -> input.decode(record)));
+    decoded.ifPresent(d -> receive(input, record, d));
+    return decoded.isPresent();
+  }
+
+  private <V> void receive(Input<V> input, HeldRecord record, Decoded<V> decoded) {
     if (decoded instanceof Decoded.Value<V> value) {
       String key = input.key(value.value());
       Optional<Quarantine> held = quarantine.of(key);
@@ -154,10 +163,6 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     } else if (decoded instanceof Decoded.Invalid<V> invalid && input.rejects()) {
       reject(invalid.rejection(), record.timestamp());
     }
-  }
-
-  private <V> Decoded<V> decode(Input<V> input, HeldRecord record) {
-    return skeleton.retry().call(() -> input.decode(record));
   }
 
   /** Handles or rejects a record; returns why it failed, empty if it did not. */
@@ -288,7 +293,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   private <V> void release(Input<V> input, Quarantine held, HeldRecord record) {
     String key = held.key();
     // It could be decoded before.
-    if (input != null && decode(input, record) instanceof Decoded.Value<V> value) {
+    if (input != null
+        && skeleton.retry().call(() -> input.decode(record)) instanceof Decoded.Value<V> value) {
       boolean deletes = input.deletes(value.value());
       Optional<Attempts.Failure> failure = handle(input, key, value.value(), record);
       if (failure.isPresent() && (deletes || !held.deleted())) {

@@ -26,7 +26,7 @@ final class QuarantineStore {
   static final long MAX_HELD_BYTES = 32L << 20;
 
   /** Bytes of a record that its changelog takes. */
-  private static final int MAX_RECORD_BYTES = Topics.LARGE_RECORD_BYTES - (64 << 10);
+  static final int MAX_RECORD_BYTES = Topics.LARGE_RECORD_BYTES - (64 << 10);
 
   /** Length of a held record's number. */
   private static final int DIGITS = 19;

@@ -88,19 +88,18 @@ public final class Registry implements AutoCloseable {
     all.put(READ_TIMEOUT_MS, 5_000);
     all.put(AbstractKafkaSchemaSerDeConfig.MAX_RETRIES_CONFIG, 2);
     all.put(AbstractKafkaSchemaSerDeConfig.RETRIES_WAIT_MS_CONFIG, 200);
-    all.put(MISSING_ID_WAIT_MS, 500);
+    boolean isInMemory = url.startsWith("mock:");
+    all.put(MISSING_ID_WAIT_MS, isInMemory ? 0 : 500);
     all.put(KafkaAvroSerializerConfig.AVRO_REMOVE_JAVA_PROPS_CONFIG, true);
     all.put(KafkaAvroDeserializerConfig.SPECIFIC_AVRO_READER_CONFIG, true);
     all.putAll(settings);
-    if (url.startsWith("mock:")) {
+    Duration missing = millis(all, MISSING_ID_WAIT_MS);
+    if (isInMemory) {
       SchemaRegistryClient client =
           SchemaRegistryClientFactory.newClient(
               List.of(url), CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), all, Map.of());
       return new Registry(
-          url,
-          all,
-          client,
-          new WriterSchemas(url, client, WriterSchemas.lookup(client), Duration.ZERO));
+          url, all, client, new WriterSchemas(url, client, WriterSchemas.lookup(client), missing));
     }
     RestService requests = new BoundedRequests(url, millis(all, READ_TIMEOUT_MS));
     SchemaRegistryClient client =
@@ -109,11 +108,7 @@ public final class Registry implements AutoCloseable {
     if (!stores(all).isEmpty()) {
       reload(requests, all);
     }
-    return new Registry(
-        url,
-        all,
-        client,
-        new WriterSchemas(url, client, requests::getId, millis(all, MISSING_ID_WAIT_MS)));
+    return new Registry(url, all, client, new WriterSchemas(url, client, requests::getId, missing));
   }
 
   /** As {@link #connect}, for a planner: it asks longer for schemas that do not come at once. */

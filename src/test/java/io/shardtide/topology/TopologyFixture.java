@@ -52,7 +52,7 @@ abstract class TopologyFixture {
 
   @TempDir private Path state;
   final Topics topics = Topics.withPrefix("t.");
-  final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
+  final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), registrySettings());
   final PlainPredictors predictors = new PlainPredictors();
   final List<Runnable> deep = new ArrayList<>();
 
@@ -164,6 +164,11 @@ abstract class TopologyFixture {
     stop();
     settings = other;
     start();
+  }
+
+  /** Returns the settings of the registry's client. */
+  Map<String, String> registrySettings() {
+    return Map.of();
   }
 
   /** Lets time pass for both topologies. */

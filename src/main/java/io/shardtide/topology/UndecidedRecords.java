@@ -1,0 +1,163 @@
+package io.shardtide.topology;
+
+import io.shardtide.domain.Bytes;
+import io.shardtide.domain.HeldRecord;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.StoreSerdes;
+import io.shardtide.wire.UndecidedSchemaException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.apache.kafka.common.serialization.Serde;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A task's records whose schema the registry may still give, and the later ones of their keys, in
+ * the order of arrival. They lie in the store of the keys in quarantine, under a separator and a
+ * number: no key begins with a separator.
+ */
+final class UndecidedRecords {
+  private static final Logger log = LoggerFactory.getLogger(UndecidedRecords.class);
+
+  /** How often the registry is asked again, and for what part of the time at most. */
+  private static final long ASK_MS = 500;
+
+  private static final int SHARE_OF_TIME = 10;
+
+  /** For how many keys it is asked then: a follower of a registry answers in milliseconds. */
+  private static final int ASKED_AT_ONCE = 4;
+
+  /** How many records are handled then. */
+  private static final int SETTLED_AT_ONCE = 100;
+
+  private static final Serde<HeldRecord> RECORDS = StoreSerdes.of(Codec.HELD_RECORD);
+  private static final String PREFIX = String.valueOf(StoreKeys.SEPARATOR);
+
+  private final KeyedStore<byte[]> store;
+  private final String name;
+
+  /** Numbers by the records' own keys, which nobody has compared with their values yet. */
+  private final Map<Optional<Bytes>, Deque<Long>> byKey = new LinkedHashMap<>();
+
+  /** Handles a record; returns false if its schema is not known yet. */
+  private final Predicate<HeldRecord> handler;
+
+  private long next;
+  private long bytes;
+  private long askedAtMs;
+  private long pauseMs = ASK_MS;
+
+  UndecidedRecords(KeyedStore<byte[]> store, StoreName name, Predicate<HeldRecord> handler) {
+    this.store = store;
+    this.name = name.toString();
+    this.handler = handler;
+    Map<Long, HeldRecord> found = new TreeMap<>();
+    store.forEach(
+        (key, value) -> {
+          if (key.startsWith(PREFIX)) {
+            found.put(
+                Long.parseLong(key.substring(PREFIX.length())),
+                RECORDS.deserializer().deserialize(this.name, value));
+          }
+        });
+    found.forEach(this::count);
+  }
+
+  private void count(long number, HeldRecord record) {
+    byKey.computeIfAbsent(record.key(), key -> new ArrayDeque<>()).add(number);
+    next = number + 1;
+    bytes += record.bytes();
+  }
+
+  private static String numbered(long number) {
+    return PREFIX + "%019d".formatted(number);
+  }
+
+  /**
+   * Decodes a record.
+   *
+   * @return empty if its schema is not known yet, and it can wait
+   * @throws UndecidedSchemaException if there is no room for it: the partition waits
+   */
+  <V> Optional<V> unless(HeldRecord record, Supplier<V> decode) {
+    try {
+      return Optional.of(decode.get());
+    } catch (UndecidedSchemaException e) {
+      if (!hasRoom(record)) {
+        throw e;
+      }
+      if (!byKey.containsKey(record.key())) {
+        log.info("{} and later records of its key wait: {}", record.source(), e.getMessage());
+      }
+      return Optional.empty();
+    }
+  }
+
+  private boolean hasRoom(HeldRecord record) {
+    return record.bytes() <= QuarantineStore.MAX_RECORD_BYTES
+        && bytes + record.bytes() <= QuarantineStore.MAX_HELD_BYTES;
+  }
+
+  /** Handles a record, after those of its key that wait. */
+  void receive(HeldRecord record) {
+    while (byKey.containsKey(record.key()) && !hasRoom(record)) {
+      settleFirst(record.key());
+    }
+    if (byKey.containsKey(record.key()) || !handler.test(record)) {
+      store.put(numbered(next), RECORDS.serializer().serialize(name, record));
+      count(next, record);
+    }
+  }
+
+  /** Handles the records whose schema the registry gives by now, or never will. */
+  void settle(LongSupplier clockMs) {
+    long startMs = clockMs.getAsLong();
+    // The clock may be set back.
+    if (byKey.isEmpty() || Math.abs(startMs - askedAtMs) < pauseMs) {
+      return;
+    }
+    int settled = 0;
+    for (int i = Math.min(ASKED_AT_ONCE, byKey.size()); i > 0; i--) {
+      Optional<Bytes> key = turn();
+      while (settled < SETTLED_AT_ONCE && byKey.containsKey(key) && settleFirst(key)) {
+        settled++;
+      }
+    }
+    askedAtMs = clockMs.getAsLong();
+    pauseMs =
+        settled < SETTLED_AT_ONCE
+            ? Math.max(ASK_MS, (askedAtMs - startMs) * (SHARE_OF_TIME - 1))
+            : 0;
+  }
+
+  /** Returns the key whose turn it is. The next time it is another's. */
+  private Optional<Bytes> turn() {
+    Optional<Bytes> key = byKey.keySet().iterator().next();
+    byKey.put(key, byKey.remove(key));
+    return key;
+  }
+
+  /** Handles the oldest waiting record of a key; returns false if it still waits. */
+  private boolean settleFirst(Optional<Bytes> key) {
+    Deque<Long> numbers = byKey.get(key);
+    String number = numbered(numbers.element());
+    HeldRecord record = RECORDS.deserializer().deserialize(name, store.get(number));
+    if (!handler.test(record)) {
+      return false;
+    }
+    store.delete(number);
+    bytes -= record.bytes();
+    numbers.remove();
+    if (numbers.isEmpty()) {
+      byKey.remove(key);
+    }
+    return true;
+  }
+}

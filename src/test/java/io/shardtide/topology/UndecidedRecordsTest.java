@@ -1,0 +1,135 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.Fixtures.drop;
+import static io.shardtide.testing.Fixtures.set;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.wire.UndecidedSchemaException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.streams.errors.StreamsException;
+import org.apache.kafka.streams.state.KeyValueIterator;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Records with the id of a schema that the registry may still give: only their keys wait. */
+class UndecidedRecordsTest extends TopologyFixture {
+  private static final int UNKNOWN_ID = 424_242;
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private final List<CostPredictions> predicted = new ArrayList<>();
+  private final List<RejectedEvent> refused = new ArrayList<>();
+
+  @Override
+  Map<String, String> registrySettings() {
+    return Map.of("missing.id.wait.ms", "700");
+  }
+
+  @BeforeEach
+  void register() {
+    registry.register(topics);
+  }
+
+  private void pipe(String key, byte[] value) {
+    changes.pipeInput(key.getBytes(StandardCharsets.UTF_8), value);
+  }
+
+  private void pipe(WorkloadChange event) {
+    pipe(event.workloadId(), bytes(event));
+  }
+
+  private static byte[] unknown(int size) {
+    return ByteBuffer.allocate(size).put((byte) 0).putInt(UNKNOWN_ID).array();
+  }
+
+  private static WorkloadChange first(String workload) {
+    return of(workload, set(2, Fixtures.GIB), upsert("t", 1_000, 8, 1));
+  }
+
+  private void read() {
+    predicted.addAll(predictions.readValuesToList());
+    refused.addAll(rejected.readValuesToList());
+  }
+
+  private boolean isRejected() {
+    workload.advanceWallClockTime(Duration.ofSeconds(1));
+    read();
+    return !refused.isEmpty();
+  }
+
+  @Test
+  void records_of_other_keys_do_not_wait() {
+    pipe(first("a"));
+    pipe("a", unknown(7));
+    pipe(of("a", upsert("second", 1_000, 8, 1)));
+    pipe(of("a", drop("second")));
+    pipe(first("b"));
+    read();
+    assertThat(refused).isEmpty();
+    assertThat(predicted).extracting(CostPredictions::workloadId).contains("a", "b");
+    assertThat(predicted).extracting(CostPredictions::generation).containsOnly(1L);
+
+    await().atMost(PATIENCE).until(this::isRejected);
+    workload.advanceWallClockTime(Duration.ofSeconds(1));
+    read();
+    assertThat(refused).hasSize(1);
+    assertThat(refused.get(0).reason()).isEqualTo(RejectionReason.UNKNOWN_SCHEMA);
+    assertThat(refused.get(0).workloadId()).contains("a");
+    assertThat(predicted)
+        .filteredOn(part -> part.workloadId().equals("a"))
+        .extracting(CostPredictions::generation)
+        .as("in their order")
+        .startsWith(1L)
+        .endsWith(3L)
+        .isSorted();
+    assertThat(workload.<String, byte[]>getKeyValueStore("quarantine").all().hasNext()).isFalse();
+    pipe("a", unknown(7));
+    read();
+    assertThat(refused).as("the answer is remembered").hasSize(2);
+  }
+
+  @Test
+  void they_wait_for_the_next_planner_too() {
+    pipe("a", unknown(7));
+    pipe(first("a"));
+    Map<String, byte[]> held = new HashMap<>();
+    try (KeyValueIterator<String, byte[]> all =
+        workload.<String, byte[]>getKeyValueStore("quarantine").all()) {
+      all.forEachRemaining(entry -> held.put(entry.key, entry.value));
+    }
+    assertThat(held).hasSize(2);
+    restart(settings);
+    held.forEach(workload.<String, byte[]>getKeyValueStore("quarantine")::put);
+    await().atMost(PATIENCE).until(this::isRejected);
+    workload.advanceWallClockTime(Duration.ofSeconds(1));
+    read();
+    assertThat(predicted).extracting(CostPredictions::workloadId).contains("a");
+  }
+
+  /** Beyond what is held, the partition waits, as it does for a registry that is away. */
+  @Test
+  void what_is_held_is_bounded() {
+    var input =
+        workload.createInputTopic(
+            topics.workloadChanges().name(), new ByteArraySerializer(), new ByteArraySerializer());
+    input.pipeInput(new byte[] {1}, unknown(12 << 20));
+    input.pipeInput(null, unknown(12 << 20));
+    assertThatThrownBy(() -> input.pipeInput(new byte[] {2}, unknown(12 << 20)))
+        .isInstanceOf(StreamsException.class)
+        .hasStackTraceContaining(UndecidedSchemaException.class.getName());
+  }
+}
