@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongConsumer;
 
 /** Latency, lost changes and memory under a constant load of many workloads. */
 public final class LoadBenchmark {
@@ -25,6 +26,9 @@ public final class LoadBenchmark {
 
   /** Number of memory measurements, start and end included. */
   private static final int MEMORY_SAMPLES = 7;
+
+  /** Before the changes that are measured, for this part of their time there are others. */
+  private static final double WARM_UP_SHARE = 3;
 
   private final List<List<TableSpec>> workloads = new ArrayList<>();
   private final List<double[]> memory = new ArrayList<>();
@@ -105,18 +109,21 @@ public final class LoadBenchmark {
         publish(publisher, w, LoadPublisher.workload(workloads.get(w), DEVICES));
       }
       answers.await(listener, "first plans", steps);
+      // A JVM compiles for as long as half a minute what planners then run for months.
+      change(publisher, new Random(0), "changes before", seconds / WARM_UP_SHARE, i -> {});
+      answers.await(listener, "the last of them", steps);
       answers.measure(millis);
       poison.ifPresent(poisoned -> poisoned.publish(publisher, planners));
       before = ProcessorTime.now();
       long compilationBefore = compilationMillis();
-      change(publisher);
+      change(publisher, new Random(1), "changes", seconds, during(publisher));
       answers.await(listener, "the last changes", steps);
       after = ProcessorTime.now();
       compilationMillis = compilationMillis() - compilationBefore;
       measureMemory(seconds);
       if (poison.isPresent()) {
         poison.get().endSlowSearch();
-        awaitPoisoned(poison.get());
+        awaitPoisoned(poison.get(), publisher);
       }
     }
   }
@@ -127,13 +134,14 @@ public final class LoadBenchmark {
     }
   }
 
-  private void awaitPoisoned(PoisonedWorkloads poisoned)
+  private void awaitPoisoned(PoisonedWorkloads poisoned, LoadPublisher publisher)
       throws InterruptedException, TimeoutException {
     long began = System.nanoTime();
     while (!poisoned.areDecided()) {
       if (System.nanoTime() - began > TimeUnit.SECONDS.toNanos(POISON_TIMEOUT_SECONDS)) {
         throw new TimeoutException("no end of the poisoned workloads: " + poisoned.outcomes());
       }
+      poisoned.takeOver(publisher);
       steps.at("the poisoned workloads", 0, 1);
       Thread.sleep(10);
     }
@@ -169,25 +177,35 @@ public final class LoadBenchmark {
     return ManagementFactory.getCompilationMXBean().getTotalCompilationTime();
   }
 
-  private void change(LoadPublisher publisher) throws InterruptedException {
-    Random random = new Random(1);
+  /** Returns what is done before each of the changes that are measured. */
+  private LongConsumer during(LoadPublisher publisher) {
     long count = Math.round(perSecond * seconds);
     long began = System.nanoTime();
-    for (long i = 0; i < count; i++) {
-      if (i == count / 4) {
+    return i -> {
+      if (i >= count / 4) {
         poison.ifPresent(poisoned -> poisoned.takeOver(publisher));
       }
       if (i % Math.max(1, count / (MEMORY_SAMPLES - 1)) == 0
           && memory.size() < MEMORY_SAMPLES - 1) {
         measureMemory((System.nanoTime() - began) / 1e9);
       }
+    };
+  }
+
+  private void change(
+      LoadPublisher publisher, Random random, String what, double duration, LongConsumer before)
+      throws InterruptedException {
+    long count = Math.round(perSecond * duration);
+    long began = System.nanoTime();
+    for (long i = 0; i < count; i++) {
+      before.accept(i);
       // Scheduled by the clock, so that a slow service does not reduce the load.
       TimeUnit.NANOSECONDS.sleep(began + (long) (i * 1e9 / perSecond) - System.nanoTime());
       int w = random.nextInt(workloads.size());
       TableSpec table = workloads.get(w).get(random.nextInt(workloads.get(w).size()));
       publish(
           publisher, w, List.of(new Change.TableUpserted(SyntheticTables.changed(table, random))));
-      steps.at("changes", i, count);
+      steps.at(what, i, count);
     }
   }
 

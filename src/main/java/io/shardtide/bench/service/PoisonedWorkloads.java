@@ -55,6 +55,7 @@ final class PoisonedWorkloads {
 
   private final CountDownLatch end = new CountDownLatch(1);
   private final Map<String, String> outcomes = new TreeMap<>();
+  private boolean tookOver;
 
   /** Returns a model of the poisoned hardware that can predict all clusters. */
   static ModelBundle model() {
@@ -95,8 +96,15 @@ final class PoisonedWorkloads {
     publisher.publish(MODEL, List.of(new Change.ClusterSet(groups), upsert(table("t"))));
   }
 
-  /** Lets a model take over that predicts no collectives of replica groups. */
-  void takeOver(LoadPublisher publisher) {
+  /**
+   * Lets a model take over that predicts no collectives of replica groups, once the workload with
+   * groups is planned; before, its cluster would be rejected.
+   */
+  synchronized void takeOver(LoadPublisher publisher) {
+    if (tookOver || !outcomes.containsKey(MODEL)) {
+      return;
+    }
+    tookOver = true;
     publisher.publish(
         ModelBundleBuilder.builder(ModelFiles.shipped())
             .modelId("")
