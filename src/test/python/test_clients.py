@@ -75,6 +75,15 @@ class Outcomes(unittest.TestCase):
         publisher.join(2 * PATIENCE)
         return found[0]
 
+    def test_the_time_out_is_for_the_whole_call(self):
+        """A broker that accepts connections and is silent; by itself, each call would wait for ten minutes."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            log = Log(f"127.0.0.1:{silent.getsockname()[1]}", REGISTRY, PREFIX, timeout_seconds=600)
+            with self.assertRaises((ConnectionError, TimeoutError)):
+                WorkloadPublisher(log).publish_and_wait(change(log), timeout_seconds=2)
+            with self.assertRaisesRegex(TimeoutError, "was not written to .*workload-changes in time"):
+                log.publish("workload-changes", "w", change(log), until=time.monotonic() + 1)
+
     def test_accepted_with_a_generation(self):
         def answer(log, published, place):
             workload = published["workloadId"]

@@ -10,8 +10,10 @@ UndecodableRecord and ValueError for values, and confluent_kafka.KafkaException 
 from __future__ import annotations
 
 import logging
+import math
 import re
 import threading
+import time
 import urllib.request
 from typing import Any
 
@@ -87,37 +89,51 @@ class Log:
         self._publishing = threading.Lock()
         self._sender: Sender | None = None
 
-    def publish(self, topic: str, key: str, value: dict[str, Any]) -> tuple[int, int]:
+    def publish(self, topic: str, key: str, value: dict[str, Any], until: float = math.inf) -> tuple[int, int]:
         """Writes a value and waits until all in-sync replicas have it; returns its partition and offset.
 
-        Fields that are left out take their defaults. After a ConnectionError it is not known whether the record is in
-        the log.
+        Fields that are left out take their defaults. After a ConnectionError, and a TimeoutError at the time until of
+        time.monotonic(), it is not known whether the record is in the log.
         """
-        with self._publishing:
-            if self._sender is None:
-                self._sender = self.sender(self.timeout_seconds)
-            place = self._sender.send(topic, key, value)
-        assert place is not None, "nothing cancels it"
-        return place
+        if self._publishing.acquire(timeout=-1 if until == math.inf else max(0.0, until - time.monotonic())):
+            try:
+                if self._sender is None:
+                    self._sender = self.sender(self.timeout_seconds)
+                place = self._sender.send(topic, key, value, cancelled=lambda: time.monotonic() > until)
+            finally:
+                self._publishing.release()
+            if place is not None:
+                return place
+        raise TimeoutError(f"The record was not written to {self.prefix}{topic} in time")
 
     def sender(self, timeout_seconds: float | None) -> Sender:
         """Returns a Sender of its own; without a timeout it tries for ever, without losing or repeating a record."""
         return Sender(self, timeout_seconds)
 
     def reader(
-        self, topic: str, new_only: bool = False, key: str | None = None, key_field: str | None = None
+        self,
+        topic: str,
+        new_only: bool = False,
+        key: str | None = None,
+        key_field: str | None = None,
+        until: float = math.inf,
     ) -> Reader:
         """Returns a Reader of a topic.
 
         new_only: begin at the topic's end instead of its beginning
         key: return only the records of this key
         key_field: the field of a value that must equal the record's key
+        until: the time of time.monotonic() at which all calls end
         """
-        return Reader(self, topic, new_only, key, key_field)
+        return Reader(self, topic, new_only, key, key_field, until)
 
-    def group(self, group: str) -> Group:
-        """Returns a Group, to be closed. group: its name without the prefix."""
-        return Group(self, group)
+    def group(self, group: str, until: float = math.inf) -> Group:
+        """Returns a Group, to be closed. group: its name without the prefix; until: as for reader."""
+        return Group(self, group, until)
+
+    def end(self, until: float = math.inf) -> float:
+        """Returns the time of time.monotonic() at which a call that begins now ends, until at most."""
+        return min(until, time.monotonic() + self.timeout_seconds)
 
     def encode(self, topic: str, value: dict[str, Any]) -> bytes:
         """Returns a value as a record of a topic; see Schemas.encode."""

@@ -69,7 +69,8 @@ class WorkloadPublisher:
     def publish_and_wait(self, change: dict[str, Any], timeout_seconds: float = 60.0) -> Accepted | Rejected:
         """Publishes a change and returns its outcome.
 
-        TimeoutError if there is none in time: the planner is busy or does not run, and may still apply the change.
+        TimeoutError if there is none in time: the planner is busy or does not run, and may still apply the change. All
+        waits for Kafka end then; an answer of the registry may take 5 s longer.
         """
         end = time.monotonic() + timeout_seconds
         # A change that does not match its schema fails before anything is read or published.
@@ -79,10 +80,10 @@ class WorkloadPublisher:
         workload = change["workloadId"]
         with contextlib.ExitStack() as stack:
             # Created before the change is published, so that no record after it is missed.
-            predictions = stack.enter_context(self._log.reader(PREDICTIONS, new_only=True, key=workload))
-            rejections = stack.enter_context(self._log.reader(REJECTIONS, new_only=True, key=workload))
-            group = stack.enter_context(self._log.group(PLANNER_GROUP))
-            partition, offset = self.publish(change)
+            predictions = stack.enter_context(self._log.reader(PREDICTIONS, new_only=True, key=workload, until=end))
+            rejections = stack.enter_context(self._log.reader(REJECTIONS, new_only=True, key=workload, until=end))
+            group = stack.enter_context(self._log.group(PLANNER_GROUP, until=end))
+            partition, offset = self._log.publish(CHANGES, workload, change, until=end)
             place = {"topic": self._log.prefix + CHANGES, "partition": partition, "offset": offset}
             outcome = _Outcome(change["eventId"], place, predictions, rejections, group)
             while time.monotonic() < end:

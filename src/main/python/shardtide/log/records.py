@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
@@ -30,6 +31,11 @@ class Record(NamedTuple):
     offset: int
 
 
+def _left(end: float, most: float = math.inf) -> float:
+    """Returns the seconds until a time of time.monotonic(), more than none: for librdkafka, 0 and less are for ever."""
+    return max(POLL_SECONDS, min(most, end - time.monotonic()))
+
+
 class Reader:
     """Reads the committed records of all partitions of a topic, without a consumer group.
 
@@ -39,9 +45,10 @@ class Reader:
     caught_up: whether all records were read that were in the topic when the reader was created
     """
 
-    def __init__(self, log: Log, topic: str, new_only: bool, key: str | None, key_field: str | None):
+    def __init__(self, log: Log, topic: str, new_only: bool, key: str | None, key_field: str | None, until: float):
         self.skipped = 0
         self._log = log
+        self._until = until
         self._topic = topic
         self._key = key
         self._key_field = key_field
@@ -66,10 +73,10 @@ class Reader:
         return starts
 
     def _metadata(self, name: str) -> Any:
-        end = time.monotonic() + self._log.timeout_seconds
+        end = self._log.end(self._until)
         while True:
             try:
-                found = self._consumer.list_topics(name, timeout=min(1.0, self._log.timeout_seconds)).topics[name]
+                found = self._consumer.list_topics(name, timeout=_left(end, 1.0)).topics[name]
                 self._log.succeeded()
                 return found
             except kafka.KafkaException:
@@ -79,11 +86,11 @@ class Reader:
                     raise
 
     def _end(self, partition: int) -> int:
-        end = time.monotonic() + self._log.timeout_seconds
+        end = self._log.end(self._until)
         while True:
             try:
                 return self._consumer.get_watermark_offsets(
-                    kafka.TopicPartition(self._log.prefix + self._topic, partition), timeout=self._log.timeout_seconds
+                    kafka.TopicPartition(self._log.prefix + self._topic, partition), timeout=_left(end)
                 )[1]
             except kafka.KafkaException as e:
                 # A leader is being elected, as after a topic was created.
@@ -254,18 +261,19 @@ class Sender:
 class Group:
     """Reads how far a consumer group is, without joining it."""
 
-    def __init__(self, log: Log, group: str):
+    def __init__(self, log: Log, group: str, until: float):
         self._log = log
         self._group = group
+        self._until = until
         self._consumer = log.consumer(log.prefix + group)
 
     def committed(self, topic: str, partition: int) -> int | None:
         """Returns the next offset that the group will read, or None if it has committed none."""
-        end = time.monotonic() + self._log.timeout_seconds
+        end = self._log.end(self._until)
         asked = [kafka.TopicPartition(self._log.prefix + topic, partition)]
         while True:
             try:
-                (found,) = self._consumer.committed(asked, timeout=1.0)
+                (found,) = self._consumer.committed(asked, timeout=_left(end, 1.0))
                 break
             except kafka.KafkaException as e:
                 # Without the right, the group's coordinator is looked for again and again; only poll() tells.

@@ -31,7 +31,7 @@ class UndecidedRecordsTest extends TopologyFixture {
   private static final int UNKNOWN_ID = 424_242;
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-  private final List<CostPredictions> predicted = new ArrayList<>();
+  private final List<CostPredictions> parts = new ArrayList<>();
   private final List<RejectedEvent> refused = new ArrayList<>();
 
   @Override
@@ -61,7 +61,7 @@ class UndecidedRecordsTest extends TopologyFixture {
   }
 
   private void read() {
-    predicted.addAll(predictions.readValuesToList());
+    parts.addAll(predictions.readValuesToList());
     refused.addAll(rejected.readValuesToList());
   }
 
@@ -80,8 +80,8 @@ class UndecidedRecordsTest extends TopologyFixture {
     pipe(first("b"));
     read();
     assertThat(refused).isEmpty();
-    assertThat(predicted).extracting(CostPredictions::workloadId).contains("a", "b");
-    assertThat(predicted).extracting(CostPredictions::generation).containsOnly(1L);
+    assertThat(parts).extracting(CostPredictions::workloadId).contains("a", "b");
+    assertThat(parts).extracting(CostPredictions::generation).containsOnly(1L);
 
     await().atMost(PATIENCE).until(this::isRejected);
     workload.advanceWallClockTime(Duration.ofSeconds(1));
@@ -89,7 +89,7 @@ class UndecidedRecordsTest extends TopologyFixture {
     assertThat(refused).hasSize(1);
     assertThat(refused.get(0).reason()).isEqualTo(RejectionReason.UNKNOWN_SCHEMA);
     assertThat(refused.get(0).workloadId()).contains("a");
-    assertThat(predicted)
+    assertThat(parts)
         .filteredOn(part -> part.workloadId().equals("a"))
         .extracting(CostPredictions::generation)
         .as("in their order")
@@ -117,7 +117,7 @@ class UndecidedRecordsTest extends TopologyFixture {
     await().atMost(PATIENCE).until(this::isRejected);
     workload.advanceWallClockTime(Duration.ofSeconds(1));
     read();
-    assertThat(predicted).extracting(CostPredictions::workloadId).contains("a");
+    assertThat(parts).extracting(CostPredictions::workloadId).contains("a");
   }
 
   /** Beyond what is held, the partition waits, as it does for a registry that is away. */
