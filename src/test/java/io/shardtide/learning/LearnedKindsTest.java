@@ -13,7 +13,7 @@ import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
-import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.ShardingPlan;
@@ -38,6 +38,8 @@ class LearnedKindsTest {
 
   /** The machine costs this much more than measured, so that a model of it has to learn. */
   private static final double SLOWER = 3;
+
+  private static final int ATTEMPTS = 5;
 
   private final ModelBundle champion =
       ModelBundleBuilder.builder(ModelFiles.shippedForCpu())
@@ -85,28 +87,40 @@ class LearnedKindsTest {
 
   private List<CostSample> samples(TowerPredictor towers) {
     RandomPlans pool = new RandomPlans(PLANS * TABLES, 1);
-    List<Measurements.ShardedWorkload> workloads = new ArrayList<>();
+    List<CostSample> samples = new ArrayList<>();
     for (int p = 0; p < PLANS; p++) {
       List<TableSpec> tables =
           pool.tables().subList(p * TABLES, (p + 1) * TABLES).stream()
               .map(table -> table.withColumns(16))
               .toList();
-      workloads.add(new Measurements.ShardedWorkload(DEVICES, tables, shards(tables, p)));
-    }
-    List<Measurements.MeasuredSharding> measured =
-        new Measurements(cluster.batchSize(), 15, 2, 1).measure(workloads);
-    List<CostSample> samples = new ArrayList<>();
-    for (int p = 0; p < PLANS; p++) {
-      ShardingPlan plan = plan(workloads.get(p).tables(), workloads.get(p).shards(), towers);
-      StepCosts costs = slower(measured.get(p).costs());
-      List<MeasuredDevice> devices = costs.measured();
-      MeasuredCosts report =
-          MeasuredCostsBuilder.builder(trainer.measured(plan, devices))
-              .collectives(costs.measuredCollectives())
-              .build();
-      samples.addAll(trainer.step.measure(trainer.store, report).samples());
+      samples.addAll(
+          samples(new Measurements.ShardedWorkload(DEVICES, tables, shards(tables, p)), towers));
     }
     return samples;
+  }
+
+  private List<CostSample> samples(Measurements.ShardedWorkload workload, TowerPredictor towers) {
+    ShardingPlan plan = plan(workload.tables(), workload.shards(), towers);
+    for (int attempt = 1; ; attempt++) {
+      StepCosts costs =
+          slower(
+              new Measurements(cluster.batchSize(), 15, 2, 1)
+                  .measure(List.of(workload))
+                  .get(0)
+                  .costs());
+      MeasuredCosts report =
+          MeasuredCostsBuilder.builder(trainer.measured(plan, costs.measured()))
+              .collectives(costs.measuredCollectives())
+              .build();
+      try {
+        return trainer.step.measure(trainer.store, report).samples();
+      } catch (RejectedException e) {
+        // A thread that waits for a processor may take a hundred times as long as predicted.
+        if (attempt == ATTEMPTS) {
+          throw e;
+        }
+      }
+    }
   }
 
   @Test
