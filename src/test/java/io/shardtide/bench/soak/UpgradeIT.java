@@ -50,7 +50,7 @@ class UpgradeIT {
   private static final int WORKLOADS = 24;
 
   private static final double CHANGES_PER_SECOND = 5;
-  private static final Duration PATIENCE = Duration.ofMinutes(2);
+  private static final Duration PATIENCE = Duration.ofMinutes(5);
 
   @TempDir private Path folder;
   private final List<RunningService> planners = new ArrayList<>();
