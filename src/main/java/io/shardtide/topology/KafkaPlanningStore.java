@@ -10,7 +10,6 @@ import java.util.Optional;
 import java.util.function.BiConsumer;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.state.StoreBuilder;
-import org.apache.kafka.streams.state.Stores;
 
 /**
  * Headers, predicted tables and plans in RocksDB, logged to Kafka. The plan that a trainer moved
@@ -36,10 +35,7 @@ final class KafkaPlanningStore implements PlanningStore {
         StoreKeys.cached(StoreName.PLANNING_HEADERS, Codec.PLANNING_HEADER),
         StoreKeys.builder(StoreName.PREDICTED_TABLES, Codec.DATED_PREDICTION),
         StoreKeys.builder(StoreName.REMEMBERED_PLANS, Codec.SHARDING_PLAN),
-        Stores.keyValueStoreBuilder(
-            Stores.persistentKeyValueStore(StoreName.MOVED_FROM.toString()),
-            Serdes.String(),
-            Serdes.String()));
+        StoreKeys.builder(StoreName.MOVED_FROM, Serdes.String()));
   }
 
   /** Calls an action with the header of each workload of this partition. */

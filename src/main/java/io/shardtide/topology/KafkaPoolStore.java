@@ -13,7 +13,6 @@ import java.util.UUID;
 import java.util.function.Consumer;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.state.StoreBuilder;
-import org.apache.kafka.streams.state.Stores;
 
 /** Pools, the workloads with claims on them, and applied events in RocksDB, logged to Kafka. */
 final class KafkaPoolStore implements PoolStore {
@@ -31,10 +30,7 @@ final class KafkaPoolStore implements PoolStore {
     return List.of(
         StoreKeys.cached(StoreName.POOL_HEADERS, Codec.POOL_HEADER),
         StoreKeys.cached(StoreName.POOL_MEMBERS, Codec.POOL_MEMBER),
-        Stores.keyValueStoreBuilder(
-            Stores.persistentKeyValueStore(StoreName.APPLIED_POOL_EVENTS.toString()),
-            Serdes.String(),
-            Serdes.String()));
+        StoreKeys.builder(StoreName.APPLIED_POOL_EVENTS, Serdes.String()));
   }
 
   /** Calls an action with each pool of this partition. */

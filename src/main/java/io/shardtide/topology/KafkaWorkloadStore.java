@@ -15,7 +15,6 @@ import java.util.UUID;
 import java.util.function.Predicate;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.state.StoreBuilder;
-import org.apache.kafka.streams.state.Stores;
 
 /** Workloads in RocksDB, logged to Kafka. */
 final class KafkaWorkloadStore implements WorkloadStore {
@@ -36,10 +35,7 @@ final class KafkaWorkloadStore implements WorkloadStore {
     return List.of(
         StoreKeys.cached(StoreName.WORKLOAD_HEADERS, Codec.WORKLOAD_HEADER),
         StoreKeys.builder(StoreName.WORKLOAD_TABLES, Codec.TABLE_SPEC),
-        Stores.keyValueStoreBuilder(
-            Stores.persistentKeyValueStore(StoreName.APPLIED_EVENTS.toString()),
-            Serdes.String(),
-            Serdes.String()));
+        StoreKeys.builder(StoreName.APPLIED_EVENTS, Serdes.String()));
   }
 
   /** Returns the workloads of this partition whose headers satisfy a predicate. */

@@ -26,7 +26,7 @@ final class QuarantineStore {
   static final long MAX_HELD_BYTES = 32L << 20;
 
   /** Bytes of a record that its changelog takes. */
-  static final int MAX_RECORD_BYTES = Topics.LARGE_RECORD_BYTES - (64 << 10);
+  private static final int MAX_RECORD_BYTES = Topics.LARGE_RECORD_BYTES - (64 << 10);
 
   /** Length of a held record's number. */
   private static final int DIGITS = 19;
@@ -106,8 +106,12 @@ final class QuarantineStore {
 
   /** Returns whether a record of a key in quarantine may still be held. */
   boolean hasRoom(String key, HeldRecord record) {
-    Held held = byKey.get(key);
-    return record.bytes() <= MAX_RECORD_BYTES && held.bytes() + record.bytes() <= MAX_HELD_BYTES;
+    return hasRoom(byKey.get(key).bytes(), record);
+  }
+
+  /** Returns whether a record may be held beside others of so many bytes. */
+  static boolean hasRoom(long heldBytes, HeldRecord record) {
+    return record.bytes() <= MAX_RECORD_BYTES && heldBytes + record.bytes() <= MAX_HELD_BYTES;
   }
 
   /** Adds the next record of a key in quarantine. */

@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.StoreSerdes;
+import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.StoreBuilder;
@@ -18,8 +19,13 @@ final class StoreKeys {
 
   /** Returns a store in RocksDB, logged to Kafka. */
   static <V> StoreBuilder<KeyValueStore<String, V>> builder(StoreName name, Codec<V, ?> codec) {
+    return builder(name, StoreSerdes.of(codec));
+  }
+
+  /** Returns such a store of values that are not in Avro. */
+  static <V> StoreBuilder<KeyValueStore<String, V>> builder(StoreName name, Serde<V> values) {
     return Stores.keyValueStoreBuilder(
-        Stores.persistentKeyValueStore(name.toString()), Serdes.String(), StoreSerdes.of(codec));
+        Stores.persistentKeyValueStore(name.toString()), Serdes.String(), values);
   }
 
   /**

@@ -101,8 +101,7 @@ final class UndecidedRecords {
   }
 
   private boolean hasRoom(HeldRecord record) {
-    return record.bytes() <= QuarantineStore.MAX_RECORD_BYTES
-        && bytes + record.bytes() <= QuarantineStore.MAX_HELD_BYTES;
+    return QuarantineStore.hasRoom(bytes, record);
   }
 
   /** Handles a record, after those of its key that wait. */
