@@ -123,7 +123,7 @@ class Log:
         new_only: begin at the topic's end instead of its beginning
         key: return only the records of this key
         key_field: the field of a value that must equal the record's key
-        until: the time of time.monotonic() at which all calls end
+        until: the time of time.monotonic() at which waits for answers of the brokers end
         """
         return Reader(self, topic, new_only, key, key_field, until)
 
@@ -131,7 +131,7 @@ class Log:
         """Returns a Group, to be closed. group: its name without the prefix; until: as for reader."""
         return Group(self, group, until)
 
-    def end(self, until: float = math.inf) -> float:
+    def end(self, until: float) -> float:
         """Returns the time of time.monotonic() at which a call that begins now ends, until at most."""
         return min(until, time.monotonic() + self.timeout_seconds)
 

@@ -32,7 +32,7 @@ class Record(NamedTuple):
 
 
 def _left(end: float, most: float = math.inf) -> float:
-    """Returns the seconds until a time of time.monotonic(), more than none: for librdkafka, 0 and less are for ever."""
+    """Returns the seconds until a time of time.monotonic(), more than none: negative ones are for ever in Kafka."""
     return max(POLL_SECONDS, min(most, end - time.monotonic()))
 
 

@@ -31,7 +31,7 @@ final class UndecidedRecords {
 
   private static final int SHARE_OF_TIME = 10;
 
-  /** For how many keys it is asked then: a follower of a registry answers in milliseconds. */
+  /** For how many keys it is asked then. The next ones have their turn the next time. */
   private static final int ASKED_AT_ONCE = 4;
 
   /** How many records are handled then. */

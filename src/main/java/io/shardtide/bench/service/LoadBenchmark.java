@@ -109,7 +109,7 @@ public final class LoadBenchmark {
         publish(publisher, w, LoadPublisher.workload(workloads.get(w), DEVICES));
       }
       answers.await(listener, "first plans", steps);
-      // A JVM compiles for as long as half a minute what planners then run for months.
+      // Until the JVM has compiled the planners, its compiler competes with them.
       change(publisher, new Random(0), "changes before", seconds / WARM_UP_SHARE, i -> {});
       answers.await(listener, "the last of them", steps);
       answers.measure(millis);

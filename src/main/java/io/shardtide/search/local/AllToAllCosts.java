@@ -22,7 +22,7 @@ final class AllToAllCosts {
 
   /**
    * More are forgotten: a search has visited so many totals, and comes back to few. 32 MiB of
-   * costs; 2,000 tables on 16 devices had filled 2 GiB with those of 1,024 totals.
+   * costs; with those of up to 1,024 totals, 2,000 tables on 16 devices filled a heap of 2 GiB.
    */
   private static final long MAX_COSTS = 1 << 22;
 
