@@ -2,7 +2,7 @@
 
 torchrun --nproc-per-node 2 examples/dlrm/cold_start.py BOOTSTRAP_SERVERS REGISTRY_URL --hardware NAME [options]
 
-The planner has no model for NAME and retrains models: ./shardtide demo --retrain, or run. Several random workloads are
+The planner has no model for NAME and retrains models: ./shardtide demo, or run. Several random workloads are
 published on this hardware; their first plans have the costs of the nearest hardware. Then they are trained in turns, by
 the newest plan of each, and measured costs are reported. In the end, steps of three plans of each workload are measured,
 in turns: the first one, the last one and, with --model, the plan of a model whose samples were collected on these

@@ -92,10 +92,6 @@ class ArchitectureTest {
           .definedBy(BASE + "views")
           .layer("web")
           .definedBy(BASE + "web")
-          .layer("trainer")
-          .definedBy(BASE + "trainer")
-          .layer("trainer.live")
-          .definedBy(BASE + "trainer.live")
           .layer("bench")
           .definedBy(BASE + "bench")
           .layer("bench.learning")
@@ -173,10 +169,6 @@ class ArchitectureTest {
           .mayOnlyAccessLayers("client", "learning", "log", "wire", "cost", "domain.pool", "domain")
           .whereLayer("web")
           .mayOnlyAccessLayers("views", "domain")
-          .whereLayer("trainer")
-          .mayOnlyAccessLayers("domain")
-          .whereLayer("trainer.live")
-          .mayOnlyAccessLayers("trainer", "client", "log", "wire", "cost", "domain")
           .whereLayer("bench")
           .mayOnlyAccessLayers(
               "allocation",
@@ -184,7 +176,6 @@ class ArchitectureTest {
               "search.local",
               "search.reference",
               "search",
-              "trainer",
               "neuroshard",
               "learning",
               "wire",
@@ -197,8 +188,6 @@ class ArchitectureTest {
           .whereLayer("bench.service")
           .mayOnlyAccessLayers(
               "bench",
-              "trainer",
-              "trainer.live",
               "client",
               "log",
               "learning",

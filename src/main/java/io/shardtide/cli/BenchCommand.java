@@ -9,14 +9,9 @@ import io.shardtide.bench.DetectorBenchmark;
 import io.shardtide.bench.MicroBenchmarks;
 import io.shardtide.bench.PoolBenchmark;
 import io.shardtide.bench.SearchBenchmark;
-import io.shardtide.bench.TrainerBenchmark;
-import io.shardtide.cost.CostModel;
-import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.pool.AllocationPolicy;
-import io.shardtide.wire.ModelFiles;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -41,7 +36,6 @@ import picocli.CommandLine.Spec;
       BenchServiceCommands.Fold.class,
       BenchServiceCommands.Restart.class,
       BenchLimitsCommand.class,
-      BenchDriftCommand.class,
       BenchSoakCommand.class,
       BenchLearningCommand.class
     },
@@ -143,73 +137,6 @@ final class BenchCommand {
     PrintWriter out = spec.commandLine().getOut();
     ChangesBenchmark.summary(rows).forEach(out::println);
     out.flush();
-    return 0;
-  }
-
-  @Command(
-      name = "trainer",
-      description = {
-        "A cost model of this machine, measured with the reference trainer: its predictions of"
-            + " plans never measured before, and its plans against random and greedy ones."
-      },
-      footer = {"", "Example:", "  shardtide bench trainer"},
-      mixinStandardHelpOptions = true)
-  int trainer(
-      @Option(
-              names = "--model",
-              paramLabel = "FILE",
-              description =
-                  "A cost model of this machine, from collect and pretrain. Default: the shipped"
-                      + " CPU model.")
-          Path file,
-      @Option(
-              names = "--devices",
-              paramLabel = "N",
-              defaultValue = "4",
-              description = "Number of devices. Default: ${DEFAULT-VALUE}.")
-          int devices,
-      @Option(
-              names = "--plans",
-              paramLabel = "N",
-              defaultValue = "40",
-              description = "Random plans to predict and measure. Default: ${DEFAULT-VALUE}.")
-          int plans,
-      @Option(
-              names = "--workloads",
-              paramLabel = "N",
-              defaultValue = "12",
-              description = "Workloads to shard by each method. Default: ${DEFAULT-VALUE}.")
-          int workloads,
-      @Option(
-              names = "--seed",
-              paramLabel = "N",
-              defaultValue = "7",
-              description = "Seed of tables and plans. Default: ${DEFAULT-VALUE}.")
-          long seed)
-      throws IOException {
-    ModelBundle bundle = file == null ? ModelFiles.shippedForCpu() : ModelFiles.read(file);
-    TrainerBenchmark.PlanAccuracy predictions;
-    List<TrainerBenchmark.StrategyRatio> ratios;
-    try (ProgressBar bar =
-            Progress.bar("Measuring", TrainerBenchmark.measurements(plans, workloads));
-        TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
-      TrainerBenchmark benchmark =
-          new TrainerBenchmark(new CostModel(bundle), towers, devices, seed, bar::step);
-      predictions = benchmark.predictions(plans);
-      ratios = benchmark.ratios(workloads);
-    }
-    PrintWriter out = spec.commandLine().getOut();
-    out.printf(
-        "%d random plans on %d devices: mean error of the predicted cost %.1f %%, Kendall %.3f%n",
-        predictions.plans(), devices, 100 * predictions.mape(), predictions.kendall());
-    print(
-        ratios,
-        List.of(
-            left("planned sharding relative to", TrainerBenchmark.StrategyRatio::name),
-            right("workloads", r -> Integer.toString(r.workloads())),
-            right("ratio of measured step time", r -> "%.3f".formatted(r.mean())),
-            right("min", r -> "%.3f".formatted(r.min())),
-            right("max", r -> "%.3f".formatted(r.max()))));
     return 0;
   }
 

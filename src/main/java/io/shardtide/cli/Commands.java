@@ -20,7 +20,6 @@ final class Commands {
           "publish",
           "watch",
           "plan",
-          "collect",
           "pretrain",
           "evaluate",
           "export",

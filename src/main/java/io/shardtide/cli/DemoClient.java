@@ -31,6 +31,7 @@ final class DemoClient implements AutoCloseable {
   private final KafkaProducer<String, byte[]> producer;
   private final TopicReader reader;
   private final BlockingQueue<Object> answers = new LinkedBlockingQueue<>();
+  private final BlockingQueue<Object> learned = new LinkedBlockingQueue<>();
 
   private DemoClient(Endpoint endpoint, Registry registry) {
     topics = endpoint.topics();
@@ -59,7 +60,17 @@ final class DemoClient implements AutoCloseable {
                 topics.rejectedEvents(),
                 StartPosition.END,
                 Optional.empty(),
-                (position, writtenAt, rejected) -> receive(rejected));
+                (position, writtenAt, rejected) -> receive(rejected))
+            .handle(
+                topics.driftAlarms(),
+                StartPosition.END,
+                Optional.empty(),
+                (position, writtenAt, alarm) -> learned.add(alarm))
+            .handle(
+                topics.modelDecisions(),
+                StartPosition.END,
+                Optional.empty(),
+                (position, writtenAt, decision) -> learned.add(decision));
   }
 
   /**
@@ -92,6 +103,11 @@ final class DemoClient implements AutoCloseable {
   /** Returns the plans, infeasible workloads and rejected events, in the order of their arrival. */
   BlockingQueue<Object> answers() {
     return answers;
+  }
+
+  /** Returns the drift alarms and the decisions about models, in the order of their arrival. */
+  BlockingQueue<Object> learned() {
+    return learned;
   }
 
   /** Returns how many records could not be decoded and were skipped. */

@@ -2,11 +2,12 @@ package io.shardtide.cli;
 
 import io.shardtide.client.Endpoint;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.Change;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.Brokers;
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -28,14 +29,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -70,6 +68,27 @@ final class DemoCommand implements Callable<Integer> {
 
   /** A cluster that loses nothing, and continues, if it loses one broker. */
   private static final int SEVERAL = 3;
+
+  /**
+   * The first plan of a change is searched with the budget of {@code plan}. The background search
+   * begins after a second without a change; a move of it may pay for itself within a million steps,
+   * as in a training of some hours.
+   */
+  private static final PlanningSettings PLANNING =
+      new PlanningSettings(
+          Duration.ZERO,
+          Duration.ZERO,
+          SearchSettings.DEFAULTS,
+          Optional.of(
+              SearchSettingsBuilder.builder(SearchSettings.DEEP).paybackSteps(1_000_000).build()),
+          Duration.ofSeconds(1),
+          PlanningSettings.DEFAULTS.deepGain());
+
+  /** Models are retrained after drift; no other training delays that. */
+  private static final TrainingPolicy TRAINING =
+      TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS)
+          .samples((int) TrainingPolicy.SAMPLES.max())
+          .build();
 
   @Spec private CommandSpec spec;
 
@@ -116,8 +135,8 @@ final class DemoCommand implements Callable<Integer> {
 
   @Option(
       names = "--retrain",
-      description =
-          "Retrain cost models on measured costs. Without it, two demos give the same plans.")
+      hidden = true,
+      description = "Has no effect: the demo's planner always retrains its models after drift.")
   private boolean retrain;
 
   @Mixin private ModelOption model;
@@ -173,15 +192,19 @@ final class DemoCommand implements Callable<Integer> {
                 developmentRegistry,
                 directory.resolve("state"),
                 models(bundle),
-                retrain,
+                PLANNING,
+                TRAINING,
                 false,
                 port);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
         DemoClient client =
             DemoClient.connect(
                 Endpoint.of(kafka.bootstrapServers(), developmentRegistry.url()), registry);
-        DemoTraining training =
-            new DemoTraining(Endpoint.of(kafka.bootstrapServers(), registry.url()))) {
+        DemoTrainer trainer =
+            DemoTrainer.connect(
+                Endpoint.of(kafka.bootstrapServers(), developmentRegistry.url()),
+                registry,
+                bundle)) {
       console.printf("  Kafka            %s%n", kafka.bootstrapServers());
       if (kafka instanceof KafkaCluster cluster) {
         console.printf(
@@ -199,9 +222,28 @@ final class DemoCommand implements Callable<Integer> {
           bundle.hardware(),
           bundle.card().simulated() ? ", trained on simulated costs" : "");
       console.println();
-      try (Recorder<WorkloadChange> events = Recorder.open(out, RecordKind.EVENTS);
-          Recorder<ShardingPlan> plans = Recorder.open(out, RecordKind.PLANS)) {
-        play(console, client, training, events, plans, bundle, start, stop);
+      try (RecordFile<WorkloadChange> events = RecordFile.open(out, RecordKind.EVENTS);
+          RecordFile<ShardingPlan> plans = RecordFile.open(out, RecordKind.PLANS)) {
+        Set<String> simulated =
+            models(bundle).stream()
+                .filter(model -> model.card().simulated())
+                .map(ModelBundle::modelId)
+                .collect(Collectors.toSet());
+        new DemoPlay(
+                console,
+                // A model that was retrained on simulated costs is as simulated.
+                new PlanView(
+                    spec.commandLine().getColorScheme().ansi(),
+                    id -> simulated.contains(id) || bundle.card().simulated()),
+                client,
+                trainer,
+                planner,
+                stop,
+                start,
+                seconds == null
+                    ? OptionalLong.empty()
+                    : OptionalLong.of(start + TimeUnit.SECONDS.toNanos(seconds)))
+            .play(DemoScript.scenes(bundle, InstantSource.system()), events::write, plans::write);
       }
       if (out != null) {
         export(kafka, registry, topics);
@@ -219,8 +261,7 @@ final class DemoCommand implements Callable<Integer> {
   private static List<ModelBundle> models(ModelBundle planned) {
     return Stream.concat(
             Stream.of(planned),
-            Stream.of(
-                    ModelFiles.shippedForNodes(), ModelFiles.shipped(), ModelFiles.shippedForCpu())
+            Stream.of(ModelFiles.shippedForNodes(), ModelFiles.shipped())
                 .filter(shipped -> !shipped.hardware().equals(planned.hardware())))
         .toList();
   }
@@ -238,101 +279,6 @@ final class DemoCommand implements Callable<Integer> {
     }
   }
 
-  private void play(
-      PrintWriter console,
-      DemoClient client,
-      DemoTraining training,
-      Recorder<WorkloadChange> events,
-      Recorder<ShardingPlan> plans,
-      ModelBundle bundle,
-      long start,
-      CountDownLatch stop)
-      throws Exception {
-    Set<String> simulated =
-        models(bundle).stream()
-            .filter(model -> model.card().simulated())
-            .map(ModelBundle::modelId)
-            .collect(Collectors.toSet());
-    PlanView view = new PlanView(spec.commandLine().getColorScheme().ansi(), simulated::contains);
-    List<DemoScript.Scene> scenes =
-        DemoScript.scenes(bundle, ModelFiles.shippedForCpu(), InstantSource.system());
-    long end = seconds == null ? Long.MAX_VALUE : start + TimeUnit.SECONDS.toNanos(seconds);
-    Map<String, ShardingPlan> current = new HashMap<>();
-    long memory = 0;
-    for (int s = 0; s < scenes.size(); s++) {
-      DemoScript.Scene scene = scenes.get(s);
-      memory = scene.event().map(DemoCommand::memoryBytes).filter(m -> m > 0).orElse(memory);
-      long published = System.nanoTime();
-      client.publish(scene.event());
-      if (scene.event().isPresent()) {
-        events.write(scene.event().get());
-      }
-      // Also past the end: wait for the answer to each published event, so that the files are
-      // complete.
-      Object answer = await(client.answers(), stop, published + ANSWER_TIMEOUT.toNanos());
-      double millis = (System.nanoTime() - published) / 1e6;
-      if (answer instanceof ShardingPlan plan) {
-        plans.write(plan);
-        console.println(
-            view.show(
-                plan,
-                Optional.ofNullable(current.get(plan.workloadId())),
-                OptionalLong.of(memory),
-                scene.title(),
-                OptionalDouble.of(millis)));
-        if (current.isEmpty()) {
-          console.printf(
-              "First plan %.1f s after the start.%n%n", (System.nanoTime() - start) / 1e9);
-        }
-        current.put(plan.workloadId(), plan);
-        if (plan.workloadId().equals(DemoScript.TRAINED)) {
-          training.show(plan, console, System.nanoTime() + ANSWER_TIMEOUT.toNanos());
-        }
-      } else if (answer instanceof InfeasibleWorkload infeasible) {
-        console.println(view.show(infeasible, scene.title()));
-      } else if (answer instanceof RejectedEvent rejected) {
-        console.println(view.show(rejected, scene.title()));
-      } else if (stop.getCount() == 0) {
-        return;
-      } else {
-        console.printf("No answer within %d s: %s%n%n", ANSWER_TIMEOUT.toSeconds(), scene.title());
-      }
-      int left = scenes.size() - s;
-      long pause =
-          seconds == null
-              ? PAUSE.toNanos()
-              : Math.min(PAUSE.toNanos(), Math.max(0, end - System.nanoTime()) / (left + 1));
-      if (stop.await(pause, TimeUnit.NANOSECONDS)) {
-        return;
-      }
-    }
-    console.println(
-        seconds == null
-            ? "The script has ended; everything keeps running until you press Ctrl-C."
-            : "The script has ended.");
-    stop.await(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
-  }
-
-  private static Object await(BlockingQueue<Object> answers, CountDownLatch stop, long until)
-      throws InterruptedException {
-    while (stop.getCount() > 0 && System.nanoTime() < until) {
-      Object answer = answers.poll(50, TimeUnit.MILLISECONDS);
-      if (answer != null) {
-        return answer;
-      }
-    }
-    return null;
-  }
-
-  private static long memoryBytes(WorkloadChange event) {
-    return event.changes().stream()
-        .filter(Change.ClusterSet.class::isInstance)
-        .map(change -> ((Change.ClusterSet) change).cluster())
-        .mapToLong(ClusterSpec::usableBytesPerDevice)
-        .findFirst()
-        .orElse(0);
-  }
-
   private static void delete(Path directory) throws IOException {
     try (Stream<Path> files = Files.walk(directory)) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
@@ -342,21 +288,21 @@ final class DemoCommand implements Callable<Integer> {
   }
 
   /** Writes values to a file, one a line; does nothing without a folder. */
-  private static final class Recorder<V> implements AutoCloseable {
+  private static final class RecordFile<V> implements AutoCloseable {
     private final JsonLines<V, ?> lines;
     private final BufferedWriter writer;
 
-    private Recorder(JsonLines<V, ?> lines, BufferedWriter writer) {
+    private RecordFile(JsonLines<V, ?> lines, BufferedWriter writer) {
       this.lines = lines;
       this.writer = writer;
     }
 
-    static <V> Recorder<V> open(Path directory, RecordKind<V> kind) throws IOException {
+    static <V> RecordFile<V> open(Path directory, RecordKind<V> kind) throws IOException {
       if (directory == null) {
-        return new Recorder<>(null, null);
+        return new RecordFile<>(null, null);
       }
       Files.createDirectories(directory);
-      return new Recorder<>(
+      return new RecordFile<>(
           new JsonLines<>(kind.codec()),
           Files.newBufferedWriter(directory.resolve(kind.file()), StandardCharsets.UTF_8));
     }

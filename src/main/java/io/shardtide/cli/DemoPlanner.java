@@ -14,9 +14,7 @@ import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
-import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.embedded.Brokers;
@@ -44,11 +42,13 @@ final class DemoPlanner implements AutoCloseable {
   private final Deque<Closeable> opened;
   private final String url;
   private final String token;
+  private final PlannerMetrics metrics;
 
-  private DemoPlanner(Deque<Closeable> opened, String url, String token) {
+  private DemoPlanner(Deque<Closeable> opened, String url, String token, PlannerMetrics metrics) {
     this.opened = opened;
     this.url = url;
     this.token = token;
+    this.metrics = metrics;
   }
 
   /**
@@ -56,8 +56,8 @@ final class DemoPlanner implements AutoCloseable {
    *
    * @param kafka where its topics are
    * @param bundles the cost models
-   * @param retrain whether models are retrained on measurements; two demos then give different
-   *     plans
+   * @param planning when plans are made, and how
+   * @param training when models are retrained
    * @param pools whether it allocates pools of devices
    * @param port of the dashboard; 0 for any free one
    */
@@ -66,7 +66,8 @@ final class DemoPlanner implements AutoCloseable {
       DevelopmentRegistry registry,
       Path stateDirectory,
       List<ModelBundle> bundles,
-      boolean retrain,
+      PlanningSettings planning,
+      TrainingPolicy training,
       boolean pools,
       int port)
       throws Exception {
@@ -77,9 +78,9 @@ final class DemoPlanner implements AutoCloseable {
             new StreamsSettings(stateDirectory, 1, 1),
             List.of(),
             UnknownHardware.NEAREST,
-            PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
+            planning,
             DetectorKind.DEFAULT,
-            TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).enabled(retrain).build(),
+            training,
             pools,
             AllocationPolicy.DEFAULTS,
             HttpSettings.DEFAULTS);
@@ -108,17 +109,18 @@ final class DemoPlanner implements AutoCloseable {
               Optional.empty(),
               Optional.of(feed.dashboard(Optional.of(Token.of(token)::is))));
       opened.push(web::close);
+      PlannerMetrics counted = new PlannerMetrics(metrics.meters());
       PlannerService service =
           PlannerService.start(
               settings,
               bundles,
               TensorFlowTowers::new,
               Optional.of(Retraining::retrain),
-              new PlannerMetrics(metrics.meters()),
+              counted,
               health);
       opened.push(service::close);
       feed.start();
-      return new DemoPlanner(opened, web.url(), token);
+      return new DemoPlanner(opened, web.url(), token, counted);
     } catch (Exception e) {
       close(opened);
       throw e;
@@ -139,6 +141,11 @@ final class DemoPlanner implements AutoCloseable {
   /** Returns the token that a request must carry to change something. */
   String token() {
     return token;
+  }
+
+  /** Returns how many background searches have ended, with a plan or without. */
+  long backgroundSearches() {
+    return metrics.backgroundSearches();
   }
 
   private static void close(Deque<Closeable> opened) throws IOException {

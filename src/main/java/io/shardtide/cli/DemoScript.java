@@ -11,7 +11,6 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.trainer.MeasuredReuse;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -27,9 +26,6 @@ final class DemoScript {
   /** The workload that the demo plans. */
   static final String WORKLOAD = "mlperf-dlrm-dcnv2";
 
-  /** The workload that the reference trainer trains on this machine. */
-  static final String TRAINED = "dlrm-on-this-machine";
-
   private static final String TABLES = "/demo/mlperf_dcnv2.json";
   private static final int COLUMNS = 128;
   private static final double BYTES_PER_ELEMENT = 4;
@@ -38,15 +34,7 @@ final class DemoScript {
   private static final long GIB = 1L << 30;
   private static final long MEMORY_BYTES = 24 * GIB;
 
-  /** Factor by which trained tables are scaled down: 204 million rows become 408,000. */
-  private static final int SCALE_DOWN = 500;
-
-  private static final int MIN_ROWS = 100;
-  private static final int TRAINED_COLUMNS = 32;
-  private static final long TRAINED_MEMORY_BYTES = GIB / 4;
-
   private final ModelBundle model;
-  private final ModelBundle machine;
   private final InstantSource clock;
   private final List<TableSpec> tables;
   private final List<Scene> scenes = new ArrayList<>();
@@ -59,56 +47,20 @@ final class DemoScript {
    */
   record Scene(String title, Optional<WorkloadChange> event) {}
 
-  private DemoScript(ModelBundle model, ModelBundle machine, InstantSource clock) {
+  private DemoScript(ModelBundle model, InstantSource clock) {
     this.model = model;
-    this.machine = machine;
     this.clock = clock;
     tables = readTables();
     write();
-    train();
   }
 
   /**
    * Returns all scenes.
    *
    * @param model cost model of the planned hardware
-   * @param machine cost model of this machine, for the scenes that are trained
    */
-  static List<Scene> scenes(ModelBundle model, ModelBundle machine, InstantSource clock) {
-    return List.copyOf(new DemoScript(model, machine, clock).scenes);
-  }
-
-  private void train() {
-    List<Change> first = new ArrayList<>();
-    first.add(threads(3));
-    tables.forEach(
-        table -> first.add(scaledDown(table.name(), table.rows(), table.poolingFactor())));
-    trained(
-        "the same tables, %d times smaller, really trained on 3 threads".formatted(SCALE_DOWN),
-        first);
-    trained(
-        "cat_21: pooling factor rises from 27 to 60",
-        List.of(scaledDown("cat_21", 40_000_000, 60)));
-    trained("a thread is lost: 3 to 2", List.of(threads(2)));
-  }
-
-  /** Returns a scaled-down table with the reuse histogram of its generated batches. */
-  private TableUpserted scaledDown(String name, long rows, double poolingFactor) {
-    return new TableUpserted(
-        MeasuredReuse.of(
-            spec(name, Math.max(MIN_ROWS, rows / SCALE_DOWN), TRAINED_COLUMNS, poolingFactor),
-            machine.largestBatch(),
-            1));
-  }
-
-  private ClusterSet threads(int devices) {
-    return new ClusterSet(
-        new ClusterSpec(
-            devices, TRAINED_MEMORY_BYTES, machine.largestBatch(), devices, machine.hardware()));
-  }
-
-  private void trained(String title, List<Change> changes) {
-    scenes.add(scene(TRAINED, title, OptionalLong.empty(), changes));
+  static List<Scene> scenes(ModelBundle model, InstantSource clock) {
+    return List.copyOf(new DemoScript(model, clock).scenes);
   }
 
   private void write() {
@@ -156,21 +108,17 @@ final class DemoScript {
   }
 
   private void publish(String title, OptionalLong expectedGeneration, List<Change> changes) {
-    scenes.add(scene(WORKLOAD, title, expectedGeneration, changes));
-  }
-
-  private Scene scene(
-      String workload, String title, OptionalLong expectedGeneration, List<Change> changes) {
-    return new Scene(
-        title,
-        Optional.of(
-            new WorkloadChange(
-                UUID.randomUUID(),
-                workload,
-                clock.instant(),
-                "demo",
-                expectedGeneration,
-                changes)));
+    scenes.add(
+        new Scene(
+            title,
+            Optional.of(
+                new WorkloadChange(
+                    UUID.randomUUID(),
+                    WORKLOAD,
+                    clock.instant(),
+                    "demo",
+                    expectedGeneration,
+                    changes))));
   }
 
   private ClusterSet cluster(int devices) {

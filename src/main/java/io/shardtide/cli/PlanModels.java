@@ -38,8 +38,7 @@ final class PlanModels implements AutoCloseable {
   /** The shipped models. */
   static PlanModels shipped() {
     return new PlanModels(
-        "a shipped model",
-        List.of(ModelFiles::shippedForNodes, ModelFiles::shipped, ModelFiles::shippedForCpu));
+        "a shipped model", List.of(ModelFiles::shippedForNodes, ModelFiles::shipped));
   }
 
   /**

@@ -269,16 +269,14 @@ final class ReplayCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the recorded models or, without any, the shipped ones, of which the demo plans with
-   * two; last the one given by {@code --model}, which makes new predictions.
+   * Returns the recorded models or, without any, the shipped ones; last the one given by {@code
+   * --model}, which makes new predictions.
    */
   private Map<String, ModelBundle> models(LogRecords records) throws IOException {
     Map<String, ModelBundle> models = new LinkedHashMap<>(records.models());
     if (models.isEmpty()) {
-      for (ModelBundle shipped :
-          List.of(ModelFiles.shippedForCpu(), ModelFiles.shippedForNodes())) {
-        models.put(shipped.modelId(), shipped);
-      }
+      ModelBundle nodes = ModelFiles.shippedForNodes();
+      models.put(nodes.modelId(), nodes);
     }
     if (model != null || records.models().isEmpty()) {
       ModelBundle given = model == null ? ModelFiles.shipped() : ModelFiles.read(model);

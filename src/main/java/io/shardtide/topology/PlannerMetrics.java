@@ -126,6 +126,12 @@ public final class PlannerMetrics {
     quarantine = new QuarantineMetrics(meters);
   }
 
+  /** Returns how many background searches have ended, with a plan or without. */
+  public long backgroundSearches() {
+    return (long)
+        (published.get(Effort.DEEP).count() + failed.get(Effort.DEEP).count() + discarded.count());
+  }
+
   private static String tag(Effort effort) {
     return effort.name().toLowerCase(Locale.ROOT);
   }

@@ -31,8 +31,6 @@ public final class ModelFiles {
 
   private static final String SHIPPED_NODES = "/models/simulated-8xh100.avro";
 
-  private static final String SHIPPED_CPU = "/models/cpu.avro";
-
   private ModelFiles() {}
 
   /** Returns the shipped bundle, trained on simulated costs. */
@@ -46,11 +44,6 @@ public final class ModelFiles {
    */
   public static ModelBundle shippedForNodes() {
     return read("the shipped model of nodes of 8 devices", bytes(SHIPPED_NODES));
-  }
-
-  /** Returns the shipped bundle of costs measured with the reference trainer on a small CPU. */
-  public static ModelBundle shippedForCpu() {
-    return read("the shipped model of a CPU", bytes(SHIPPED_CPU));
   }
 
   /** Returns the file of the shipped bundle. */

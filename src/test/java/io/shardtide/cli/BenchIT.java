@@ -129,53 +129,6 @@ class BenchIT {
   }
 
   @Test
-  void plans_of_this_machine_are_compared_with_other_strategies() {
-    String output = bench("trainer", "--plans", "4", "--workloads", "1", "--devices", "2");
-    Matcher accuracy =
-        Pattern.compile("4 random plans on 2 devices: .* ([0-9.]+) %.*Kendall (-?[0-9.]+)")
-            .matcher(output);
-    assertThat(accuracy.find()).as(output).isTrue();
-    assertThat(number(accuracy.group(1))).isPositive();
-    assertThat(number(accuracy.group(2))).isBetween(-1.0, 1.0);
-    List<List<String>> rows = rows(output);
-    assertThat(rows)
-        .extracting(row -> row.get(0))
-        .containsExactly("random", "size-greedy", "lookup-greedy");
-    assertThat(rows)
-        .allSatisfy(
-            row -> {
-              assertThat(row.get(1)).isEqualTo("1");
-              assertThat(number(row.get(2))).isPositive();
-              assertThat(row.subList(3, 5)).as("min and max").containsOnly(row.get(2));
-            });
-  }
-
-  /** A few reports without reaction; CONTRIBUTING.md has the job that runs the whole drift. */
-  @Test
-  void drift_counts_its_reports() {
-    List<List<String>> rows =
-        rows(
-            bench(
-                "drift",
-                "--steps=1",
-                "--before=5",
-                "--max-drifted=3",
-                "--after=2",
-                "--rest-seeds=0"));
-    assertThat(rows.get(0).get(1)).as("reports").isEqualTo("10");
-    assertThat(rows.get(1).get(1)).as("reports until the alarm").isEqualTo("none");
-    List<String> before = row(rows, "before the slowdown");
-    assertThat(before.get(1)).isEqualTo("5");
-    assertThat(before.get(4)).as("speed of the machine").isEqualTo("1.00");
-    List<String> after = row(rows, "after the slowdown");
-    assertThat(after.get(1)).isEqualTo("3");
-    for (List<String> phase : List.of(before, after)) {
-      assertThat(number(phase.get(2))).as("error").isPositive();
-      assertThat(number(phase.get(3))).as("ratio").isPositive();
-    }
-  }
-
-  @Test
   void the_components_of_the_latency_add_up() {
     List<List<String>> rows =
         rows(bench("latency", "--models", "small,large", "--changes", "3", "--per-second", "3"));

@@ -11,6 +11,8 @@ import io.shardtide.client.Endpoint;
 import io.shardtide.client.TrainerReports;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.PoolChange;
@@ -21,6 +23,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PoolSamples;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.web.Health;
 import io.shardtide.web.WebServer;
 import java.io.BufferedReader;
@@ -74,7 +77,14 @@ class DashboardApiIT {
     registry = DevelopmentRegistry.start(0, Optional.of(folder));
     planner =
         DemoPlanner.start(
-            kafka, registry, folder.resolve("state"), List.of(Fixtures.bundle()), false, true, 0);
+            kafka,
+            registry,
+            folder.resolve("state"),
+            List.of(Fixtures.bundle()),
+            PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
+            TestSettings.NO_TRAINING,
+            true,
+            0);
     log = new LogClient(kafka.bootstrapServers(), registry.url(), "shardtide.");
     log.publish(
         Fixtures.event(

@@ -12,6 +12,7 @@ import io.shardtide.domain.Insight;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
+import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
@@ -24,6 +25,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Browser;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.TestSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -125,7 +127,8 @@ class DashboardBenchmark {
                 registry,
                 folder.resolve("state"),
                 List.of(Fixtures.bundle()),
-                false,
+                PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
+                TestSettings.NO_TRAINING,
                 false,
                 0);
         LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), "shardtide.");

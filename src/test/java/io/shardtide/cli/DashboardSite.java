@@ -12,6 +12,8 @@ import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.pool.Claim;
@@ -23,6 +25,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Browser;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.ModelFiles;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -107,7 +110,8 @@ final class DashboardSite implements AutoCloseable {
                   registry,
                   folder.resolve("state"),
                   List.of(Fixtures.bundle(), ModelFiles.shippedForNodes()),
-                  false,
+                  PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
+                  TestSettings.NO_TRAINING,
                   true,
                   0));
       publisher = opened(WorkloadPublisher.connect(endpoint, "test"));

@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.shardtide.domain.Effort;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.wire.Codec;
@@ -130,9 +131,14 @@ class DemoIT {
     assertThat(run.out())
         .contains("First plan", "does not fit", "UNDECODABLE", "STALE_GENERATION", "moves");
     assertThat(run.out())
-        .as("three plans are adopted and measured")
-        .containsPattern("(?s)(trained: adopted with [0-9.]+ MiB moved; step .*){3}");
-    assertThat(run.events()).hasSize(15);
+        .containsPattern("(?s)(the simulated trainer runs it: a step takes [0-9.]+ ms.*){10}")
+        .contains("the background search found a better plan")
+        .containsSubsequence(
+            "The simulated machine changes",
+            "drift alarm",
+            "Challenger published",
+            "planned again with the retrained model");
+    assertThat(run.events()).hasSize(12);
     assertThat(run.events().get(0).changes()).hasSize(27);
   }
 
@@ -147,11 +153,12 @@ class DemoIT {
               .filter(earlier -> earlier.workloadId().equals(plan.workloadId()))
               .reduce((earlier, later) -> later);
       assertThat(plan.previousPlanId()).isEqualTo(before.map(ShardingPlan::planId));
-      assertThat(plan.generation()).isGreaterThan(before.map(ShardingPlan::generation).orElse(0L));
+      assertThat(plan.generation())
+          .isGreaterThanOrEqualTo(before.map(ShardingPlan::generation).orElse(1L));
     }
   }
 
-  /** Replays a demo's export: all of it, and its events alone. */
+  /** Replays a demo's export: all of it, and its events alone, which give the first answers. */
   private static void replays(Path files, List<ShardingPlan> plans) throws IOException {
     Path alone = Files.createDirectories(files.resolveSibling("alone"));
     Files.copy(files.resolve("events.jsonl"), alone.resolve("events.jsonl"));
@@ -173,7 +180,15 @@ class DemoIT {
       assertThat(status).as(out + "\n" + err).isZero();
       assertThat(lines(replayed, Codec.SHARDING_PLAN))
           .extracting(ShardingPlan::planId)
-          .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());
+          .containsExactlyElementsOf(
+              plans.stream()
+                  .filter(plan -> from.equals(files) || isFirstAnswer(plan, plans.get(0)))
+                  .map(ShardingPlan::planId)
+                  .toList());
     }
+  }
+
+  private static boolean isFirstAnswer(ShardingPlan plan, ShardingPlan first) {
+    return plan.effort() == Effort.QUICK && plan.modelId().equals(first.modelId());
   }
 }

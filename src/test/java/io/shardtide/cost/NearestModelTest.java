@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 class NearestModelTest {
   private static final ModelBundle NODES = ModelFiles.shippedForNodes();
-  private static final ModelBundle CPU = ModelFiles.shippedForCpu();
+  private static final ModelBundle CPU = ofSmallBatches(Fixtures.bundle(), "cpu");
   private static final List<ModelBundle> SHIPPED = List.of(CPU, Fixtures.bundle(), NODES);
 
   private static ClusterSpec cluster(int devices, int perNode, int batch, String hardware) {
@@ -28,6 +28,19 @@ class NearestModelTest {
     return ModelBundleBuilder.builder(bundle).modelId("").hardware(hardware).build().identified();
   }
 
+  /** Returns a model of batches of 1,024 samples. */
+  private static ModelBundle ofSmallBatches(ModelBundle bundle, String hardware) {
+    List<TrainedRange> ranges =
+        bundle.ranges().stream()
+            .map(
+                range ->
+                    range.quantity().equals(TrainedRanges.SAMPLES)
+                        ? new TrainedRange(range.quantity(), 1_024, 1_024)
+                        : range)
+            .toList();
+    return named(ModelBundleBuilder.builder(bundle).ranges(ranges).build(), hardware);
+  }
+
   private static String begun(List<ModelBundle> models, ClusterSpec cluster) {
     return NearestModel.begin(models, cluster).orElseThrow().costsOf().orElseThrow();
   }
@@ -35,11 +48,11 @@ class NearestModelTest {
   @Test
   void the_model_whose_training_range_is_nearest_to_the_cluster_is_taken() {
     assertThat(begun(SHIPPED, cluster(16, 8, 65_536, "h100"))).isEqualTo("simulated-8xh100");
-    assertThat(begun(SHIPPED, cluster(16, 8, 65_536, "cpu-2core-x")))
+    assertThat(begun(SHIPPED, cluster(16, 8, 65_536, "cpu-x")))
         .as("whatever its name is")
         .isEqualTo("simulated-8xh100");
     List<ModelBundle> others = List.of(CPU, Fixtures.bundle());
-    assertThat(begun(others, cluster(2, 2, 4_096, "h100"))).isEqualTo("cpu-2core");
+    assertThat(begun(others, cluster(2, 2, 4_096, "h100"))).isEqualTo("cpu");
     assertThat(begun(others, cluster(2, 2, 16_384, "h100"))).isEqualTo("simulated");
   }
 
@@ -68,8 +81,7 @@ class NearestModelTest {
   @Test
   void a_model_that_began_as_another_one_is_not_taken() {
     ModelBundle begun = NearestModel.begin(SHIPPED, cluster(8, 8, 65_536, "h100")).orElseThrow();
-    assertThat(begun(List.of(begun, CPU), cluster(8, 8, 65_536, "h100-new")))
-        .isEqualTo("cpu-2core");
+    assertThat(begun(List.of(begun, CPU), cluster(8, 8, 65_536, "h100-new"))).isEqualTo("cpu");
     assertThat(NearestModel.begin(List.of(begun), cluster(8, 8, 65_536, "h"))).isEmpty();
     assertThat(NearestModel.begin(List.of(), cluster(8, 8, 65_536, "h"))).isEmpty();
   }

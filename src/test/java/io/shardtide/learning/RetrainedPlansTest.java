@@ -28,8 +28,6 @@ import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
-import io.shardtide.trainer.RandomPlans;
-import io.shardtide.wire.ModelFiles;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -43,9 +41,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * A search exploits shards that a model underestimates. The machine costs what the shipped CPU
- * model predicts, except that shards of at least 32 columns became twice as slow. The model is
- * retrained on, and evaluated by, the plans that a search makes with it.
+ * A search exploits shards that a model underestimates. The machine costs what the shipped model
+ * predicts, except that shards of at least 32 columns became twice as slow. The model is retrained
+ * on, and evaluated by, the plans that a search makes with it.
  */
 class RetrainedPlansTest {
   private static final int DEVICES = 3;
@@ -53,10 +51,10 @@ class RetrainedPlansTest {
   private static final long SEED = 1;
   private static final double NOISE = 0.02;
 
-  private final ModelBundle shipped = ModelFiles.shippedForCpu();
+  private final ModelBundle shipped = Fixtures.bundle();
   private final CostModel before = new CostModel(shipped);
   private final ClusterSpec cluster =
-      new ClusterSpec(DEVICES, 1L << 31, shipped.largestBatch(), DEVICES, shipped.hardware());
+      new ClusterSpec(DEVICES, 1L << 36, shipped.largestBatch(), DEVICES, shipped.hardware());
   private final List<TowerPredictor> opened = new ArrayList<>();
   private final TowerPredictor towers = open(shipped);
   private final Map<TableSpec, double[]> sums = new HashMap<>();
@@ -79,8 +77,9 @@ class RetrainedPlansTest {
   void a_plan_of_the_retrained_model_costs_what_it_predicts() {
     Random random = new Random(SEED);
     List<TableSpec> original =
-        new RandomPlans(20, SEED)
-            .tables().stream().map(t -> t.withColumns(32 << random.nextInt(3))).toList();
+        SyntheticTables.of(20, 32, SEED).stream()
+            .map(table -> table.withColumns(32 << random.nextInt(3)))
+            .toList();
     List<TableSpec> tables = new ArrayList<>(original);
     CandidateModel model = new CandidateModel(before, towers);
     SearchedPlan current = plan(model, tables, List.of());

@@ -9,6 +9,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
 import java.nio.file.Path;
@@ -31,6 +32,10 @@ public final class TestSettings {
           "main.consumer.session.timeout.ms", "2000",
           "main.consumer.heartbeat.interval.ms", "500",
           "producer.transaction.timeout.ms", "4000");
+
+  /** Models are never retrained. */
+  public static final TrainingPolicy NO_TRAINING =
+      TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).enabled(false).build();
 
   private final String bootstrapServers;
   private final String registryUrl;

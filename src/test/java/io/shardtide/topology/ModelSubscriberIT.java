@@ -150,7 +150,7 @@ class ModelSubscriberIT {
 
   @Test
   void one_predictor_per_hardware_is_open_after_any_number_of_models() throws Exception {
-    ModelBundle otherHardware = ModelFiles.shippedForCpu();
+    ModelBundle otherHardware = ModelFiles.shippedForNodes();
     replaceBy(otherHardware);
     for (int n = 0; n < 20; n++) {
       replaceBy(n % 2 == 0 ? ONE : TWO);

@@ -58,15 +58,6 @@ class ModelFilesTest {
   }
 
   @Test
-  void the_model_of_a_cpu_was_measured() {
-    ModelBundle bundle = ModelFiles.shippedForCpu();
-    assertThat(bundle.modelId()).isEqualTo(bundle.contentId());
-    assertThat(bundle.hardware()).isEqualTo("cpu-2core");
-    assertThat(bundle.card().simulated()).isFalse();
-    assertThat(bundle.largestBatch()).isEqualTo(1_024);
-  }
-
-  @Test
   void the_same_bundle_gives_the_same_content_whatever_the_file() throws IOException {
     ModelFiles.write(Fixtures.bundle(), file);
     ModelFiles.write(Fixtures.bundle(), folder.resolve("again.avro"));

@@ -1,11 +1,8 @@
 package io.shardtide.bench.learning;
 
-import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.NearestModel;
-import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.Change;
@@ -25,7 +22,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Function;
-import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
 /**
@@ -38,9 +34,6 @@ public final class LearningBenchmark {
 
   /** Standard deviation of each measured number, as a share of it. */
   private static final double NOISE = 0.02;
-
-  /** Amplitude of each of three waves by which the machine differs from the model anyhow. */
-  private static final double WAVES = 0.01;
 
   /** Seed of the first other workload. */
   private static final long OTHERS_SEED = 1_000;
@@ -106,16 +99,11 @@ public final class LearningBenchmark {
   /** Runs a scenario. */
   public LearningResult run(Scenario scenario) {
     MachineChange change = scenario.change();
-    List<CollectiveNet> collectives = model.collectives().stream().map(change::apply).toList();
-    ModelBundle changed =
-        ModelBundleBuilder.builder(model).collectives(collectives).modelId("").build().identified();
-    ToDoubleFunction<ShardShape> waves = SimulatedMachine.waves(WAVES, scenario.seed());
     try (TowerPredictor towers = towersOf.apply(model)) {
       return run(
           scenario,
-          new SimulatedMachine(model, towers, waves),
-          new SimulatedMachine(
-              changed, towers, shape -> waves.applyAsDouble(shape) * change.factor(shape)));
+          SimulatedMachine.of(model, towers, MachineChange.NONE, scenario.seed()),
+          SimulatedMachine.of(model, towers, change, scenario.seed()));
     }
   }
 

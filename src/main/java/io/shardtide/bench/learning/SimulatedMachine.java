@@ -5,6 +5,7 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.StepWire;
@@ -33,6 +34,9 @@ import java.util.stream.IntStream;
  * changed. It is a model itself, whose plans are the best that a model of the machine can have.
  */
 public final class SimulatedMachine implements TowerPredictor {
+  /** Amplitude of each of three waves by which the machine differs from the model anyhow. */
+  private static final double WAVES = 0.01;
+
   private final CostModel model;
   private final TowerPredictor towers;
   private final ToDoubleFunction<ShardShape> factor;
@@ -42,10 +46,35 @@ public final class SimulatedMachine implements TowerPredictor {
    * @param towers predicts the costs of shapes before they change
    * @param factor factor of the cost of each shape
    */
-  SimulatedMachine(ModelBundle bundle, TowerPredictor towers, ToDoubleFunction<ShardShape> factor) {
+  private SimulatedMachine(
+      ModelBundle bundle, TowerPredictor towers, ToDoubleFunction<ShardShape> factor) {
     model = new CostModel(bundle);
     this.towers = towers;
     this.factor = factor;
+  }
+
+  /**
+   * Returns a machine that costs what a model predicts, but for waves over the shapes, and for a
+   * change.
+   *
+   * @param model the trained model
+   * @param towers its tower; not closed with the machine
+   * @param change what changed
+   * @param seed seed of the waves
+   */
+  public static SimulatedMachine of(
+      ModelBundle model, TowerPredictor towers, MachineChange change, long seed) {
+    ToDoubleFunction<ShardShape> waves = waves(WAVES, seed);
+    ModelBundle changed =
+        change == MachineChange.NONE
+            ? model
+            : ModelBundleBuilder.builder(model)
+                .collectives(model.collectives().stream().map(change::apply).toList())
+                .modelId("")
+                .build()
+                .identified();
+    return new SimulatedMachine(
+        changed, towers, shape -> waves.applyAsDouble(shape) * change.factor(shape));
   }
 
   /**
@@ -54,7 +83,7 @@ public final class SimulatedMachine implements TowerPredictor {
    * @param devices costs of each device
    * @param collectives durations of each collective
    */
-  record SimulatedStep(List<MeasuredDevice> devices, List<MeasuredCollective> collectives) {
+  public record SimulatedStep(List<MeasuredDevice> devices, List<MeasuredCollective> collectives) {
     /** Returns a step whose devices wait for the last one to begin the forward collectives. */
     static SimulatedStep of(double[] computeMs, List<MeasuredCollective> collectives) {
       double[] forwardMs = new double[computeMs.length];
@@ -74,6 +103,14 @@ public final class SimulatedMachine implements TowerPredictor {
                           step.computeMs()[d], step.forwardCommMs()[d], step.backwardCommMs()[d]))
               .toList(),
           collectives);
+    }
+
+    /** Returns what the step takes, in milliseconds: the slowest device's time. */
+    public double ms() {
+      return devices.stream()
+          .mapToDouble(d -> d.computeMs() + d.forwardCommMs() + d.backwardCommMs())
+          .max()
+          .orElse(0);
     }
 
     /** Returns this with each computation and each collective times a factor of its own. */
@@ -151,7 +188,7 @@ public final class SimulatedMachine implements TowerPredictor {
    * @param noise standard deviation of each number, as a share of it
    * @param random draws the noise
    */
-  SimulatedStep measure(
+  public SimulatedStep measure(
       List<TableSpec> tables,
       List<Shard> shards,
       ClusterSpec cluster,
@@ -243,7 +280,7 @@ public final class SimulatedMachine implements TowerPredictor {
   }
 
   /** Returns a smooth factor of a shape's cost, other for each seed: e to a sum of three waves. */
-  static ToDoubleFunction<ShardShape> waves(double amplitude, long seed) {
+  private static ToDoubleFunction<ShardShape> waves(double amplitude, long seed) {
     Random random = new Random(seed);
     double[][] waves = new double[3][6];
     for (double[] wave : waves) {

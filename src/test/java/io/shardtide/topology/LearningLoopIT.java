@@ -1,10 +1,11 @@
-package io.shardtide.trainer.live;
+package io.shardtide.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.client.Endpoint;
+import io.shardtide.client.TrainerReports;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
@@ -39,15 +40,10 @@ import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestSettings;
-import io.shardtide.topology.PlannerService;
-import io.shardtide.wire.ModelFiles;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
-import java.util.UUID;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -55,12 +51,11 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The feedback loop on a real broker: plans are run, measured and learned from. */
 class LearningLoopIT {
-  private static final ModelBundle MODEL = ModelFiles.shippedForCpu();
+  private static final ModelBundle MODEL = Fixtures.bundle();
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   @TempDir private static Path folder;
   private static EmbeddedKafka kafka;
-  private final AtomicBoolean trainingEnded = new AtomicBoolean();
   private static DevelopmentRegistry registry;
 
   @BeforeAll
@@ -80,51 +75,60 @@ class LearningLoopIT {
         new ClusterSpec(devices, Fixtures.GIB, MODEL.largestBatch(), devices, MODEL.hardware()));
   }
 
+  /** Measured costs are the predicted ones. */
   @Test
   void plans_are_adopted_measured_and_turned_into_samples() throws Exception {
     try (PlannerService service = start("t.", MODEL, LearningLoopIT::tooFewSamples);
-        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "t.")) {
+        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "t.");
+        TrainerReports reports =
+            TrainerReports.connect(
+                Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix("t."),
+                client.registry(),
+                "trainer",
+                "run")) {
       assertThat(service).isNotNull();
       client.publish(
           Fixtures.event(
               cluster(3),
-              Fixtures.upsert("a", 20_000, 64, 5),
-              Fixtures.upsert("b", 5_000, 32, 10),
-              Fixtures.upsert("c", 100, 16, 1)));
-      try (LiveTrainer trainer = train(client)) {
-        awaitSamples(client, 1);
-        ShardingPlan first = client.committed(client.topics().shardingPlans()).get(0);
-        client.publish(Fixtures.event(Fixtures.upsert("b", 5_000, 32, 30)));
-        awaitSamples(client, 2);
-        client.publish(Fixtures.event(cluster(2)));
-        awaitSamples(client, 3);
-        client.publish(Fixtures.event(Fixtures.delete()));
-        await().atMost(TIMEOUT).untilTrue(trainingEnded);
-        client.publish(Fixtures.event(cluster(2), Fixtures.upsert("d", 5_000, 32, 30)));
-        awaitSamples(client, 4);
-        trainer.check();
+              Fixtures.upsert("a", 2_000_000, 64, 5),
+              Fixtures.upsert("b", 500_000, 32, 10),
+              Fixtures.upsert("c", 100_000, 16, 1)));
+      ShardingPlan first = runNext(client, reports, 1);
+      client.publish(Fixtures.event(Fixtures.upsert("b", 500_000, 32, 30)));
+      ShardingPlan second = runNext(client, reports, 2);
+      assertThat(second.previousPlanId()).contains(first.planId());
+      client.publish(Fixtures.event(cluster(2)));
+      runNext(client, reports, 3);
+      client.publish(Fixtures.event(Fixtures.delete()));
+      client.publish(Fixtures.event(cluster(2), Fixtures.upsert("d", 500_000, 32, 30)));
+      runNext(client, reports, 4);
 
-        List<ShardingPlan> plans = client.committed(client.topics().shardingPlans());
-        assertThat(plans.get(1).previousPlanId()).contains(first.planId());
-        assertThat(client.committed(client.topics().planStatus()))
-            .filteredOn(status -> status.kind() == PlanStatus.StatusKind.FINISHED_MOVING)
-            .extracting(PlanStatus::planId)
-            .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());
-        assertThat(client.committed(client.topics().trainingSamples()))
-            .as("computations of devices with shards")
-            .filteredOn(sample -> sample.cost() instanceof CostSample.Computation)
-            .allMatch(sample -> sample.hardware().equals(MODEL.hardware()))
-            .allMatch(sample -> ((CostSample.Computation) sample.cost()).measuredMs() > 0);
-        assertThat(client.committed(client.topics().rejectedEvents()))
-            .as(
-                "only measurements of plans whose tables changed or were deleted meanwhile are rejected")
-            .allMatch(
-                r ->
-                    r.reason() == RejectionReason.OUTDATED_MEASUREMENT
-                        || r.reason() == RejectionReason.UNKNOWN_PLAN);
-      }
+      List<ShardingPlan> plans = client.committed(client.topics().shardingPlans());
+      assertThat(client.committed(client.topics().planStatus()))
+          .filteredOn(status -> status.kind() == PlanStatus.StatusKind.FINISHED_MOVING)
+          .extracting(PlanStatus::planId)
+          .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());
+      assertThat(client.committed(client.topics().trainingSamples()))
+          .as("computations of devices with shards")
+          .filteredOn(sample -> sample.cost() instanceof CostSample.Computation)
+          .allMatch(sample -> sample.hardware().equals(MODEL.hardware()))
+          .allMatch(sample -> ((CostSample.Computation) sample.cost()).measuredMs() > 0);
+      assertThat(client.committed(client.topics().rejectedEvents())).isEmpty();
       assertWrongMeasurementsAreRejected(client);
     }
+  }
+
+  /** Awaits the next plan, adopts and measures it, and awaits the samples. */
+  private static ShardingPlan runNext(LogClient client, TrainerReports reports, int plans)
+      throws Exception {
+    ShardingPlan plan = client.plans(plans).get(plans - 1);
+    reports.adopted(plan, plans).get();
+    reports.finishedMoving(plan, plans).get();
+    reports
+        .measured(plan, plans, 1, new SimulatedTrainer().measured(plan, device -> 1).devices())
+        .get();
+    awaitSamples(client, plans);
+    return plan;
   }
 
   /** Measured costs are simulated: the predicted ones, later 1.6 times the computations. */
@@ -260,20 +264,6 @@ class LearningLoopIT {
         List.of(model),
         TensorFlowTowers::new,
         Optional.of(retraining));
-  }
-
-  private LiveTrainer train(LogClient client) {
-    return LiveTrainer.start(
-        Endpoint.of(kafka.bootstrapServers(), client.registry().url()).withPrefix("t."),
-        new LiveTrainer.LiveTrainerSettings(
-            Fixtures.WORKLOAD, "trainer", UUID.randomUUID().toString(), 1, 0.01f, 2, 5),
-        new LiveTrainer.Watcher() {
-          @Override
-          public void deleted(long step) {
-            trainingEnded.set(true);
-          }
-        },
-        InstantSource.system());
   }
 
   /** Waits for samples of a number of plans. */

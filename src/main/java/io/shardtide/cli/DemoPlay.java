@@ -1,0 +1,285 @@
+package io.shardtide.cli;
+
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Plays the demo's script: publishes its changes, shows the answers, lets the simulated trainer run
+ * each plan; then the machine changes, and the planner learns.
+ */
+final class DemoPlay {
+  private static final Duration PAUSE = Duration.ofSeconds(3);
+
+  /** How long to wait for an answer; longer than any takes. */
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(30);
+
+  /** Reports of steps on which the drift detectors learn what is usual: 30, and one to spare. */
+  private static final int USUAL_REPORTS = 31;
+
+  /** Reports after the machine changed, at most. The alarm came after 5 in all runs. */
+  private static final int CHANGED_REPORTS = 200;
+
+  /** Pause between two reports, so that they can be watched on the dashboard. */
+  private static final long REPORT_PAUSE_MS = 50;
+
+  private static final String BACKGROUND = "the background search found a better plan";
+
+  private final PrintWriter console;
+  private final PlanView view;
+  private final DemoClient client;
+  private final DemoTrainer trainer;
+  private final DemoPlanner planner;
+  private final CountDownLatch stop;
+  private final long start;
+  private final OptionalLong end;
+  private Optional<ShardingPlan> current = Optional.empty();
+  private long memoryBytes;
+
+  /** Receives what is recorded in a file. */
+  @FunctionalInterface
+  interface Recorder<V> {
+    /** Records a value. */
+    void write(V value) throws IOException;
+  }
+
+  /**
+   * @param stop ends the play when it is counted down
+   * @param start when the demo started, by {@link System#nanoTime}
+   * @param end when it ends if the script has ended; empty for when it is interrupted
+   */
+  DemoPlay(
+      PrintWriter console,
+      PlanView view,
+      DemoClient client,
+      DemoTrainer trainer,
+      DemoPlanner planner,
+      CountDownLatch stop,
+      long start,
+      OptionalLong end) {
+    this.console = console;
+    this.view = view;
+    this.client = client;
+    this.trainer = trainer;
+    this.planner = planner;
+    this.stop = stop;
+    this.start = start;
+    this.end = end;
+  }
+
+  private boolean stopped() {
+    return stop.getCount() == 0;
+  }
+
+  /** Plays all scenes, lets the machine change, and waits for the end. */
+  void play(
+      List<DemoScript.Scene> scenes, Recorder<WorkloadChange> events, Recorder<ShardingPlan> plans)
+      throws Exception {
+    for (int s = 0; s < scenes.size(); s++) {
+      long searches = planner.backgroundSearches();
+      boolean planned = play(scenes.get(s), events, plans);
+      if (stopped() || pause(scenes.size() - s)) {
+        return;
+      }
+      if (planned && s == scenes.size() - 1) {
+        awaitBackgroundSearch(searches);
+      }
+      showBackgroundPlans(plans);
+    }
+    learn(plans);
+    if (stopped()) {
+      return;
+    }
+    console.println(
+        end.isEmpty()
+            ? "The script has ended; everything keeps running until you press Ctrl-C."
+            : "The script has ended.");
+    stop.await(
+        end.isEmpty() ? Long.MAX_VALUE : Math.max(0, end.getAsLong() - System.nanoTime()),
+        TimeUnit.NANOSECONDS);
+  }
+
+  /**
+   * Publishes a scene's event and shows the answer, also past the end: so that the files are
+   * complete. Returns whether the answer is a plan.
+   */
+  private boolean play(
+      DemoScript.Scene scene, Recorder<WorkloadChange> events, Recorder<ShardingPlan> plans)
+      throws Exception {
+    showBackgroundPlans(plans);
+    memoryBytes =
+        scene.event().map(DemoPlay::memoryBytes).filter(bytes -> bytes > 0).orElse(memoryBytes);
+    long published = System.nanoTime();
+    client.publish(scene.event());
+    if (scene.event().isPresent()) {
+      events.write(scene.event().get());
+    }
+    Object answer = answer(plans);
+    double millis = (System.nanoTime() - published) / 1e6;
+    if (answer instanceof ShardingPlan plan) {
+      boolean first = current.isEmpty();
+      show(plan, scene.title(), OptionalDouble.of(millis), plans);
+      if (first) {
+        console.printf("First plan %.1f s after the start.%n%n", (System.nanoTime() - start) / 1e9);
+      }
+      return true;
+    } else if (answer instanceof InfeasibleWorkload infeasible) {
+      console.println(view.show(infeasible, scene.title()));
+    } else if (answer instanceof RejectedEvent rejected) {
+      console.println(view.show(rejected, scene.title()));
+    } else if (!stopped()) {
+      console.printf("No answer within %d s: %s%n%n", ANSWER_TIMEOUT.toSeconds(), scene.title());
+    }
+    return false;
+  }
+
+  /** Shows a plan; the trainer runs it. */
+  private void show(
+      ShardingPlan plan, String title, OptionalDouble millis, Recorder<ShardingPlan> plans)
+      throws IOException, InterruptedException {
+    plans.write(plan);
+    console.print(view.show(plan, current, OptionalLong.of(memoryBytes), title, millis));
+    current = Optional.of(plan);
+    double measured = trainer.run(plan, ANSWER_TIMEOUT);
+    console.printf("  %s%n%n", measured("the simulated trainer runs it: a step takes", measured));
+  }
+
+  private String measured(String what, double stepMs) {
+    double predicted = current.orElseThrow().predictedMs();
+    return "%s %.2f ms, predicted %.2f ms (off by %.0f %%)"
+        .formatted(what, stepMs, predicted, 100 * Math.abs(predicted - stepMs) / stepMs);
+  }
+
+  /** Waits until the background search that follows the last change has ended. */
+  private void awaitBackgroundSearch(long searchesBefore) throws InterruptedException {
+    long until = System.nanoTime() + ANSWER_TIMEOUT.toNanos();
+    while (planner.backgroundSearches() == searchesBefore && System.nanoTime() < until) {
+      if (stop.await(50, TimeUnit.MILLISECONDS)) {
+        return;
+      }
+    }
+  }
+
+  /** Shows the plans of background searches that have arrived. */
+  private void showBackgroundPlans(Recorder<ShardingPlan> plans)
+      throws IOException, InterruptedException {
+    // A plan may follow the end of its search by a moment.
+    Object next = client.answers().poll(100, TimeUnit.MILLISECONDS);
+    while (next != null) {
+      if (next instanceof ShardingPlan plan) {
+        show(plan, BACKGROUND, OptionalDouble.empty(), plans);
+      }
+      next = client.answers().poll();
+    }
+  }
+
+  /** The machine changes; the trainer reports until the planner has learned. */
+  private void learn(Recorder<ShardingPlan> plans) throws Exception {
+    if (current.isEmpty()) {
+      return;
+    }
+    int usual = 0;
+    while (usual < USUAL_REPORTS && !report()) {
+      usual++;
+    }
+    trainer.change();
+    console.printf(
+        "The simulated machine changes: %s as slow. The trainer reports what steps take now.%n",
+        DemoTrainer.CHANGE.shown());
+    for (int r = 1; r <= CHANGED_REPORTS && !stopped(); r++) {
+      double stepMs = trainer.run(current.orElseThrow(), ANSWER_TIMEOUT);
+      if (r == 1) {
+        console.printf("  %s%n", measured("a step takes", stepMs));
+      }
+      Object learned = client.learned().poll(REPORT_PAUSE_MS, TimeUnit.MILLISECONDS);
+      if (learned instanceof DriftAlarm alarm) {
+        console.printf(
+            "  after %d reports: drift alarm, the model is wrong (%s measured %.2f times what it"
+                + " predicts, usually %.2f)%n",
+            r,
+            alarm.quantity().name().toLowerCase(Locale.ROOT).replace('_', ' '),
+            alarm.recentRatio(),
+            alarm.usualRatio());
+      } else if (learned instanceof ModelDecision decision) {
+        console.printf("  after %d reports: model retrained; %s%n%n", r, decision.reason());
+        if (decision.published()) {
+          showLearned(plans);
+          return;
+        }
+      }
+    }
+  }
+
+  /** Shows the plan of the retrained model, and that of the background search after it. */
+  private void showLearned(Recorder<ShardingPlan> plans) throws Exception {
+    long searches = planner.backgroundSearches();
+    if (await() instanceof ShardingPlan plan) {
+      show(plan, "planned again with the retrained model", OptionalDouble.empty(), plans);
+      awaitBackgroundSearch(searches);
+      showBackgroundPlans(plans);
+    }
+  }
+
+  /** Reports a step of the running plan; returns whether the demo was stopped. */
+  private boolean report() throws InterruptedException {
+    trainer.run(current.orElseThrow(), ANSWER_TIMEOUT);
+    return stop.await(REPORT_PAUSE_MS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Waits between two scenes; returns whether the demo was stopped. */
+  private boolean pause(int scenesLeft) throws InterruptedException {
+    long nanos =
+        end.isEmpty()
+            ? PAUSE.toNanos()
+            : Math.min(
+                PAUSE.toNanos(),
+                Math.max(0, end.getAsLong() - System.nanoTime()) / (scenesLeft + 1));
+    return stop.await(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /** Waits for the answer to a change; shows a plan of the generation before it that comes late. */
+  private Object answer(Recorder<ShardingPlan> plans) throws IOException, InterruptedException {
+    Object answer = await();
+    while (answer instanceof ShardingPlan plan
+        && current.map(ShardingPlan::generation).equals(Optional.of(plan.generation()))) {
+      show(plan, BACKGROUND, OptionalDouble.empty(), plans);
+      answer = await();
+    }
+    return answer;
+  }
+
+  private Object await() throws InterruptedException {
+    long until = System.nanoTime() + ANSWER_TIMEOUT.toNanos();
+    while (!stopped() && System.nanoTime() < until) {
+      Object answer = client.answers().poll(50, TimeUnit.MILLISECONDS);
+      if (answer != null) {
+        return answer;
+      }
+    }
+    return null;
+  }
+
+  private static long memoryBytes(WorkloadChange event) {
+    return event.changes().stream()
+        .filter(Change.ClusterSet.class::isInstance)
+        .map(change -> ((Change.ClusterSet) change).cluster())
+        .mapToLong(ClusterSpec::usableBytesPerDevice)
+        .findFirst()
+        .orElse(0);
+  }
+}
