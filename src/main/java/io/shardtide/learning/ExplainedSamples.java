@@ -5,7 +5,7 @@ import io.shardtide.cost.SampleSet;
 import java.util.List;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
-import org.apache.commons.math3.stat.descriptive.rank.Median;
+import org.hipparchus.stat.descriptive.rank.Median;
 
 /**
  * The samples that at least one of two models explains. A cost that neither explains says nothing

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.stream.IntStream;
-import org.apache.commons.math3.stat.descriptive.rank.Median;
-import org.apache.commons.math3.stat.descriptive.rank.Percentile;
+import org.hipparchus.stat.descriptive.rank.Median;
+import org.hipparchus.stat.descriptive.rank.Percentile;
 
 /**
  * Fine-tunes the nets of collectives together: corrects the logarithms of their durations by
