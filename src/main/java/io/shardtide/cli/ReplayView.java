@@ -36,20 +36,24 @@ final class ReplayView {
         result.count(Verdict.DIFFERS),
         result.count(Verdict.NOT_RECORDED),
         result.count(Verdict.NOT_REPRODUCED));
-    result.first().ifPresent(difference -> show(out, difference));
+    result.first().ifPresent(difference -> show(out, "plan", "", difference));
     out.addAll("problem: ", result.problems(), SHOWN);
     out.addAll("note: ", result.notes(), SHOWN);
     result.deviation().ifPresent(deviation -> out.add("%s", deviation));
     return out.toString();
   }
 
-  private static void show(TextLines out, Difference difference) {
-    ReplayRow row = difference.row();
+  private static void show(TextLines out, String kind, String owner, Difference difference) {
     out.add(
-        "First difference: plan %s, generation %d of %s",
-        row.planId().map(CanonicalHash::shown).orElse("-"), row.generation(), row.workloadId());
-    out.add("  cause: %s; %s", difference.cause(), difference.explanation());
-    difference.fields().forEach(field -> out.add("  %s", field));
+        "First difference: %s %s, generation %d of %s%s",
+        kind,
+        CanonicalHash.shown(difference.id()),
+        difference.generation(),
+        owner,
+        difference.owner());
+    out.add("  %s", difference.explanation());
+    out.add("  made from: %s", difference.inputs());
+    out.addAll("  ", difference.fields(), SHOWN);
   }
 
   /** Returns how many allocations are equal, the first difference, and notes. */
@@ -58,16 +62,7 @@ final class ReplayView {
     out.add(
         "%,d allocations equal, %,d differ, %,d not reproduced",
         result.equal(), result.different(), result.notReproduced());
-    result
-        .first()
-        .ifPresent(
-            first -> {
-              out.add(
-                  "First difference: allocation %s, generation %d of pool %s",
-                  CanonicalHash.shown(first.allocationId()), first.generation(), first.poolId());
-              out.add("  %s", first.explanation());
-              out.addAll("  ", first.fields(), SHOWN);
-            });
+    result.first().ifPresent(difference -> show(out, "allocation", "pool ", difference));
     out.addAll("note: ", result.notes(), SHOWN);
     return out.toString();
   }

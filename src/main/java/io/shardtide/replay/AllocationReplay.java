@@ -2,11 +2,14 @@ package io.shardtide.replay;
 
 import io.shardtide.allocation.Allocator;
 import io.shardtide.domain.pool.Allocation;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -14,12 +17,14 @@ import java.util.TreeMap;
  * the allocation before that it names, and compares all fields. No cost model is needed.
  */
 public final class AllocationReplay {
+  private static final JsonLines<Allocation, ?> JSON = new JsonLines<>(Codec.ALLOCATION);
+
   private final AllocationInputs inputs;
 
   /** By pool, the allocation before: the recomputed one if it has the recorded id. */
   private final Map<String, Allocation> before = new TreeMap<>();
 
-  private final Map<String, AllocationDifference> firsts = new TreeMap<>();
+  private final Map<String, Difference> firsts = new TreeMap<>();
   private int equal;
   private int different;
   private int notReproduced;
@@ -70,7 +75,7 @@ public final class AllocationReplay {
         recorded.hasValidId()
             ? "its id is that of its content, and the curves are those that it names; either the pool's events were changed, or this version allocates differently"
             : "the record was changed after the allocation was made: its id is not that of its content",
-        AllocationFields.describe(recorded, recomputed));
+        JsonDiff.lines(JSON, recorded, recomputed, Set.of()));
   }
 
   private static Optional<String> gap(Allocation recorded, Optional<Allocation> previous) {
@@ -83,14 +88,7 @@ public final class AllocationReplay {
   }
 
   private void unequal(Allocation recorded, String explanation, List<String> fields) {
-    firsts.putIfAbsent(
-        recorded.poolId(),
-        new AllocationDifference(
-            recorded.poolId(),
-            recorded.generation(),
-            recorded.allocationId(),
-            explanation,
-            fields));
+    firsts.putIfAbsent(recorded.poolId(), Difference.of(recorded, explanation, fields));
   }
 
   private AllocationReplayResult result() {

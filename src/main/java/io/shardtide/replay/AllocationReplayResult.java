@@ -14,11 +14,7 @@ import java.util.Optional;
  * @param notes what else a person should know
  */
 public record AllocationReplayResult(
-    int equal,
-    int different,
-    int notReproduced,
-    Optional<AllocationDifference> first,
-    List<String> notes) {
+    int equal, int different, int notReproduced, Optional<Difference> first, List<String> notes) {
   /** Copies the list. */
   public AllocationReplayResult {
     notes = List.copyOf(notes);

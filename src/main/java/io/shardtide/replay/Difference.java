@@ -1,41 +1,62 @@
 package io.shardtide.replay;
 
+import io.shardtide.domain.CanonicalHash;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.pool.Allocation;
 import java.util.List;
-import java.util.Locale;
 
 /**
- * Why a recorded plan was not reproduced.
+ * A recorded plan or allocation that was not reproduced.
  *
- * @param row the recorded plan
- * @param cause the kind of cause
- * @param explanation the cause, for people
- * @param fields one line per different field: its name, the recorded and the recomputed value
+ * @param owner the workload or the pool
+ * @param generation its generation
+ * @param id the recorded plan or allocation
+ * @param explanation what is known of the cause, for people
+ * @param inputs what the record says it was made from, for people
+ * @param fields one line per different field: its name, the recorded and the recomputed value; none
+ *     if an input is missing
  */
 public record Difference(
-    ReplayRow row, DifferenceCause cause, String explanation, List<String> fields) {
-  /** Kinds of causes. */
-  public enum DifferenceCause {
-    /** The plan was made with other settings than the recorded ones. */
-    SETTINGS,
-    /** The model is missing, or the plan was made with another one. */
-    MODEL,
-    /** The running plan is missing, or another plan was running. */
-    PREVIOUS_PLAN,
-    /** The predictions are missing, or the plan was made from other ones. */
-    PREDICTIONS,
-    /** The record was changed after the plan was made. */
-    RECORD,
-    /** The inputs are equal: this version of Shardtide finds another plan. */
-    CODE_VERSION;
-
-    @Override
-    public String toString() {
-      return name().toLowerCase(Locale.ROOT).replace('_', ' ');
-    }
-  }
-
+    String owner,
+    long generation,
+    String id,
+    String explanation,
+    String inputs,
+    List<String> fields) {
   /** Copies the list. */
   public Difference {
     fields = List.copyOf(fields);
+  }
+
+  static Difference of(ShardingPlan plan, String explanation, List<String> fields) {
+    return new Difference(
+        plan.workloadId(),
+        plan.generation(),
+        plan.planId(),
+        explanation,
+        "the predictions of generation %d by model %s, running plan %s, slow devices %s, %s, %s"
+            .formatted(
+                plan.generation(),
+                CanonicalHash.shown(plan.modelId()),
+                plan.previousPlanId().map(CanonicalHash::shown).orElse("none"),
+                plan.slow().isEmpty() ? "none" : plan.slow(),
+                plan.effort(),
+                plan.settings()),
+        fields);
+  }
+
+  static Difference of(Allocation allocation, String explanation, List<String> fields) {
+    return new Difference(
+        allocation.poolId(),
+        allocation.generation(),
+        allocation.allocationId(),
+        explanation,
+        "the pool's events up to generation %d, curves %s, previous allocation %s, %s"
+            .formatted(
+                allocation.generation(),
+                allocation.curveIds(),
+                allocation.previousId().map(CanonicalHash::shown).orElse("none"),
+                allocation.policy()),
+        fields);
   }
 }

@@ -6,6 +6,12 @@ import java.util.List;
 
 /** The largest deviation between recorded predictions and those that their model makes now. */
 final class PredictionDeviation {
+  /**
+   * Largest relative difference between predictions of one model on two processors: 100 times what
+   * was measured (5e-7), and far below what moves a shard.
+   */
+  static final double TOLERANCE = 5e-5;
+
   private final ModelPredictors predictors;
   private long tables;
   private double largest;

@@ -9,11 +9,10 @@ import java.util.Optional;
 /**
  * A recomputed plan.
  *
- * @param request its inputs
  * @param plan the plan; empty if planning failed
  * @param failure why planning failed; empty text if it did not
  */
-record RecomputedPlan(Planner.Request request, Optional<ShardingPlan> plan, String failure) {
+record RecomputedPlan(Optional<ShardingPlan> plan, String failure) {
   /**
    * Computes a plan.
    *
@@ -26,7 +25,6 @@ record RecomputedPlan(Planner.Request request, Optional<ShardingPlan> plan, Stri
     if (outcome instanceof PlanningOutcome.Planned planned) {
       int format = recorded.format().orElse(ShardingPlan.FORMAT);
       return new RecomputedPlan(
-          request,
           Optional.of(
               format == ShardingPlan.FORMAT
                   ? planned.plan()
@@ -35,16 +33,9 @@ record RecomputedPlan(Planner.Request request, Optional<ShardingPlan> plan, Stri
     }
     if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
       return new RecomputedPlan(
-          request,
-          Optional.empty(),
-          "it does not fit: " + infeasible.workload().shortfall().message());
+          Optional.empty(), "it does not fit: " + infeasible.workload().shortfall().message());
     }
     return new RecomputedPlan(
-        request, Optional.empty(), ((PlanningOutcome.Failed) outcome).error().toString());
-  }
-
-  /** Returns whether there is a plan and it has this id. */
-  boolean hasId(String id) {
-    return plan.filter(p -> p.planId().equals(id)).isPresent();
+        Optional.empty(), ((PlanningOutcome.Failed) outcome).error().toString());
   }
 }

@@ -1,13 +1,12 @@
 package io.shardtide.replay;
 
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.replay.Difference.DifferenceCause;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -15,10 +14,11 @@ import java.util.Set;
 
 /** The recorded plans of a scope, and what recomputing each of them gave. */
 final class RecordedPlans {
-  /**
-   * How many earlier plans a diagnosis tries: few trainers run older ones, and each takes a search.
-   */
-  private static final int PRECEDING = 32;
+  private static final JsonLines<ShardingPlan, ?> JSON = new JsonLines<>(Codec.SHARDING_PLAN);
+
+  /** Fields of a plan that its id does not cover. */
+  private static final Set<String> IGNORED =
+      Set.of("planId", "source", "searchMillis", "createdAt");
 
   private final List<RecordedPlan> entries = new ArrayList<>();
   private final Map<String, Map<Long, List<RecordedPlan>>> byGeneration = new HashMap<>();
@@ -33,10 +33,8 @@ final class RecordedPlans {
   static final class RecordedPlan {
     private final ShardingPlan plan;
     private final boolean hasValidId;
-    private final List<RecomputedPlan> otherModels = new ArrayList<>();
     private RecomputedPlan different;
     private ShardingPlan recomputed;
-    private DifferenceCause missingCause = DifferenceCause.PREDICTIONS;
     private String missing;
 
     RecordedPlan(ShardingPlan plan) {
@@ -63,23 +61,16 @@ final class RecordedPlans {
 
     void recomputed(RecomputedPlan result) {
       recomputed = result.plan().orElse(null);
-      // The input of a plan is only needed to diagnose a difference, and takes memory.
       different = isEqual() && hasValidId ? null : result;
     }
 
     void predictedByOtherModel(String modelId) {
       notReproducible(
-          DifferenceCause.MODEL,
           "the plan names model %s, but model %s predicted generation %d"
               .formatted(plan.modelId(), modelId, plan.generation()));
     }
 
-    void withOtherModel(RecomputedPlan other) {
-      otherModels.add(other);
-    }
-
-    void notReproducible(DifferenceCause cause, String explanation) {
-      missingCause = cause;
+    void notReproducible(String explanation) {
       missing = explanation;
     }
 
@@ -93,27 +84,29 @@ final class RecordedPlans {
           : different == null ? Verdict.NOT_REPRODUCED : Verdict.DIFFERS;
     }
 
-    Difference difference(RecordedPlans recorded, ModelPredictors predictors) {
-      if (different != null) {
-        return new Diagnosis(
-                plan,
-                different,
-                recorded.settings(),
-                recorded.preceding(plan),
-                otherModels,
-                predictors)
-            .find();
+    /** Returns in what the recomputed plan differs, or which input is missing. */
+    Difference difference() {
+      List<String> causes = new ArrayList<>();
+      if (!hasValidId) {
+        causes.add(
+            "the record was changed after the plan was made: its id is %s, but its content hashes to %s"
+                .formatted(plan.planId(), plan.contentId()));
       }
-      Optional<RecomputedPlan> other =
-          otherModels.stream().filter(a -> a.hasId(plan.planId())).findFirst();
-      if (other.isPresent()) {
-        notReproducible(
-            DifferenceCause.MODEL,
-            "the plan names model %s; recomputing gives the recorded plan with model %s"
-                .formatted(plan.modelId(), other.get().request().predicted().modelId()));
+      if (different == null) {
+        causes.add(missing);
+        return Difference.of(plan, String.join("; ", causes), List.of());
       }
-      return new Difference(
-          ReplayRow.of(plan, Verdict.NOT_REPRODUCED), missingCause, missing, List.of());
+      if (hasValidId) {
+        causes.add(
+            "the record is intact: its predictions were changed, or this version plans differently. Maybe run replay with --repredict, which names predictions that are not their model's");
+      }
+      return Difference.of(
+          plan,
+          String.join("; ", causes),
+          different
+              .plan()
+              .map(result -> JsonDiff.lines(JSON, plan, result, IGNORED))
+              .orElse(List.of("recomputing gives no plan: " + different.failure())));
     }
   }
 
@@ -204,29 +197,5 @@ final class RecordedPlans {
       return Optional.ofNullable(earlier.getOrDefault(workloadId, Map.of()).get(planId));
     }
     return entry.recomputed().filter(plan -> entry.isEqual()).or(() -> Optional.of(entry.plan()));
-  }
-
-  /** Returns the settings of all recorded plans, and the predefined ones. */
-  Set<SearchSettings> settings() {
-    Set<SearchSettings> settings = new LinkedHashSet<>();
-    entries.forEach(entry -> settings.add(entry.plan().settings()));
-    settings.add(SearchSettings.QUICK);
-    settings.add(SearchSettings.DEFAULTS);
-    settings.add(SearchSettings.DEEP);
-    return settings;
-  }
-
-  /** Returns the plans of the workload before a plan, the latest first. */
-  List<ShardingPlan> preceding(ShardingPlan plan) {
-    List<ShardingPlan> before = new ArrayList<>();
-    for (RecordedPlan entry : entries) {
-      if (entry.plan().planId().equals(plan.planId())) {
-        break;
-      }
-      if (entry.plan().workloadId().equals(plan.workloadId())) {
-        before.add(0, find(plan.workloadId(), entry.plan().planId()).orElseThrow());
-      }
-    }
-    return before.stream().limit(PRECEDING).toList();
   }
 }

@@ -88,9 +88,7 @@ public final class Replay {
       GenerationReader generations =
           new GenerationReader(records, scope, bundles, predictors, deviation);
       ReplayResult result =
-          records.has(RecordKind.PLANS)
-              ? compare(generations, predictors)
-              : planEachGeneration(generations);
+          records.has(RecordKind.PLANS) ? compare(generations) : planEachGeneration(generations);
       return deviation.map(all -> withDeviation(result, all)).orElse(result);
     }
   }
@@ -125,8 +123,7 @@ public final class Replay {
     return result(generations, rows, plans, Optional.empty());
   }
 
-  private ReplayResult compare(GenerationReader generations, ModelPredictors predictors)
-      throws IOException {
+  private ReplayResult compare(GenerationReader generations) throws IOException {
     RecordedPlans recorded = RecordedPlans.read(records, scope);
     MemoryPlanningStore store = new MemoryPlanningStore();
     PlanningStep step =
@@ -156,7 +153,7 @@ public final class Replay {
       entry.recomputed().ifPresent(plans::add);
     }
     noteEarlierFormats(recorded);
-    Optional<Difference> first = firstDifference(recorded, predictors);
+    Optional<Difference> first = firstDifference(recorded);
     rows.addAll(unplannedGenerations(recorded));
     return result(generations, rows, plans, first);
   }
@@ -168,8 +165,7 @@ public final class Replay {
       CostPredictions part,
       MemoryPlanningStore store) {
     ShardingPlan plan = entry.plan();
-    boolean isNamed = part.modelId().equals(plan.modelId());
-    if (!isNamed && entry.hasValidId()) {
+    if (!part.modelId().equals(plan.modelId())) {
       entry.predictedByOtherModel(part.modelId());
       return;
     }
@@ -178,19 +174,17 @@ public final class Replay {
       running = recorded.find(plan.workloadId(), plan.previousPlanId().get());
       if (running.isEmpty()) {
         entry.notReproducible(
-            Difference.DifferenceCause.PREVIOUS_PLAN,
             "plan %s, which was running, is not recorded".formatted(plan.previousPlanId().get()));
         return;
       }
     }
     if (!bundles.containsKey(part.modelId())) {
       entry.notReproducible(
-          Difference.DifferenceCause.MODEL,
           "model %s is missing, found %s. Maybe pass its file with --model"
               .formatted(part.modelId(), bundles.keySet()));
       return;
     }
-    RecomputedPlan recomputed =
+    entry.recomputed(
         RecomputedPlan.of(
             new Planner.Request(
                 plan.workloadId(),
@@ -203,12 +197,7 @@ public final class Replay {
                 plan.settings(),
                 models.get(part.modelId()),
                 plan.slow()),
-            plan);
-    if (isNamed) {
-      entry.recomputed(recomputed);
-    } else {
-      entry.withOtherModel(recomputed);
-    }
+            plan));
   }
 
   private void noteEarlierFormats(RecordedPlans recorded) {
@@ -231,13 +220,11 @@ public final class Replay {
                     .formatted(plans, format, ShardingPlan.FORMAT)));
   }
 
-  private static Optional<Difference> firstDifference(
-      RecordedPlans recorded, ModelPredictors predictors) {
-    Optional<RecordedPlans.RecordedPlan> first =
-        recorded.entries().stream()
-            .filter(entry -> entry.verdict() != Verdict.EQUAL)
-            .min(Comparator.comparing(entry -> entry.plan().workloadId()));
-    return first.map(entry -> entry.difference(recorded, predictors));
+  private static Optional<Difference> firstDifference(RecordedPlans recorded) {
+    return recorded.entries().stream()
+        .filter(entry -> entry.verdict() != Verdict.EQUAL)
+        .min(Comparator.comparing(entry -> entry.plan().workloadId()))
+        .map(RecordedPlans.RecordedPlan::difference);
   }
 
   /** Returns a row for each generation that has no recorded plan, and reports problems. */
@@ -301,10 +288,10 @@ public final class Replay {
 
   private static ReplayResult withDeviation(ReplayResult result, PredictionDeviation deviation) {
     List<String> problems = new ArrayList<>(result.problems());
-    if (deviation.largest() > Diagnosis.TOLERANCE) {
+    if (deviation.largest() > PredictionDeviation.TOLERANCE) {
       problems.add(
           "recorded predictions deviate by up to %.2g from their model's, expected at most %.0e (rounding differs between processors)"
-              .formatted(deviation.largest(), Diagnosis.TOLERANCE));
+              .formatted(deviation.largest(), PredictionDeviation.TOLERANCE));
     }
     return new ReplayResult(
         result.rows(),

@@ -153,8 +153,9 @@ class PoolReplayTest {
             "First difference: allocation %s, generation 1 of pool gpus"
                 .formatted(CanonicalHash.shown(allocations().get(0).allocationId())))
         .contains("the record was changed after the allocation was made")
-        .contains("ads devices: recorded 77, recomputed ")
-        .doesNotContain("search devices");
+        .contains("workloads[0 ads].devices: recorded 77, recomputed ")
+        .contains("made from: the pool's events up to generation 1, curves {ads=")
+        .doesNotContain("workloads[1");
   }
 
   /** A terminal's writer keeps what is printed until it is flushed, unlike a StringWriter. */
@@ -167,7 +168,7 @@ class PoolReplayTest {
     Files.writeString(file, text.replaceFirst("\"devices\":(\\d+)", "\"devices\":77"));
     assertThat(printed())
         .contains("%d allocations equal, 1 differ".formatted(allocations().size() - 1))
-        .contains("ads devices: recorded 77, recomputed ");
+        .contains("workloads[0 ads].devices: recorded 77, recomputed ");
   }
 
   private String printed() {
@@ -200,7 +201,7 @@ class PoolReplayTest {
     assertThat(result.isEqual()).isFalse();
     assertThat(result.first()).get().extracting(d -> d.generation()).isEqualTo(2L);
     assertThat(result.first().get().explanation()).contains("the pool's events were changed");
-    assertThat(result.first().get().fields()).anyMatch(f -> f.startsWith("transfer of n"));
+    assertThat(result.first().get().fields()).anyMatch(f -> f.startsWith("transfers[0 n"));
   }
 
   @Test

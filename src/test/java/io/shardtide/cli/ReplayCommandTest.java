@@ -61,14 +61,15 @@ class ReplayCommandTest {
   }
 
   @Test
-  void the_first_difference_is_printed_with_its_cause() throws IOException {
+  void the_first_difference_is_printed_with_what_the_plan_was_made_from() throws IOException {
     Path file = folder.resolve("plans.jsonl");
     Files.writeString(
         file,
         Files.readString(file).replaceFirst("\"paybackSteps\":1000,", "\"paybackSteps\":77,"));
     assertThat(run("replay --events DIR/events.jsonl --out DIR/made.jsonl")).isEqualTo(1);
     assertThat(out.toString())
-        .contains("1 differ", "First difference: plan ", "cause: settings", "paybackSteps=77");
+        .contains("1 differ", "First difference: plan ", "the record was changed after")
+        .containsPattern("made from: the predictions of generation \\d+ by .*paybackSteps=77");
   }
 
   @Test

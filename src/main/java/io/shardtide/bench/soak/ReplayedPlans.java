@@ -118,10 +118,8 @@ final class ReplayedPlans {
                             row.verdict(),
                             result
                                 .first()
-                                .filter(first -> first.row().equals(row))
-                                .map(
-                                    first ->
-                                        ", cause " + first.cause() + ": " + first.explanation())
+                                .filter(first -> first.id().equals(planId))
+                                .map(first -> ": " + first.explanation())
                                 .orElse("")));
               }
             });

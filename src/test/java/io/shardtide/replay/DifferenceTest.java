@@ -11,28 +11,33 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.replay.Difference.DifferenceCause;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
-import io.shardtide.testing.RandomEvents;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import net.jqwik.api.Assume;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
 
-/** The cause of a difference between a recorded and a recomputed plan is found. */
-class DiagnosisTest {
+/** How a recorded plan differs from the recomputed one is shown by field. */
+class DifferenceTest {
+  private static final String CHANGED = "the record was changed after the plan was made";
+  private static final String INTACT = "the record is intact";
+
   @Property(tries = 30)
   void changed_settings_are_found(@ForAll long seed) throws IOException {
     MemoryRecords records = randomLog(seed);
@@ -45,13 +50,9 @@ class DiagnosisTest {
     ReplayResult result = replay(records);
     assertThat(result.isEqual()).isFalse();
     Difference first = result.first().orElseThrow();
-    assertThat(first.row().planId()).contains(victim.planId());
-    assertThat(first.cause()).isEqualTo(DifferenceCause.SETTINGS);
-    assertThat(first.explanation()).contains("paybackSteps=13");
-    // A background search may give the same plan.
-    assertThat(first.explanation())
-        .containsAnyOf(
-            victim.settings().toString(), RandomEvents.BURSTS.deep().orElseThrow().toString());
+    assertThat(first.id()).isEqualTo(victim.planId());
+    assertThat(first.explanation()).contains(CHANGED, victim.planId());
+    assertThat(first.inputs()).contains(other.toString());
     assertThat(result.count(Verdict.DIFFERS)).as("only this plan").isEqualTo(1);
   }
 
@@ -64,9 +65,14 @@ class DiagnosisTest {
     records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? moved(plan) : plan);
     ReplayResult result = replay(records);
     Difference first = result.first().orElseThrow();
-    assertThat(first.row().planId()).contains(victim.planId());
-    assertThat(first.cause()).isEqualTo(DifferenceCause.RECORD);
-    assertThat(first.fields()).singleElement().asString().startsWith("shards: ");
+    assertThat(first.id()).isEqualTo(victim.planId());
+    assertThat(first.explanation()).contains(CHANGED);
+    int device = victim.shards().get(0).device();
+    assertThat(first.fields())
+        .contains(
+            "shards[0 %s].device: recorded %d, recomputed %d"
+                .formatted(victim.shards().get(0).table(), device + 1, device))
+        .allMatch(field -> field.startsWith("shards[0 "));
     assertThat(result.count(Verdict.DIFFERS)).as("later plans are not affected").isOne();
   }
 
@@ -84,8 +90,7 @@ class DiagnosisTest {
         RecordKind.PREDICTIONS, part -> part.equals(victim) ? moreExpensive(part) : part);
     ReplayResult result = replay(records);
     Difference first = result.first().orElseThrow();
-    assertThat(first.cause()).as(first.toString()).isEqualTo(DifferenceCause.PREDICTIONS);
-    assertThat(first.explanation()).contains("deviates by");
+    assertThat(first.explanation()).contains(INTACT, "--repredict");
     assertThat(first.fields()).isNotEmpty();
     ReplayResult repredicted =
         new Replay(records, ReplayScope.ALL, records.models(), PlainTowers::new, (plans, of) -> {})
@@ -131,9 +136,9 @@ class DiagnosisTest {
                 ? with(plan, Optional.of(plans.get(1).planId()), plan.reason())
                 : plan);
     Difference first = replay(records).first().orElseThrow();
-    assertThat(first.row().planId()).contains(victim.planId());
-    assertThat(first.cause()).isEqualTo(DifferenceCause.PREVIOUS_PLAN);
-    assertThat(first.explanation()).contains(plans.get(3).planId());
+    assertThat(first.id()).isEqualTo(victim.planId());
+    assertThat(first.explanation()).contains(CHANGED);
+    assertThat(first.inputs()).contains(CanonicalHash.shown(plans.get(1).planId()));
   }
 
   @Test
@@ -143,8 +148,7 @@ class DiagnosisTest {
     records.change(RecordKind.PLANS, plan -> plan.equals(gone) ? null : plan);
     ReplayResult result = replay(records);
     Difference first = result.first().orElseThrow();
-    assertThat(first.cause()).isEqualTo(DifferenceCause.PREVIOUS_PLAN);
-    assertThat(first.row().verdict()).isEqualTo(Verdict.NOT_REPRODUCED);
+    assertThat(result.count(Verdict.NOT_REPRODUCED)).isEqualTo(1);
     assertThat(first.explanation()).contains(gone.planId());
     assertThat(result.problems())
         .contains(
@@ -162,7 +166,6 @@ class DiagnosisTest {
     assertThat(result.count(Verdict.NOT_REPRODUCED))
         .isEqualTo(records.all(RecordKind.PLANS).size());
     assertThat(result.isEqual()).isFalse();
-    assertThat(result.first().orElseThrow().cause()).isEqualTo(DifferenceCause.MODEL);
     assertThat(result.first().orElseThrow().explanation())
         .contains(Fixtures.bundle().modelId())
         .contains("--model");
@@ -175,13 +178,11 @@ class DiagnosisTest {
     String other = Fixtures.otherBundle().modelId();
     records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? withModel(plan, other) : plan);
     Difference changed = replay(records).first().orElseThrow();
-    assertThat(changed.cause()).isEqualTo(DifferenceCause.MODEL);
-    assertThat(changed.explanation()).contains(other, Fixtures.bundle().modelId());
+    assertThat(changed.explanation()).contains(CHANGED, other, Fixtures.bundle().modelId());
     records.change(
         RecordKind.PLANS, plan -> plan.modelId().equals(other) ? plan.identified() : plan);
     Difference forged = replay(records).first().orElseThrow();
-    assertThat(forged.cause()).isEqualTo(DifferenceCause.MODEL);
-    assertThat(forged.explanation()).contains("predicted generation");
+    assertThat(forged.explanation()).contains("predicted generation").doesNotContain(CHANGED);
   }
 
   /** A plan with a valid id that this code does not compute from its inputs. */
@@ -196,11 +197,34 @@ class DiagnosisTest {
                 ? with(plan, plan.previousPlanId(), "as an older version put it").identified()
                 : plan);
     Difference first = replay(records).first().orElseThrow();
-    assertThat(first.cause()).isEqualTo(DifferenceCause.CODE_VERSION);
+    assertThat(first.explanation()).contains(INTACT);
     assertThat(first.fields())
         .singleElement()
         .asString()
         .startsWith("reason: recorded as an older version put it, recomputed ");
+  }
+
+  @Test
+  void of_a_list_the_number_of_entries_and_the_first_that_differs_are_shown() throws IOException {
+    List<ShardingPlan> plans = sixGenerations().all(RecordKind.PLANS);
+    List<String> fields =
+        JsonDiff.lines(
+            new JsonLines<>(Codec.SHARDING_PLAN), plans.get(0), plans.get(1), Set.of("planId"));
+    int recorded = plans.get(0).shards().size();
+    int recomputed = plans.get(1).shards().size();
+    assertThat(recorded).isLessThan(recomputed);
+    assertThat(fields)
+        .contains(
+            "generation: recorded 1, recomputed 2",
+            "previousPlanId: recorded null, recomputed " + plans.get(0).planId(),
+            "shards: %d recorded, %d recomputed".formatted(recorded, recomputed))
+        .anyMatch(
+            field -> field.matches("shards\\[\\d+ [az]\\]\\.table: recorded [az], recomputed b"))
+        .noneMatch(field -> field.startsWith("planId") || field.startsWith("workloadId"));
+    assertThat(
+            JsonDiff.lines(
+                new JsonLines<>(Codec.SHARDING_PLAN), plans.get(1), plans.get(1), Set.of()))
+        .isEmpty();
   }
 
   private static CostPredictions moreExpensive(CostPredictions part) {
