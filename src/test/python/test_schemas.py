@@ -34,10 +34,10 @@ except ModuleNotFoundError:
 
 PATIENCE = 60
 FASTAVRO = schemas_module.fastavro
-CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/3.avsc").read_text(encoding="utf-8"))
+CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/1.avsc").read_text(encoding="utf-8"))
 # With all that a table can have.
-TABLES = avro.schema.parse((ROOT / "avro/released/WorkloadChange/7.avsc").read_text(encoding="utf-8"))
-COSTS = (ROOT / "avro/released/MeasuredCosts/2.avsc").read_text(encoding="utf-8")
+TABLES = avro.schema.parse((ROOT / "avro/released/WorkloadChange/2.avsc").read_text(encoding="utf-8"))
+COSTS = (ROOT / "avro/released/MeasuredCosts/1.avsc").read_text(encoding="utf-8")
 
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -59,6 +59,14 @@ class Defaults(unittest.TestCase):
             "accessCdf": [],
             "optimizerBytesPerElement": 0.0,
             "optimizerBytesPerRow": 0.0,
+            "constraints": {
+                "kinds": [],
+                "leastColumns": 0,
+                "sameDevicesAs": None,
+                "mayBeCached": True,
+                "mayHaveHotRows": True,
+            },
+            "pooled": True,
         }
         self.assertEqual(complete["changes"], [{"table": {**table, **defaults}}, {"name": "gone"}])
 
@@ -71,6 +79,8 @@ class Defaults(unittest.TestCase):
             "countsStepMemory": False,
             "forwardBytesPerElement": 4.0,
             "backwardBytesPerElement": 4.0,
+            "replicaGroups": [1],
+            "synchronizationSteps": 1,
         }
         self.assertEqual(complete["changes"], [{"cluster": {**cluster, **defaults}}])
 

@@ -5,26 +5,17 @@ package io.shardtide.domain;
  * it, whatever fields they get: what follows from them is, shards, costs, bytes and moves.
  */
 final class PlanHash {
-  /** The first format whose ids cover the price of a reshard and the column cuts. */
-  private static final int FIRST_WITH_RESHARDS = 5;
-
-  /** The first format whose ids cover caches. */
-  private static final int FIRST_WITH_CACHES = 6;
-
-  /** The first format whose ids cover replica groups. */
-  private static final int FIRST_WITH_GROUPS = 7;
-
-  /** The first format whose ids cover what is not known of costs, and slow devices. */
-  private static final int FIRST_WITH_UNCERTAINTY = 8;
+  /** The format of ids: it changes with what an id covers, the words of texts included. */
+  private static final String FORMAT = "ShardingPlan/8";
 
   /** In place of the cache share of a shard that is not cached. */
   private static final double NO_CACHE = -1;
 
   private PlanHash() {}
 
-  static String of(ShardingPlan plan, int format) {
+  static String of(ShardingPlan plan) {
     CanonicalHash hash =
-        new CanonicalHash("ShardingPlan/" + format)
+        new CanonicalHash(FORMAT)
             .put(plan.workloadId())
             .put(plan.generation())
             .put(plan.firstGeneration())
@@ -34,29 +25,23 @@ final class PlanHash {
             .put(plan.settings().repairEvaluations())
             .put(plan.settings().moveGigabytesPerSecond())
             .put(plan.settings().moveOverheadMs())
-            .put(plan.settings().paybackSteps());
-    if (format >= FIRST_WITH_RESHARDS) {
-      hash.put(plan.settings().reshardMs()).put(plan.settings().columnCuts().name());
-    }
-    if (format >= FIRST_WITH_UNCERTAINTY) {
-      hash.put(plan.settings().risk()).put(plan.insight().uncertaintyMs());
-    }
-    if (format >= FIRST_WITH_GROUPS) {
-      hash.put(plan.groups().count())
-          .put(plan.groups().layout().name())
-          .put(plan.replication().synchronizationSteps())
-          .put(plan.replication().synchronizationMs());
-    }
-    if (format >= FIRST_WITH_UNCERTAINTY) {
-      hash.putAll(
-          plan.slow(),
-          speed ->
-              hash.put(speed.device())
-                  .put(speed.part().name())
-                  .put(speed.slowdown())
-                  .put(speed.standardError())
-                  .put(speed.since().toEpochMilli()));
-    }
+            .put(plan.settings().paybackSteps())
+            .put(plan.settings().reshardMs())
+            .put(plan.settings().columnCuts().name())
+            .put(plan.settings().risk())
+            .put(plan.insight().uncertaintyMs())
+            .put(plan.groups().count())
+            .put(plan.groups().layout().name())
+            .put(plan.replication().synchronizationSteps())
+            .put(plan.replication().synchronizationMs());
+    hash.putAll(
+        plan.slow(),
+        speed ->
+            hash.put(speed.device())
+                .put(speed.part().name())
+                .put(speed.slowdown())
+                .put(speed.standardError())
+                .put(speed.since().toEpochMilli()));
     hash.put(plan.previousPlanId().orElse(""))
         .put(plan.reason())
         .put(plan.predictedMs())
@@ -76,10 +61,8 @@ final class PlanHash {
               .put(shard.columns())
               .put(shard.rowOffset())
               .put(shard.rows())
-              .put(shard.device());
-          if (format >= FIRST_WITH_CACHES) {
-            hash.put(shard.cacheShare().orElse(NO_CACHE));
-          }
+              .put(shard.device())
+              .put(shard.cacheShare().orElse(NO_CACHE));
         });
     hash.putAll(
         plan.deviceCosts(),
@@ -87,10 +70,8 @@ final class PlanHash {
           hash.put(cost.computeMs())
               .put(cost.forwardCommMs())
               .put(cost.backwardCommMs())
-              .put(cost.memoryBytes());
-          if (format >= FIRST_WITH_CACHES) {
-            hash.put(cost.hostMemoryBytes());
-          }
+              .put(cost.memoryBytes())
+              .put(cost.hostMemoryBytes());
         });
     hash.putAll(
         plan.moves(),
@@ -121,11 +102,9 @@ final class PlanHash {
                 .put(explanation.toDevice())
                 .put(explanation.cause().name())
                 .put(explanation.gainMs()));
-    if (format >= FIRST_WITH_CACHES) {
-      hash.putAll(
-          plan.cacheMisses(),
-          misses -> hash.put(misses.table()).put(misses.lookupShare()).put(misses.known().name()));
-    }
+    hash.putAll(
+        plan.cacheMisses(),
+        misses -> hash.put(misses.table()).put(misses.lookupShare()).put(misses.known().name()));
     // Ids of plans without codecs are those of versions that had none.
     if (!plan.codecs().isEmpty()) {
       hash.putAll(

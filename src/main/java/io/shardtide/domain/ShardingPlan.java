@@ -4,8 +4,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalInt;
-import java.util.stream.IntStream;
 
 /**
  * How the tables of a workload are sharded over its devices: over those of each replica group
@@ -34,16 +32,6 @@ public record ShardingPlan(
     PlanPrediction prediction,
     PlanMoves transition,
     SearchRun run) {
-
-  /** The format of new plans: it changes with what an id covers, texts included. */
-  public static final int FORMAT = 8;
-
-  /**
-   * The oldest format whose ids are recognised. Format 4 has other texts than 3, and the same
-   * fields; format 5 has two more settings of the search, format 6 has caches, format 7 replica
-   * groups, format 8 slow devices.
-   */
-  private static final int OLDEST_FORMAT = 3;
 
   /** A plan of one group. */
   public ShardingPlan(
@@ -225,35 +213,11 @@ public record ShardingPlan(
    * replayed elsewhere has other offsets.
    */
   public String contentId() {
-    return PlanHash.of(this, FORMAT);
+    return PlanHash.of(this);
   }
 
-  /** Returns the format in which the id is that of the content; empty if the plan was changed. */
-  public OptionalInt format() {
-    return IntStream.rangeClosed(OLDEST_FORMAT, FORMAT)
-        .filter(format -> PlanHash.of(this, format).equals(planId))
-        .findFirst();
-  }
-
-  /**
-   * Returns this plan as a version with an earlier format made it.
-   *
-   * @param format the earlier format
-   * @param earlierReason the reason in the words of that version
-   */
-  public ShardingPlan inFormat(int format, String earlierReason) {
-    ShardingPlan plan =
-        new ShardingPlan(
-            "", origin, earlierReason, shards, replication, codecs, prediction, transition, run);
-    return new ShardingPlan(
-        PlanHash.of(plan, format),
-        origin,
-        earlierReason,
-        shards,
-        replication,
-        codecs,
-        prediction,
-        transition,
-        run);
+  /** Returns whether the id is that of the content; if not, the plan was changed. */
+  public boolean hasValidId() {
+    return contentId().equals(planId);
   }
 }

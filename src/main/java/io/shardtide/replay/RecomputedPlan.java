@@ -17,19 +17,13 @@ record RecomputedPlan(Optional<ShardingPlan> plan, String failure) {
    * Computes a plan.
    *
    * @param request its inputs
-   * @param recorded the recorded plan: the computed one gets its time and its format
+   * @param recorded the recorded plan: the computed one gets its time
    */
   static RecomputedPlan of(Planner.Request request, ShardingPlan recorded) {
     PlanningOutcome outcome =
         new Planner(InstantSource.fixed(recorded.createdAt()), () -> 0L).plan(request);
     if (outcome instanceof PlanningOutcome.Planned planned) {
-      int format = recorded.format().orElse(ShardingPlan.FORMAT);
-      return new RecomputedPlan(
-          Optional.of(
-              format == ShardingPlan.FORMAT
-                  ? planned.plan()
-                  : planned.plan().inFormat(format, recorded.reason())),
-          "");
+      return new RecomputedPlan(Optional.of(planned.plan()), "");
     }
     if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
       return new RecomputedPlan(

@@ -39,7 +39,7 @@ final class RecordedPlans {
 
     RecordedPlan(ShardingPlan plan) {
       this.plan = plan;
-      hasValidId = plan.format().isPresent();
+      hasValidId = plan.hasValidId();
       missing =
           "predictions of generation %d by model %s are not recorded"
               .formatted(plan.generation(), plan.modelId());

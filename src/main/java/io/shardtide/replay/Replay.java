@@ -152,7 +152,6 @@ public final class Replay {
       rows.add(ReplayRow.of(entry.plan(), entry.verdict()));
       entry.recomputed().ifPresent(plans::add);
     }
-    noteEarlierFormats(recorded);
     Optional<Difference> first = firstDifference(recorded);
     rows.addAll(unplannedGenerations(recorded));
     return result(generations, rows, plans, first);
@@ -198,26 +197,6 @@ public final class Replay {
                 models.get(part.modelId()),
                 plan.slow()),
             plan));
-  }
-
-  private void noteEarlierFormats(RecordedPlans recorded) {
-    Map<Integer, Long> formats = new TreeMap<>();
-    for (RecordedPlans.RecordedPlan entry : recorded.entries()) {
-      entry
-          .plan()
-          .format()
-          .ifPresent(
-              format -> {
-                if (format != ShardingPlan.FORMAT) {
-                  formats.merge(format, 1L, Long::sum);
-                }
-              });
-    }
-    formats.forEach(
-        (format, plans) ->
-            notes.add(
-                "%,d plans on record are made by plan format %d, this build makes format %d: compared in everything but the text of the reason"
-                    .formatted(plans, format, ShardingPlan.FORMAT)));
   }
 
   private static Optional<Difference> firstDifference(RecordedPlans recorded) {

@@ -24,8 +24,8 @@ public final class StoreSerdes {
   private StoreSerdes() {}
 
   /**
-   * Returns every released version of a record's schema, with which older versions of Shardtide may
-   * have written a store.
+   * Returns every version of a record's schema since 0.2.0, with which an older version of
+   * Shardtide may have written a store.
    */
   static List<Schema> released(String record) {
     List<Schema> schemas = new ArrayList<>();

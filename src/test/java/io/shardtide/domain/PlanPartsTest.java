@@ -87,13 +87,10 @@ class PlanPartsTest {
   }
 
   @Test
-  void the_format_of_a_plan_is_that_of_its_id() {
+  void a_plan_with_another_id_than_its_content_was_changed() {
     ShardingPlan changed = plan("id", PlanMoves.NONE, shard("a", 1));
-    assertThat(changed.format()).isEmpty();
-    assertThat(changed.identified().format()).hasValue(8);
-    assertThat(changed.inFormat(3, "earlier").format()).hasValue(3);
-    assertThat(changed.inFormat(2, "earlier").format()).isEmpty();
-    assertThat(changed.inFormat(9, "later").format()).isEmpty();
+    assertThat(changed.hasValidId()).isFalse();
+    assertThat(changed.identified().hasValidId()).isTrue();
   }
 
   @Test

@@ -6,9 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostPredictionsBuilder;
-import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DatedPrediction;
-import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.GroupPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.PartTower;
@@ -28,7 +26,6 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.FeedbackHeader;
 import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.MeasuredCosts;
-import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.Position;
@@ -38,6 +35,7 @@ import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SpeedHistory;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
@@ -221,63 +219,17 @@ class RoundTripTest {
 
   @Test
   void fields_that_an_earlier_version_lacks_have_their_defaults() throws IOException {
-    Schema earlier = StoreSerdes.released("TableSpec").get(0);
-    TableSpec full = Samples.table();
-    byte[] stored = EarlierRecords.stored(EarlierRecords.of(Codec.TABLE_SPEC, earlier, full));
-    TableSpec plain =
-        new TableSpec(
-            full.name(),
-            full.rows(),
-            full.columns(),
-            full.poolingFactor(),
-            full.reuseHistogram(),
-            full.bytesPerElement());
-    assertThat(StoreSerdes.of(Codec.TABLE_SPEC).deserializer().deserialize("t", stored))
-        .isEqualTo(plain)
-        .isNotEqualTo(full);
-  }
-
-  @Test
-  void a_report_and_a_sample_of_an_earlier_version_have_no_durations_of_collectives()
-      throws IOException {
-    MeasuredCosts report = earlier(Codec.MEASURED_COSTS, 1, Samples.measured());
-    assertThat(report.collectives()).isEmpty();
-    assertThat(report.devices())
-        .containsExactly(new MeasuredDevice(1.5, 0.25, 0.125), new MeasuredDevice(0, 1.75, 0.5));
-    CostSample computation = earlier(Codec.COST_SAMPLE, 2, Samples.sample(Samples.computation()));
-    assertThat(((CostSample.Computation) computation.cost()).measuredForwardMs()).isEmpty();
-    CostSample sample = earlier(Codec.COST_SAMPLE, 2, Samples.sample(Samples.communication()));
-    CostSample.StepCommunication allToAll = (CostSample.StepCommunication) sample.cost();
-    assertThat(allToAll.measured()).isEqualTo(report.devices());
-    assertThat(allToAll.forwardMs()).isEmpty();
-    assertThat(allToAll.backwardMs()).isEmpty();
-  }
-
-  @Test
-  void a_sample_of_an_earlier_version_has_shards_with_all_rows() throws IOException {
-    CostSample computation = earlier(Codec.COST_SAMPLE, 3, Samples.sample(Samples.computation()));
-    assertThat(((CostSample.Computation) computation.cost()).shards())
-        .containsExactly(
-            DeviceShard.ofColumns(
-                TableSpecBuilder.builder(Samples.table())
-                    .constraints(TableConstraints.NONE)
-                    .build(),
-                1_024),
-            DeviceShard.ofColumns(Samples.table().withColumns(8), 1_024),
-            DeviceShard.ofColumns(Samples.table().withColumns(12), 1_024));
-    CostSample sample = earlier(Codec.COST_SAMPLE, 3, Samples.sample(Samples.communication()));
-    CostSample.StepCommunication communication = (CostSample.StepCommunication) sample.cost();
-    assertThat(communication.collectives()).isEmpty();
-    assertThat(communication.onlyAllToAll()).isTrue();
-    assertThat(communication.forwardMs()).isEqualTo(Samples.communication().forwardMs());
-  }
-
-  /** Returns a value as it was written in an earlier version, from 1. */
-  private static <V, A extends SpecificRecord> V earlier(Codec<V, A> codec, int version, V value)
-      throws IOException {
-    Schema earlier = StoreSerdes.released(codec.avroType().getSimpleName()).get(version - 1);
-    byte[] stored = EarlierRecords.stored(EarlierRecords.of(codec, earlier, value));
-    return StoreSerdes.of(codec).deserializer().deserialize("t", stored);
+    Schema earlier = StoreSerdes.released("ShardingPlan").get(0);
+    ShardingPlan full =
+        Samples.with(
+            Samples.plan(),
+            List.of(
+                new CollectiveCodec(
+                    ShardScope.DEVICE, Direction.FORWARD, new WireCodec("fp16", 2), 0.5)));
+    byte[] stored = EarlierRecords.stored(EarlierRecords.of(Codec.SHARDING_PLAN, earlier, full));
+    ShardingPlan read = StoreSerdes.of(Codec.SHARDING_PLAN).deserializer().deserialize("t", stored);
+    assertThat(read.codecs()).isEmpty();
+    assertThat(read.shards()).isEqualTo(full.shards());
   }
 
   /** A collective's names are strings, so that a new one is rejected with a message. */

@@ -12,7 +12,6 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.avro.Schema;
@@ -25,10 +24,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Schemas are a contract: documented, and evolving so that a new reader reads all old records. */
 class SchemaTest {
   private static final Path RELEASED = Path.of("avro/released");
-
-  /** Records whose newest version is older than the rule that new fields come last. */
-  private static final Set<String> OLDER_THAN_ORDER =
-      Set.of("MeasuredCosts", "ModelDecision", "ResidualWindow");
 
   static Stream<Codec<?, ?>> codecs() {
     return Stream.of(
@@ -115,7 +110,7 @@ class SchemaTest {
   @MethodSource("codecs")
   void new_fields_come_last(Codec<?, ?> codec) {
     List<Schema> released = StoreSerdes.released(codec.avroType().getSimpleName());
-    if (released.size() > 1 && !OLDER_THAN_ORDER.contains(released.get(0).getName())) {
+    if (released.size() > 1) {
       Map<String, List<String>> fields = fields(released.get(released.size() - 1));
       fields(released.get(released.size() - 2))
           .forEach(

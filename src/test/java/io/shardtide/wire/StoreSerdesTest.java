@@ -48,16 +48,16 @@ class StoreSerdesTest {
 
   /**
    * So that a planner of the version before can read what this one wrote. Codecs came with version
-   * 4.
+   * 2.
    */
   @Test
   void a_value_is_written_in_the_schema_of_the_version_before_if_that_has_all_of_it() {
     assertThat(fingerprint(write(PLAIN))).isEqualTo(fingerprint(released.size() - 1));
     assertThat(fingerprint(write(WITH_CODECS)))
-        .isEqualTo(fingerprint(Math.max(4, released.size() - 1)));
+        .isEqualTo(fingerprint(Math.max(2, released.size() - 1)));
   }
 
-  /** Codecs came with version 6 of plans, too. */
+  /** Codecs came with version 2 of plans, too. */
   @Test
   void a_plan_without_codecs_is_written_in_the_schema_of_the_version_before() {
     ShardingPlan plan = Samples.with(Samples.plan(), List.of());

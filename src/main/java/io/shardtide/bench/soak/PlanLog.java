@@ -102,7 +102,7 @@ final class PlanLog {
     PlannedWorkload workload = workload(plan.workloadId());
     List<SourcePosition> here = List.of(position);
     findings.checked(Guarantee.PLAN_IDS);
-    if (plan.format().isEmpty()) {
+    if (!plan.hasValidId()) {
       findings.violated(
           Guarantee.PLAN_IDS,
           plan.workloadId(),
