@@ -2,13 +2,15 @@ package io.shardtide.cli;
 
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Names;
+import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WireCodec;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
-import java.util.function.DoubleConsumer;
+import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
@@ -25,15 +27,14 @@ final class CodecTexts {
           + " several joined by +, or "
           + NONE;
 
-  private final String value;
-  private Optional<Direction> direction = Optional.empty();
-  private double gigabytesPerSecond;
-  private double density = 1;
-  private boolean canBeSummed = true;
+  /** Keys, and the components of a codec that they stand for. */
+  private static final Map<String, String> KEYS =
+      Map.of(
+          "gbps", "gigabytesPerSecond",
+          "density", "density",
+          "canBeSummed", "canBeSummed");
 
-  private CodecTexts(String value) {
-    this.value = value;
-  }
+  private CodecTexts() {}
 
   /**
    * Returns the codecs of a text.
@@ -43,57 +44,39 @@ final class CodecTexts {
   static List<WireCodec> parse(String text) {
     return text.equals(NONE)
         ? List.of()
-        : Arrays.stream(text.split("\\+", -1)).map(value -> new CodecTexts(value).codec()).toList();
+        : Arrays.stream(text.split("\\+", -1)).map(CodecTexts::codec).toList();
   }
 
-  private WireCodec codec() {
-    String[] parts = value.split(":", -1);
+  private static WireCodec codec(String text) {
+    String[] parts = text.split(":", -1);
     if (parts.length < 2) {
-      throw wrong(value);
+      throw wrong(text, "bytes per element must be given, got none");
     }
+    Map<String, String> values = new LinkedHashMap<>();
+    values.put("name", parts[0].strip());
+    values.put("bytesPerElement", parts[1].strip());
     for (int i = 2; i < parts.length; i++) {
-      take(parts[i]);
+      String[] pair = parts[i].split("=", 2);
+      if (Direction.fileNames().contains(parts[i])) {
+        values.put("directions", pair[0]);
+      } else if (pair.length == 2 && KEYS.containsKey(pair[0])) {
+        values.put(KEYS.get(pair[0]), pair[1].strip());
+      } else {
+        throw wrong(text, "%s is unknown".formatted(Names.quote(parts[i])));
+      }
     }
-    return new WireCodec(
-        parts[0].strip(),
-        direction.stream().toList(),
-        number(parts[1], parts[1]),
-        gigabytesPerSecond,
-        density,
-        canBeSummed);
-  }
-
-  private void take(String part) {
-    Optional<Direction> named = Direction.ofFileName(part);
-    if (named.isPresent()) {
-      direction = named;
-    } else if (part.equals("canBeSummed=true") || part.equals("canBeSummed=false")) {
-      canBeSummed = part.endsWith("true");
-    } else if (!takeNumber(part, "gbps=", number -> gigabytesPerSecond = number)
-        && !takeNumber(part, "density=", number -> density = number)) {
-      throw wrong(part);
-    }
-  }
-
-  private boolean takeNumber(String part, String prefix, DoubleConsumer setter) {
-    if (!part.startsWith(prefix)) {
-      return false;
-    }
-    setter.accept(number(part, part.substring(prefix.length())));
-    return true;
-  }
-
-  private double number(String part, String number) {
     try {
-      return Double.parseDouble(number.strip());
-    } catch (NumberFormatException e) {
-      throw wrong(part);
+      return RecordText.in(new WireCodec("-", 1), values);
+    } catch (RejectedException e) {
+      throw e;
+    } catch (IllegalArgumentException e) {
+      throw wrong(text, e.getMessage());
     }
   }
 
-  private IllegalArgumentException wrong(String part) {
+  private static IllegalArgumentException wrong(String text, String problem) {
     return new IllegalArgumentException(
-        "codec \"%s\" has \"%s\"; expected %s".formatted(value, part, FORM));
+        "codec \"%s\": %s; expected %s".formatted(text, problem, FORM));
   }
 
   /** Returns the codecs of a plan, and what each saves; empty without any. */

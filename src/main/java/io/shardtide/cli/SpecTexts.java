@@ -1,18 +1,14 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
-import java.util.Arrays;
-import java.util.List;
+import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /** Parses tables and clusters from command-line text: {@code key=value,key=value}. */
@@ -31,68 +27,42 @@ final class SpecTexts {
 
   private static final double GIB = 1L << 30;
 
-  private final String text;
-  private final String keys;
-  private final Map<String, String> values = new TreeMap<>();
+  /** Keys in GiB, and the components in bytes that they stand for. */
+  private static final Map<String, String> BYTES_OF =
+      Map.of(
+          "memoryGib", "memoryBytesPerDevice",
+          "hostMemoryGib", "hostMemoryBytesPerDevice",
+          "reservedMemoryGib", "reservedMemoryBytesPerDevice");
 
-  private SpecTexts(String text, String keys) {
-    this.text = text;
-    this.keys = keys;
-    for (String pair : text.split(",", -1)) {
-      int equals = pair.indexOf('=');
-      if (equals < 1
-          || values.put(pair.substring(0, equals).strip(), pair.substring(equals + 1).strip())
-              != null) {
-        throw wrong("\"%s\"".formatted(pair));
-      }
-    }
-  }
+  /** Components that have no room in a text. */
+  private static final Set<String> NOT_IN_A_TEXT =
+      Set.of("reuseHistogram", "accessCdf", "constraints");
+
+  private SpecTexts() {}
 
   /**
    * Returns a table of unknown use: a text has no room for lists of numbers, a file of events has.
    */
   static TableSpec table(String text) {
-    SpecTexts given = new SpecTexts(text, TABLE_KEYS);
-    TableSpec table =
-        new TableSpec(
-            given.take("name", null, name -> name),
-            given.take("rows", null, Long::parseLong),
-            given.take("columns", null, Integer::parseInt),
-            given.take("poolingFactor", null, Double::parseDouble),
-            ReuseHistogram.UNKNOWN,
-            given.take("bytesPerElement", "4", Double::parseDouble),
-            AccessCdf.UNKNOWN,
-            given.take("optimizerBytesPerElement", "0", Double::parseDouble),
-            given.take("optimizerBytesPerRow", "0", Double::parseDouble),
-            given.constraints(),
-            given.take("pooled", "true", value -> given.parseBoolean("pooled", value)));
-    given.checkEmpty();
-    return table;
-  }
-
-  private TableConstraints constraints() {
-    return new TableConstraints(
-        optional("kinds")
-            .map(kinds -> TableConstraints.kindsOf(List.of(kinds.split("\\+", -1))))
-            .orElse(Set.of()),
-        take("leastColumns", "0", Integer::parseInt),
-        optional("sameDevicesAs"),
-        take("mayBeCached", "true", value -> parseBoolean("mayBeCached", value)),
-        take("mayHaveHotRows", "true", value -> parseBoolean("mayHaveHotRows", value)));
+    Set<String> constraintKeys = RecordText.keys(TableConstraints.class);
+    Set<String> known = RecordText.keys(TableSpec.class);
+    known.addAll(constraintKeys);
+    known.removeAll(NOT_IN_A_TEXT);
+    Map<String, String> ofTable = values(text, TABLE_KEYS, known);
+    require(text, ofTable, TABLE_KEYS, "name", "rows", "columns", "poolingFactor");
+    Map<String, String> ofConstraints = new LinkedHashMap<>(ofTable);
+    ofConstraints.keySet().retainAll(constraintKeys);
+    ofTable.keySet().removeAll(constraintKeys);
+    return in(new TableSpec("-", 1, 4, 1, ReuseHistogram.UNKNOWN, 4), text, ofTable)
+        .withConstraints(in(TableConstraints.NONE, text, ofConstraints));
   }
 
   /** Returns a cluster. */
   static ClusterSpec cluster(String text) {
-    SpecTexts given = new SpecTexts(text, CLUSTER_KEYS);
-    for (String key : List.of("devices", "memoryGib", "batchSize", "hardware")) {
-      if (!given.values.containsKey(key)) {
-        throw given.wrong("no " + key);
-      }
-    }
-    if (!given.values.containsKey("devicesPerNode")) {
-      given.values.put("devicesPerNode", given.values.get("devices"));
-    }
-    return given.in(new ClusterSpec(1, 1, 1, 1, "none"));
+    Map<String, String> values = ofCluster(text);
+    require(text, values, CLUSTER_KEYS, "devices", "memoryGib", "batchSize", "hardware");
+    values.putIfAbsent("devicesPerNode", values.get("devices"));
+    return cluster(new ClusterSpec(1, 1, 1, 1, "-"), text, values);
   }
 
   /**
@@ -101,92 +71,79 @@ final class SpecTexts {
    * @throws IllegalArgumentException if the text names none, or others than those of clusters
    */
   static UnaryOperator<ClusterSpec> clusterChange(String text) {
+    Map<String, String> values = ofCluster(text);
     try {
-      new SpecTexts(text, CLUSTER_KEYS).in(new ClusterSpec(1, 1, 1, 1, "none"));
+      cluster(new ClusterSpec(1, 1, 1, 1, "-"), text, values);
     } catch (RejectedException e) {
       // Whether the values are legal depends on the cluster.
     }
-    return cluster -> new SpecTexts(text, CLUSTER_KEYS).in(cluster);
+    return cluster -> cluster(cluster, text, values);
   }
 
-  /** Returns a cluster with the given values in place of its own. */
-  private ClusterSpec in(ClusterSpec cluster) {
-    ClusterSpec changed =
-        new ClusterSpec(
-            take("devices", Integer.toString(cluster.devices()), Integer::parseInt),
-            takeGib("memoryGib", cluster.memoryBytesPerDevice()),
-            take("batchSize", Integer.toString(cluster.batchSize()), Integer::parseInt),
-            take("devicesPerNode", Integer.toString(cluster.devicesPerNode()), Integer::parseInt),
-            take("hardware", cluster.hardware(), name -> name),
-            takeGib("hostMemoryGib", cluster.hostMemoryBytesPerDevice()),
-            takeGib("reservedMemoryGib", cluster.reservedMemoryBytesPerDevice()),
-            take(
-                "countsStepMemory",
-                Boolean.toString(cluster.countsStepMemory()),
-                value -> parseBoolean("countsStepMemory", value)),
-            take(
-                "forwardBytesPerElement",
-                Double.toString(cluster.forwardBytesPerElement()),
-                Double::parseDouble),
-            take(
-                "backwardBytesPerElement",
-                Double.toString(cluster.backwardBytesPerElement()),
-                Double::parseDouble),
-            optional("replicaGroups").map(this::groups).orElse(cluster.replicaGroups()),
-            take(
-                "synchronizationSteps",
-                Integer.toString(cluster.synchronizationSteps()),
-                Integer::parseInt),
-            optional("codecs").map(CodecTexts::parse).orElse(cluster.codecs()));
-    checkEmpty();
-    return changed;
+  private static ClusterSpec cluster(ClusterSpec base, String text, Map<String, String> values) {
+    Map<String, String> others = new LinkedHashMap<>();
+    values.forEach(
+        (key, value) -> {
+          if (BYTES_OF.containsKey(key)) {
+            others.put(BYTES_OF.get(key), bytes(text, key, value));
+          } else if (!key.equals("codecs")) {
+            others.put(key, value);
+          }
+        });
+    ClusterSpec changed = in(base, text, others);
+    return values.containsKey("codecs")
+        ? ClusterSpecBuilder.builder(changed).codecs(CodecTexts.parse(values.get("codecs"))).build()
+        : changed;
   }
 
-  private List<Integer> groups(String value) {
+  private static String bytes(String text, String key, String gib) {
     try {
-      return Arrays.stream(value.split("\\+", -1)).map(Integer::valueOf).toList();
+      return Long.toString(Math.round(Double.parseDouble(gib) * GIB));
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException(
-          "\"%s\" has replicaGroups=%s; expected numbers joined by +".formatted(text, value), e);
+          "\"%s\": %s must be a number, got \"%s\"".formatted(text, key, gib), e);
     }
   }
 
-  private long takeGib(String key, long otherwise) {
-    return Math.round(take(key, Double.toString(otherwise / GIB), Double::parseDouble) * GIB);
-  }
-
-  private boolean parseBoolean(String key, String value) {
-    if (!value.equals("true") && !value.equals("false")) {
-      throw new IllegalArgumentException(
-          "\"%s\" has %s=%s; expected true or false".formatted(text, key, value));
-    }
-    return value.equals("true");
-  }
-
-  private Optional<String> optional(String key) {
-    return Optional.ofNullable(values.remove(key));
-  }
-
-  private <T> T take(String key, String otherwise, Function<String, T> parse) {
-    String value = values.remove(key);
-    if (value == null && otherwise == null) {
-      throw wrong("no " + key);
-    }
+  private static <R extends Record> R in(R base, String text, Map<String, String> values) {
     try {
-      return parse.apply(value == null ? otherwise : value);
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(
-          "\"%s\" has %s=%s; expected a number".formatted(text, key, value), e);
+      return RecordText.in(base, values);
+    } catch (RejectedException e) {
+      throw e;
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("\"%s\": %s".formatted(text, e.getMessage()), e);
     }
   }
 
-  private void checkEmpty() {
-    if (!values.isEmpty()) {
-      throw wrong("\"%s\"".formatted(values.keySet().iterator().next()));
+  private static Map<String, String> ofCluster(String text) {
+    Set<String> known = RecordText.keys(ClusterSpec.class);
+    known.removeAll(BYTES_OF.values());
+    known.addAll(BYTES_OF.keySet());
+    return values(text, CLUSTER_KEYS, known);
+  }
+
+  private static Map<String, String> values(String text, String keys, Set<String> known) {
+    Map<String, String> values = new LinkedHashMap<>();
+    for (String pair : text.split(",", -1)) {
+      int equals = pair.indexOf('=');
+      String key = pair.substring(0, Math.max(equals, 0)).strip();
+      if (!known.contains(key) || values.put(key, pair.substring(equals + 1).strip()) != null) {
+        throw wrong(text, "\"%s\"".formatted(known.contains(key) || equals < 1 ? pair : key), keys);
+      }
+    }
+    return values;
+  }
+
+  private static void require(
+      String text, Map<String, String> values, String keys, String... required) {
+    for (String key : required) {
+      if (!values.containsKey(key)) {
+        throw wrong(text, "no " + key, keys);
+      }
     }
   }
 
-  private IllegalArgumentException wrong(String what) {
+  private static IllegalArgumentException wrong(String text, String what, String keys) {
     return new IllegalArgumentException(
         "\"%s\" has %s; expected key=value, separated by commas, each key once: %s"
             .formatted(text, what, keys));

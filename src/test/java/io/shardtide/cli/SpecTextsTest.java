@@ -83,10 +83,13 @@ class SpecTextsTest {
       delimiter = '|',
       textBlock =
           """
-          fp16              | codec "fp16" has "fp16"; expected NAME:BYTES with any of :forward, :backward
-          fp16:two          | codec "fp16:two" has "two"; expected NAME:BYTES
-          fp16:2+int8:1:up  | codec "int8:1:up" has "up"; expected NAME:BYTES
-          fp16:2:gbps=x     | codec "fp16:2:gbps=x" has "gbps=x"; expected NAME:BYTES
+          fp16              | codec "fp16": bytes per element must be given, got none; expected NAME:BYTES with any of :forward, :backward
+          fp16:two          | codec "fp16:two": bytesPerElement must be a number, got "two"; expected NAME:BYTES
+          fp16:2+int8:1:up  | codec "int8:1:up": "up" is unknown; expected NAME:BYTES
+          fp16:2:gbps=x     | codec "fp16:2:gbps=x": gigabytesPerSecond must be a number, got "x"; expected NAME:BYTES
+          fp16:2:speed=1    | codec "fp16:2:speed=1": "speed=1" is unknown; expected NAME:BYTES
+          fp16:2:canBeSummed=no | canBeSummed must be true or false, got "no"; expected NAME:BYTES
+          fp16:             | bytesPerElement must be a number, got ""; expected NAME:BYTES
           fp16:0            | bytes per element of codec "fp16" must be above 0 and at most 8, got 0.0
           fp16:2+fp16:1     | codecs of a cluster must have different names, got "fp16" twice
           top:8:density=1.5 | density of codec "top" must be above 0 and at most 1, got 1.5
@@ -111,10 +114,10 @@ class SpecTextsTest {
       delimiter = '|',
       textBlock =
           """
-          kinds=row_wise+rows | allowed kind of a table's constraints must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, got "rows"
+          kinds=row_wise+rows | each of kinds, joined by +, must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, got "rows"
           kinds=row_wise+     | grid_shard, data_parallel, got ""
           kinds=              | grid_shard, data_parallel, got ""
-          leastColumns=wide   | has leastColumns=wide; expected a number
+          leastColumns=wide   | leastColumns must be a whole number, got "wide"
           leastColumns=5000   | least columns of a table's constraints must be between 0 and 4096, got 5000
           sameDevicesAs=      | table name in constraints must have 1 to 255 characters, none of them a control character, got ""
           sameDevicesAs=a     | constraints of table "a" must name another table for the same devices
@@ -131,9 +134,14 @@ class SpecTextsTest {
       delimiter = '|',
       textBlock =
           """
-          countsStepMemory=yes  | has countsStepMemory=yes; expected true or false
-          countsStepMemory=     | has countsStepMemory=; expected true or false
-          hostMemoryGib=much    | has hostMemoryGib=much; expected a number
+          countsStepMemory=yes  | countsStepMemory must be true or false, got "yes"
+          countsStepMemory=     | countsStepMemory must be true or false, got ""
+          hostMemoryGib=much    | hostMemoryGib must be a number, got "much"
+          memoryBytesPerDevice=9 | has "memoryBytesPerDevice"; expected key=value
+          devicesPerNode=        | devicesPerNode must be a whole number, got ""
+          devicesPerNode=1.5     | devicesPerNode must be a whole number, got "1.5"
+          replicaGroups=1+x      | each of replicaGroups, joined by +, must be a whole number, got "x"
+          forwardBytesPerElement= | forwardBytesPerElement must be a number, got ""
           reservedMemoryGib=80  | reserved bytes of memory per device of a cluster must be between 0 and 85899345919, got 85899345920
           accessCdf=0.5         | has "accessCdf"; expected key=value, separated by commas, each key once: devices
           devices=4             | has "devices=4"; expected key=value
