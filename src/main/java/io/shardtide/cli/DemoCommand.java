@@ -61,11 +61,6 @@ import picocli.CommandLine.Spec;
     footer = {"", "Example:", "  shardtide demo --seconds 60"},
     mixinStandardHelpOptions = true)
 final class DemoCommand implements Callable<Integer> {
-  private static final Duration PAUSE = Duration.ofSeconds(3);
-
-  /** How long to wait for the answer to a scene; longer than any takes. */
-  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(30);
-
   /** A cluster that loses nothing, and continues, if it loses one broker. */
   private static final int SEVERAL = 3;
 
@@ -137,6 +132,7 @@ final class DemoCommand implements Callable<Integer> {
       names = "--retrain",
       hidden = true,
       description = "Has no effect: the demo's planner always retrains its models after drift.")
+  @SuppressWarnings("UnusedVariable") // Scripts for 0.2.0 may give it.
   private boolean retrain;
 
   @Mixin private ModelOption model;

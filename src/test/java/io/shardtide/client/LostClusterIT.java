@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -58,13 +59,14 @@ class LostClusterIT {
         reports.measured(plan, 0, 1, devices).get();
         kafka.close();
         // A report that waited for Kafka would do so for two seconds.
-        CompletableFuture.runAsync(
-                () -> {
-                  for (int step = 1; step <= LOST; step++) {
-                    reports.measured(plan, step, 1, devices);
-                  }
-                })
-            .get(60, TimeUnit.SECONDS);
+        List<CompletableFuture<Void>> lost =
+            CompletableFuture.supplyAsync(
+                    () ->
+                        IntStream.rangeClosed(1, LOST)
+                            .mapToObj(step -> reports.measured(plan, step, 1, devices))
+                            .toList())
+                .get(60, TimeUnit.SECONDS);
+        assertThat(lost).hasSize(LOST);
         await()
             .atMost(PATIENCE)
             .until(() -> reports.undelivered() >= LOST - TrainerReports.MAX_MEASUREMENTS);
