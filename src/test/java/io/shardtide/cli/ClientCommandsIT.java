@@ -152,7 +152,11 @@ class ClientCommandsIT {
   @Test
   void wrong_options_are_named() {
     assertThat(run("publish", "--workload", "w", "--upsert", "name=a,rows=x").err())
-        .contains("\"name=a,rows=x\" has rows=x; expected a number");
+        .contains("\"name=a,rows=x\" has no columns; expected key=value");
+    assertThat(
+            run("publish", "--workload", "w", "--upsert", "name=a,rows=x,columns=4,poolingFactor=1")
+                .err())
+        .contains("poolingFactor=1\": rows must be a whole number, got \"x\"");
     assertThat(run("publish", "--workload", "w", "--upsert", "name=a,name=b").err())
         .contains("has \"name=b\"; expected key=value, separated by commas, each key once");
     assertThat(
