@@ -17,6 +17,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
@@ -34,7 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ColdStartIT {
   private static final Duration TIMEOUT = Duration.ofSeconds(90);
   private static final double FACTOR = 1.6;
-  private static final String PREFIX = "cold.";
+  private static final String PREFIX = SharedCluster.freshPrefix();
 
   @TempDir private Path folder;
   private String bootstrap;
@@ -66,9 +67,9 @@ class ColdStartIT {
   /** The planner has the default settings; the trainer's computations take 1.6 times as long. */
   @Test
   void measured_costs_alone_turn_the_nearest_model_into_one_of_the_new_hardware() throws Exception {
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
-        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX);
+    EmbeddedKafka kafka = SharedCluster.kafka();
+    DevelopmentRegistry registry = SharedCluster.registry();
+    try (LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX);
         PlannerService service =
             PlannerService.start(
                 TestSettings.of(

@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
  * in a shell, in a folder with the files that they mention. All but {@code run} are served by one
  * JVM, see {@link CommandServer}.
  */
+@Tag("nightly")
 class DocumentedCommandsIT {
   private static final Path REFERENCE = HERE.resolve("src/test/resources/reference");
   private static final Path TABLES = REFERENCE.resolve("table_configs.json");
@@ -48,7 +50,7 @@ class DocumentedCommandsIT {
       Map.of(
           "pip install", ".ci/run",
           "python -m shardtide.torchrec.publish", "PythonTorchRecIT",
-          "python -m shardtide.collect", "PythonPackageIT");
+          "python -m shardtide.collect", ".ci/python");
 
   @TempDir private Path home;
 

@@ -20,6 +20,7 @@ import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.RegistryAnswer;
 import io.shardtide.testing.RegistryFront;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.views.Views;
@@ -51,7 +52,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class OddSchemaRecordsIT {
   private static final Duration PATIENCE = Duration.ofMinutes(3);
-  private static final String PREFIX = "odd.";
+  private static final String PREFIX = SharedCluster.freshPrefix();
 
   /** All but the slow one, of which OddSchemaIdsIT has the same. */
   private static final List<RegistryAnswer> ANSWERS =
@@ -126,9 +127,9 @@ class OddSchemaRecordsIT {
 
   @Test
   void every_topology_and_every_reader_goes_on() throws Exception {
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
-        RegistryFront front =
+    EmbeddedKafka kafka = SharedCluster.kafka();
+    DevelopmentRegistry registry = SharedCluster.registry();
+    try (RegistryFront front =
             new RegistryFront(registry.url(), Optional.empty(), Optional.empty(), "");
         Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()));
         LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {

@@ -12,6 +12,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.MemoryRecords;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.topology.PoolLog;
 import io.shardtide.wire.Topic;
 import java.io.PrintWriter;
@@ -21,7 +22,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.junit.jupiter.api.Test;
@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The commands export, replay and why on a cluster, without topics of pools and with them. */
 class PoolExportIT {
-  private static final String PREFIX = "pools.";
+  private static final String PREFIX = SharedCluster.freshPrefix();
 
   @TempDir private Path folder;
   private String brokers;
@@ -75,9 +75,9 @@ class PoolExportIT {
       records = log.records();
     }
     assertThat(records.all(RecordKind.ALLOCATIONS)).hasSizeGreaterThan(1);
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
-        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {
+    EmbeddedKafka kafka = SharedCluster.kafka();
+    DevelopmentRegistry registry = SharedCluster.registry();
+    try (LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {
       brokers = kafka.bootstrapServers();
       registryUrl = registry.url();
       List<Topic<?>> ofPools =

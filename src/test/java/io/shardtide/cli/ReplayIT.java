@@ -21,6 +21,7 @@ import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import java.io.IOException;
@@ -37,7 +38,6 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,7 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
  * that is replaced: replayed from the cluster and from an export, by other processes.
  */
 class ReplayIT {
-  private static final String PREFIX = "replay.";
+  private static final String PREFIX = SharedCluster.freshPrefix();
   private static final long PATIENCE_SECONDS = 180;
 
   /** The defaults with shorter waits and a smaller background search. */
@@ -70,8 +70,8 @@ class ReplayIT {
 
   @BeforeAll
   static void runPlanner() throws Exception {
-    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.of(folder));
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
     ServiceSettings settings =
         TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve("state"))
             .partitions(3)
@@ -119,12 +119,6 @@ class ReplayIT {
     plans = new ArrayList<>();
     ExportFolder.of(export()).read(RecordKind.PLANS, plans::add);
     assertThat(plans).anyMatch(p -> p.firstGeneration() + 1 < p.generation());
-  }
-
-  @AfterAll
-  static void stop() throws Exception {
-    registry.close();
-    kafka.close();
   }
 
   private static Path export() {

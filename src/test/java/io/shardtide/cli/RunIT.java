@@ -11,6 +11,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -29,7 +30,6 @@ import java.util.UUID;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.MemberDescription;
 import org.apache.kafka.clients.admin.NewTopic;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -39,24 +39,17 @@ import org.junit.jupiter.api.io.TempDir;
 class RunIT {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  @TempDir private static Path data;
   private static EmbeddedKafka kafka;
   private static DevelopmentRegistry registry;
 
   @TempDir private Path folder;
-  private final String prefix = "t" + UUID.randomUUID().toString().substring(0, 8) + ".";
+  private final String prefix = SharedCluster.freshPrefix();
   private final List<RunningService> services = new ArrayList<>();
 
   @BeforeAll
   static void start() throws Exception {
-    kafka = EmbeddedKafka.start(data.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.of(data));
-  }
-
-  @AfterAll
-  static void stop() throws Exception {
-    registry.close();
-    kafka.close();
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
   }
 
   @AfterEach

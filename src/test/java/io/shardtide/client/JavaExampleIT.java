@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The Maven project in {@code examples/java}, built and run with the command of its page. The
  * page's first command, which builds this project, is replaced: its client jar is there.
  */
+@Tag("nightly")
 class JavaExampleIT {
   private static final Path PAGE = Path.of("examples/java/README.md");
 

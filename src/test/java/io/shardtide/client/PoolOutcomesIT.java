@@ -12,7 +12,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PoolSamples;
-import java.nio.file.Path;
+import io.shardtide.testing.SharedCluster;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -25,14 +25,13 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What a publisher of a pool's events receives; the test writes what a planner would. */
 class PoolOutcomesIT {
   private static final int PATIENCE_S = 60;
   private static final String POOL = PoolSamples.POOL;
 
-  @TempDir private Path folder;
+  private final String prefix = SharedCluster.freshPrefix();
   private EmbeddedKafka kafka;
   private DevelopmentRegistry registry;
   private LogClient log;
@@ -40,9 +39,9 @@ class PoolOutcomesIT {
 
   @BeforeEach
   void start() throws Exception {
-    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.of(folder));
-    log = new LogClient(kafka.bootstrapServers(), registry.url(), "p.");
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
+    log = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
     try (Admin admin =
         Admin.create(
             Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()))) {
@@ -61,15 +60,13 @@ class PoolOutcomesIT {
     log.registry().register(log.topics());
     publisher =
         PoolPublisher.connect(
-            Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix("p."), "test");
+            Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix(prefix), "test");
   }
 
   @AfterEach
   void stop() throws Exception {
     publisher.close();
     log.close();
-    registry.close();
-    kafka.close();
   }
 
   /** An allocation of a generation, which differs from others of it by the curve. */

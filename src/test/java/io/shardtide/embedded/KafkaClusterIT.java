@@ -26,10 +26,12 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Three brokers in processes of their own, of which one may be away, and not two. */
+@Tag("nightly")
 class KafkaClusterIT {
   private static final String TOPIC = "numbers";
   private static final TopicPartition PARTITION = new TopicPartition(TOPIC, 0);

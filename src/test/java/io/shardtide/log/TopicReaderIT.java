@@ -11,6 +11,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
@@ -31,7 +32,6 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -54,14 +54,8 @@ class TopicReaderIT {
 
   @BeforeAll
   static void start() throws Exception {
-    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.of(folder));
-  }
-
-  @AfterAll
-  static void stop() throws Exception {
-    registry.close();
-    kafka.close();
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
   }
 
   @BeforeEach

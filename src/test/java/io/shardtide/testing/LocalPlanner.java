@@ -5,13 +5,17 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.ModelFiles;
+import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 
-/** A broker, a registry and a planner of this process: what a client of the log meets. */
+/**
+ * A broker, a registry and a planner of this process: what a client of the log meets. With the
+ * default prefix, which others have too, the broker and the registry are its own.
+ */
 public final class LocalPlanner implements AutoCloseable {
   private final String prefix;
   private final EmbeddedKafka kafka;
@@ -43,8 +47,11 @@ public final class LocalPlanner implements AutoCloseable {
 
   private static LocalPlanner start(
       Path folder, String prefix, UnaryOperator<TestSettings> settings) throws Exception {
-    EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-    DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
+    boolean isAlone = prefix.equals(Topics.DEFAULT_PREFIX);
+    EmbeddedKafka kafka =
+        isAlone ? EmbeddedKafka.start(folder.resolve("kafka")) : SharedCluster.kafka();
+    DevelopmentRegistry registry =
+        isAlone ? DevelopmentRegistry.start(0, Optional.of(folder)) : SharedCluster.registry();
     PlannerService planner =
         PlannerService.start(
             settings
@@ -77,7 +84,9 @@ public final class LocalPlanner implements AutoCloseable {
   @Override
   public void close() throws IOException {
     planner.close();
-    registry.close();
-    kafka.close();
+    if (prefix.equals(Topics.DEFAULT_PREFIX)) {
+      registry.close();
+      kafka.close();
+    }
   }
 }

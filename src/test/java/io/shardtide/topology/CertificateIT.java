@@ -16,6 +16,7 @@ import io.shardtide.testing.Certificates;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SecureKafka;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.Acls.Role;
 import java.nio.file.Path;
@@ -29,6 +30,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.common.errors.AuthenticationException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.Logger;
@@ -38,6 +40,7 @@ import org.slf4j.LoggerFactory;
  * A certificate expires and is renewed, with the commands of docs/SECURITY.md, on a broker that
  * asks for certificates. Nothing is restarted but the broker, which ends all connections.
  */
+@Tag("nightly")
 class CertificateIT {
   private static final Logger log = LoggerFactory.getLogger(CertificateIT.class);
 
@@ -46,7 +49,7 @@ class CertificateIT {
   private static final String EXPIRED = "-startdate -2d -validity 1";
 
   @TempDir private Path data;
-  private final String prefix = PlanningGuarantees.freshPrefix();
+  private final String prefix = SharedCluster.freshPrefix();
 
   @Test
   void a_certificate_that_expired_is_renewed_without_a_restart() throws Exception {

@@ -15,18 +15,19 @@ import io.shardtide.embedded.JavaProcess;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlannerProgram;
+import io.shardtide.testing.SharedCluster;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.MemberDescription;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,31 +35,28 @@ import org.junit.jupiter.api.io.TempDir;
  * Planners whose machine's clock is set, with Debian's libfaketime: the process sees another time
  * of day, while what has passed is as it is. Skipped where there is no libfaketime.
  */
+@Tag("nightly")
 class ClockIT {
   private static final Path FAKETIME =
       Path.of("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1");
 
-  @TempDir private static Path data;
   private static EmbeddedKafka kafka;
   private static DevelopmentRegistry registry;
 
   @TempDir private Path folder;
-  private final String prefix = PlanningGuarantees.freshPrefix();
+  private final String prefix = SharedCluster.freshPrefix();
   private LogClient client;
 
   @BeforeAll
   static void start() throws Exception {
     assumeThat(FAKETIME).as("Debian's libfaketime").exists();
-    kafka = EmbeddedKafka.start(data);
-    registry = DevelopmentRegistry.start(0, Optional.empty());
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
   }
 
   @AfterAll
   static void stop() throws Exception {
-    if (kafka != null) {
-      registry.close();
-      kafka.close();
-    }
+    if (kafka != null) {}
   }
 
   @BeforeEach

@@ -15,6 +15,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlannerProgram;
 import io.shardtide.testing.PlannerProgram.Planning;
+import io.shardtide.testing.SharedCluster;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -42,6 +43,7 @@ import org.apache.kafka.common.GroupState;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.Logger;
@@ -55,6 +57,7 @@ import org.slf4j.LoggerFactory;
  * -Delastic.standby=0} planners without standby replicas, {@code -Delastic.settings=NAME=VALUE,...}
  * other settings of Kafka Streams.
  */
+@Tag("nightly")
 class ElasticIT {
   private static final Logger log = LoggerFactory.getLogger(ElasticIT.class);
 
@@ -71,7 +74,7 @@ class ElasticIT {
   private static final Pattern RESTORED = Pattern.compile("Restored (\\d+) records of ");
 
   @TempDir private Path folder;
-  private final String prefix = PlanningGuarantees.freshPrefix();
+  private final String prefix = SharedCluster.freshPrefix();
   private final ExecutorService threads = Executors.newFixedThreadPool(2);
   private DevelopmentRegistry registry;
   private KafkaCluster broker;

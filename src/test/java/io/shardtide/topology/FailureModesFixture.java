@@ -20,6 +20,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -28,7 +29,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterAll;
@@ -61,9 +61,9 @@ abstract class FailureModesFixture {
   static void start() throws Exception {
     ((Logger) LoggerFactory.getLogger("io.shardtide")).addAppender(LOGGED);
     LOGGED.start();
-    kafka = EmbeddedKafka.start(data.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.empty());
-    String prefix = PlanningGuarantees.freshPrefix();
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
+    String prefix = SharedCluster.freshPrefix();
     client = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
     topics = client.topics();
     service =
@@ -86,8 +86,6 @@ abstract class FailureModesFixture {
   static void stop() throws Exception {
     service.close();
     client.close();
-    registry.close();
-    kafka.close();
     ((Logger) LoggerFactory.getLogger("io.shardtide")).detachAppender(LOGGED);
   }
 

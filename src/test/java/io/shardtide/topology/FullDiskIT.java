@@ -18,6 +18,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -27,11 +28,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.stream.IntStream;
 import org.apache.kafka.streams.state.RocksDBConfigSetter;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.Options;
@@ -41,6 +42,7 @@ import org.slf4j.LoggerFactory;
  * Two instances, and the disk of one is full. A small file system in memory is that disk; skipped
  * where this process may not mount one.
  */
+@Tag("nightly")
 class FullDiskIT {
   private static final Duration PATIENCE = Duration.ofMinutes(3);
   private static final List<String> WORKLOADS =
@@ -48,7 +50,7 @@ class FullDiskIT {
 
   @TempDir private Path folder;
   private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
-  private final String prefix = PlanningGuarantees.freshPrefix();
+  private final String prefix = SharedCluster.freshPrefix();
 
   /** Runs a command; returns whether it went well. */
   private static boolean run(String... command) throws IOException {
@@ -87,9 +89,9 @@ class FullDiskIT {
     Logger logger = (Logger) LoggerFactory.getLogger(PlannerService.class);
     logger.addAppender(logged);
     logged.start();
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.empty());
-        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
+    EmbeddedKafka kafka = SharedCluster.kafka();
+    DevelopmentRegistry registry = SharedCluster.registry();
+    try (LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
         PlannerService roomy = planner(kafka, registry, folder.resolve("large"));
         PlannerService cramped = planner(kafka, registry, small)) {
       assertThat(roomy).isNotNull();

@@ -16,9 +16,9 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.wire.ModelFiles;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,7 +33,6 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Models that replace one another on a real broker, and the predictors that are open meanwhile. */
 class ModelSubscriberIT {
@@ -41,7 +40,6 @@ class ModelSubscriberIT {
   private static final ModelBundle TWO = Fixtures.otherBundle();
   private static final List<TableSpec> TABLES = List.of(Fixtures.table("a", 1_000, 16, 1));
 
-  @TempDir private Path folder;
   private EmbeddedKafka kafka;
   private DevelopmentRegistry registry;
   private LogClient client;
@@ -107,8 +105,8 @@ class ModelSubscriberIT {
 
   @BeforeEach
   void start() throws Exception {
-    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.of(folder));
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
     client = new LogClient(kafka.bootstrapServers(), registry.url(), "m.");
     try (Admin admin = Admin.create(config())) {
       admin
@@ -137,8 +135,6 @@ class ModelSubscriberIT {
     models.close();
     assertThat(open).as("predictors that nobody closed").isEmpty();
     client.close();
-    registry.close();
-    kafka.close();
   }
 
   private void replaceBy(ModelBundle bundle) throws Exception {

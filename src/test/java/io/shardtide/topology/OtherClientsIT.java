@@ -15,6 +15,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -27,7 +28,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -40,7 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class OtherClientsIT {
   private static final Path KCAT = Path.of("/usr/bin/kcat");
-  private static final String PREFIX = "others.";
+  private static final String PREFIX = SharedCluster.freshPrefix();
 
   @TempDir private static Path data;
   private static EmbeddedKafka kafka;
@@ -50,8 +50,8 @@ class OtherClientsIT {
 
   @BeforeAll
   static void plan() throws Exception {
-    kafka = EmbeddedKafka.start(data.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.empty());
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
     client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX);
     ServiceSettings settings =
         TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
@@ -68,8 +68,6 @@ class OtherClientsIT {
   @AfterAll
   static void stop() throws Exception {
     client.close();
-    registry.close();
-    kafka.close();
   }
 
   /** Returns what a program printed; it must end well. */

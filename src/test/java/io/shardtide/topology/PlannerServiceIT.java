@@ -14,6 +14,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -21,7 +22,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,20 +31,13 @@ import org.junit.jupiter.api.io.TempDir;
  * goes away.
  */
 class PlannerServiceIT extends PlanningGuarantees {
-  @TempDir private static Path data;
   private static EmbeddedKafka kafka;
   private static DevelopmentRegistry registry;
 
   @BeforeAll
   static void start() throws Exception {
-    kafka = EmbeddedKafka.start(data.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.of(data));
-  }
-
-  @AfterAll
-  static void stop() throws Exception {
-    registry.close();
-    kafka.close();
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
   }
 
   @Override
@@ -60,7 +53,7 @@ class PlannerServiceIT extends PlanningGuarantees {
   /** Records whose schema the planner cannot read yet wait for the registry, and none is lost. */
   @Test
   void a_registry_outage_delays_changes_and_loses_none(@TempDir Path folder) throws Exception {
-    String prefix = freshPrefix();
+    String prefix = SharedCluster.freshPrefix();
     DevelopmentRegistry first = DevelopmentRegistry.start(0, Optional.of(folder));
     int port = first.port();
     List<WorkloadChange> events = life();
@@ -116,7 +109,7 @@ class PlannerServiceIT extends PlanningGuarantees {
     EmbeddedKafka first = EmbeddedKafka.start(folder.resolve("kafka"));
     String address = first.bootstrapServers();
     int port = Integer.parseInt(address.substring(address.indexOf(':') + 1));
-    String prefix = freshPrefix();
+    String prefix = SharedCluster.freshPrefix();
     ServiceSettings settings =
         TestSettings.of(address, registry.url(), prefix, folder.resolve("state")).build();
     List<WorkloadChange> events = life();
@@ -147,7 +140,7 @@ class PlannerServiceIT extends PlanningGuarantees {
   /** A second process with another model, while the first one's plans are on the log. */
   @Test
   void a_new_model_predicts_all_tables_again(@TempDir Path folder) throws Exception {
-    String prefix = freshPrefix();
+    String prefix = SharedCluster.freshPrefix();
     try (LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
       try (PlannerService service = start(prefix, folder)) {
         assertThat(service).isNotNull();

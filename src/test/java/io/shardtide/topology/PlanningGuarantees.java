@@ -23,6 +23,7 @@ import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -34,7 +35,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
-import java.util.UUID;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
@@ -71,10 +71,6 @@ abstract class PlanningGuarantees {
     return Map.of();
   }
 
-  static String freshPrefix() {
-    return "t" + UUID.randomUUID().toString().substring(0, 8) + ".";
-  }
-
   PlannerService start(String prefix, Path state) throws Exception {
     return start(settings(prefix, state));
   }
@@ -101,7 +97,7 @@ abstract class PlanningGuarantees {
 
   @Test
   void changes_become_plans_and_invalid_ones_are_reported() throws Exception {
-    String prefix = freshPrefix();
+    String prefix = SharedCluster.freshPrefix();
     try (PlannerService service = start(prefix, folder);
         LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
       assertThat(service).isNotNull();
@@ -137,8 +133,8 @@ abstract class PlanningGuarantees {
    */
   @Test
   void a_restart_changes_no_plan() throws Exception {
-    String calm = freshPrefix();
-    String restless = freshPrefix();
+    String calm = SharedCluster.freshPrefix();
+    String restless = SharedCluster.freshPrefix();
     try (LogClient calmClient = new LogClient(bootstrapServers(), registryUrl(), calm);
         LogClient restlessClient = new LogClient(bootstrapServers(), registryUrl(), restless)) {
       try (PlannerService service = start(calm, folder.resolve("calm"))) {
@@ -179,7 +175,7 @@ abstract class PlanningGuarantees {
   /** Quiet for longer than the first instance lives: the next one plans what it left, once. */
   @Test
   void a_pending_change_survives_a_restart() throws Exception {
-    String prefix = freshPrefix();
+    String prefix = SharedCluster.freshPrefix();
     try (LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
       PlanningSettings patient =
           new PlanningSettings(
@@ -217,7 +213,7 @@ abstract class PlanningGuarantees {
    */
   @Test
   void no_change_waits_for_the_background_search_of_another_workload() throws Exception {
-    String prefix = freshPrefix();
+    String prefix = SharedCluster.freshPrefix();
     PlanningSettings deep =
         new PlanningSettings(
             Duration.ZERO,
@@ -258,7 +254,7 @@ abstract class PlanningGuarantees {
 
   @Test
   void an_event_of_10000_tables_is_planned() throws Exception {
-    String prefix = freshPrefix();
+    String prefix = SharedCluster.freshPrefix();
     try (PlannerService service = start(prefix, folder);
         LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
       assertThat(service).isNotNull();
@@ -278,7 +274,7 @@ abstract class PlanningGuarantees {
 
   @Test
   void topics_are_created_with_their_settings() throws Exception {
-    String prefix = freshPrefix();
+    String prefix = SharedCluster.freshPrefix();
     try (PlannerService service = start(prefix, folder);
         Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrapServers()))) {
       assertThat(service).isNotNull();

@@ -32,6 +32,7 @@ import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlannerProgram;
 import io.shardtide.testing.PlannerProgram.Planning;
 import io.shardtide.testing.PoolSamples;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.nio.file.Path;
@@ -55,6 +56,7 @@ import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.slf4j.Logger;
@@ -65,6 +67,7 @@ import org.slf4j.LoggerFactory;
  * is ended by {@code kill -9} at moments drawn by a seed, and at the end the log is checked against
  * what was published. {@code -Dpool.seed=N} repeats a run, {@code -Dpool.kills=N} kills more often.
  */
+@Tag("nightly")
 class PoolIT {
   private static final Logger log = LoggerFactory.getLogger(PoolIT.class);
 
@@ -87,7 +90,7 @@ class PoolIT {
   private static final Duration IDLE = Duration.ofSeconds(2);
 
   @TempDir private Path folder;
-  private final String prefix = PlanningGuarantees.freshPrefix();
+  private final String prefix = SharedCluster.freshPrefix();
   private final ExecutorService publisher = Executors.newSingleThreadExecutor();
   private final Random random = new Random(SEED);
   private final List<PoolChange> published = new ArrayList<>();

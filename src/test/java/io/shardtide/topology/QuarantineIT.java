@@ -19,6 +19,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -60,9 +61,9 @@ class QuarantineIT {
   void start() throws Exception {
     ((Logger) LoggerFactory.getLogger("io.shardtide")).addAppender(logged);
     logged.start();
-    kafka = EmbeddedKafka.start(data.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.empty());
-    String prefix = PlanningGuarantees.freshPrefix();
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
+    String prefix = SharedCluster.freshPrefix();
     client = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
     settings =
         TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, data.resolve("state"))
@@ -73,8 +74,6 @@ class QuarantineIT {
   void stop() throws Exception {
     Faults.INJECTED.remove();
     client.close();
-    registry.close();
-    kafka.close();
     ((Logger) LoggerFactory.getLogger("io.shardtide")).detachAppender(logged);
   }
 

@@ -15,6 +15,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RegistryFront;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -44,7 +45,7 @@ class RegistryFaultsIT {
   private static Admin admin;
 
   @TempDir private Path folder;
-  private final String prefix = PlanningGuarantees.freshPrefix();
+  private final String prefix = SharedCluster.freshPrefix();
   private DevelopmentRegistry registry;
   private RegistryFront front;
   private LogClient client;

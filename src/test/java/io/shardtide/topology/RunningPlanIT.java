@@ -13,6 +13,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What planning said of the plan that runs holds for a planner that starts later, elsewhere. */
 class RunningPlanIT {
+  private static final String PREFIX = SharedCluster.freshPrefix();
   private static final Duration PATIENCE = Duration.ofSeconds(90);
 
   @TempDir private Path folder;
@@ -31,7 +33,7 @@ class RunningPlanIT {
   private PlannerService start(EmbeddedKafka kafka, DevelopmentRegistry registry, String state)
       throws Exception {
     return PlannerService.start(
-        TestSettings.of(kafka.bootstrapServers(), registry.url(), "t.", folder.resolve(state))
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve(state))
             .build(),
         List.of(Fixtures.bundle()),
         TensorFlowTowers::new,
@@ -40,9 +42,9 @@ class RunningPlanIT {
 
   @Test
   void a_planner_that_starts_later_knows_which_plan_runs() throws Exception {
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
-        LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), "t.")) {
+    EmbeddedKafka kafka = SharedCluster.kafka();
+    DevelopmentRegistry registry = SharedCluster.registry();
+    try (LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {
       ShardingPlan running;
       try (PlannerService first = start(kafka, registry, "first")) {
         assertThat(first).isNotNull();
@@ -62,7 +64,7 @@ class RunningPlanIT {
                 () ->
                     log.committed(log.topics().shardingPlans()).stream()
                         .anyMatch(plan -> plan.generation() == 2));
-        log.awaitRead(TopologyName.FEEDBACK.applicationId("t."), log.topics().shardingPlans());
+        log.awaitRead(TopologyName.FEEDBACK.applicationId(PREFIX), log.topics().shardingPlans());
       }
       try (PlannerService next = start(kafka, registry, "next")) {
         assertThat(next).isNotNull();

@@ -17,6 +17,7 @@ import io.shardtide.search.groups.GroupSearch;
 import io.shardtide.search.groups.GroupedProblem;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -25,11 +26,14 @@ import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.BiFunction;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A search that does not end, in a planner on a real broker with one partition. */
+@Tag("nightly")
 class SlowSearchIT {
+  private static final String PREFIX = SharedCluster.freshPrefix();
   private static final int OTHERS = 20;
 
   private static PlannerService start(
@@ -71,11 +75,11 @@ class SlowSearchIT {
   @Test
   void others_get_their_plans_meanwhile_and_a_restart_loses_nothing(@TempDir Path folder)
       throws Exception {
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
-        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "t.")) {
+    EmbeddedKafka kafka = SharedCluster.kafka();
+    DevelopmentRegistry registry = SharedCluster.registry();
+    try (LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {
       ServiceSettings settings =
-          TestSettings.of(kafka.bootstrapServers(), registry.url(), "t.", folder.resolve("state"))
+          TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve("state"))
               .partitions(1)
               .planning(PlanningSettings.DEFAULTS)
               .build();

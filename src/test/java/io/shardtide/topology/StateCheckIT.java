@@ -15,6 +15,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SecureKafka;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,7 +27,6 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -40,19 +40,13 @@ class StateCheckIT {
   private static EmbeddedKafka kafka;
   private static DevelopmentRegistry registry;
 
-  private final String prefix = PlanningGuarantees.freshPrefix();
+  private final String prefix = SharedCluster.freshPrefix();
   private ServiceSettings settings;
 
   @BeforeAll
   static void start() throws Exception {
-    kafka = EmbeddedKafka.start(data.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.empty());
-  }
-
-  @AfterAll
-  static void stop() throws Exception {
-    registry.close();
-    kafka.close();
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
   }
 
   @BeforeEach

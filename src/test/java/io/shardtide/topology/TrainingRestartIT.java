@@ -17,6 +17,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.MeasuredMachine;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** An instance ends in the middle of a training: the next one trains again, and decides once. */
 class TrainingRestartIT {
+  private static final String PREFIX = SharedCluster.freshPrefix();
   private static final Duration PATIENCE = Duration.ofSeconds(90);
 
   @TempDir private Path folder;
@@ -36,7 +38,7 @@ class TrainingRestartIT {
       EmbeddedKafka kafka, DevelopmentRegistry registry, RetrainingRun.RetrainingJob trainer)
       throws Exception {
     return PlannerService.start(
-        TestSettings.of(kafka.bootstrapServers(), registry.url(), "t.", folder.resolve("state"))
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve("state"))
             .training(TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).samples(100).build())
             .build(),
         List.of(Fixtures.bundle()),
@@ -46,9 +48,9 @@ class TrainingRestartIT {
 
   @Test
   void a_lost_retraining_job_is_repeated_and_decided_once() throws Exception {
-    try (EmbeddedKafka kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-        DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(folder));
-        LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "t.")) {
+    EmbeddedKafka kafka = SharedCluster.kafka();
+    DevelopmentRegistry registry = SharedCluster.registry();
+    try (LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {
       CountDownLatch training = new CountDownLatch(1);
       try (PlannerService first =
           start(

@@ -15,6 +15,7 @@ import io.shardtide.log.ClusterUnavailableException;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,6 +26,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.apache.kafka.common.errors.NotEnoughReplicasException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,6 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The time-outs are short, so that seconds are enough. {@code -Doutage.seconds=600} has ten minutes
  * and the product's own time-outs.
  */
+@Tag("nightly")
 class UnwritablePartitionsIT {
   private static final int OUTAGE_SECONDS = Integer.getInteger("outage.seconds", 25);
   private static final Duration PATIENCE = Duration.ofMinutes(2);
@@ -57,7 +60,7 @@ class UnwritablePartitionsIT {
 
   @Test
   void planners_wait_for_replicas_and_lose_nothing() throws Exception {
-    String prefix = PlanningGuarantees.freshPrefix();
+    String prefix = SharedCluster.freshPrefix();
     try (DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.empty());
         KafkaCluster brokers =
             KafkaCluster.of(folder.resolve("kafka"), 3)

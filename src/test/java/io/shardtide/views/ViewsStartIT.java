@@ -43,10 +43,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** How many records the views read when they start, on a real broker whose log cleaner runs. */
+@Tag("nightly")
 class ViewsStartIT {
   private static final int WORKLOADS = 10;
   private static final int TABLES = 10;

@@ -1,0 +1,244 @@
+package io.shardtide.bench.soak;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.client.Endpoint;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.KafkaCluster;
+import io.shardtide.testing.EarlierVersion;
+import io.shardtide.testing.RunningService;
+import io.shardtide.wire.ModelFiles;
+import io.shardtide.wire.Registry;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ConsumerGroupDescription;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.GroupState;
+import org.apache.kafka.common.TopicPartition;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Two planners are replaced by another version, one after the other, on three brokers, while
+ * publishers and trainers go on: docs/OPERATING.md, Upgrades. Each planner keeps its state
+ * directory. {@code -Dupgrade.from=COMMIT} names another released version.
+ */
+abstract class RollingUpgrade {
+  private static final Logger log = LoggerFactory.getLogger(RollingUpgrade.class);
+
+  /** The last commit before planners had standby replicas. Replace it at each release. */
+  private static final String RELEASED = System.getProperty("upgrade.from", "8c5011d");
+
+  private static final int PARTITIONS = 4;
+
+  /** So many that a table changes a few times: its rows grow with each change. */
+  private static final int WORKLOADS = 24;
+
+  private static final double CHANGES_PER_SECOND = 5;
+  private static final Duration PATIENCE = Duration.ofMinutes(5);
+
+  @TempDir private Path folder;
+  private final List<RunningService> planners = new ArrayList<>();
+  private final Ledger ledger = new Ledger();
+  private final Waits waits = new Waits();
+  private DevelopmentRegistry registryServer;
+  private KafkaCluster brokers;
+
+  @BeforeEach
+  void start() throws Exception {
+    registryServer = DevelopmentRegistry.start(0, Optional.of(folder.resolve("registry")));
+    brokers =
+        KafkaCluster.of(folder.resolve("kafka"), 3)
+            // Kafka's default: no broker is killed here, and the machine may be busy.
+            .set("broker.session.timeout.ms", "9000")
+            .start();
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    for (RunningService planner : planners) {
+      planner.kill();
+    }
+    brokers.close();
+    registryServer.close();
+  }
+
+  /** Starts a planner. It has no samples enough to retrain a model, which would take minutes. */
+  private RunningService planner(String name, String classPath) throws Exception {
+    Path home = Files.createDirectories(folder.resolve(name));
+    Path settings =
+        Files.writeString(
+            home.resolve("shardtide.properties"),
+            """
+            bootstrap.servers=%s
+            schema.registry.url=%s
+            state.directory=%s
+            topics.partitions=%d
+            planning.deep.after.ms=500
+            training.samples=1000000
+            http.port=0
+            """
+                .formatted(
+                    brokers.bootstrapServers(),
+                    registryServer.url(),
+                    home.resolve("state"),
+                    PARTITIONS));
+    RunningService planner = RunningService.start(settings, classPath);
+    await()
+        .atMost(PATIENCE)
+        .failFast(() -> !planner.process().isAlive())
+        .until(() -> planner.out().contains("Serving."));
+    return planner;
+  }
+
+  /** Stops a planner, starts it with another version, and waits until both share the work. */
+  private void replace(int planner, String classPath, Admin admin) throws Exception {
+    long from = System.nanoTime();
+    int sent = waits.ended() + waits.open();
+    planners.get(planner).terminate();
+    planners.set(planner, planner("planner-" + planner, classPath));
+    await().atMost(PATIENCE).until(() -> shared(admin));
+    // So that each pair of versions plans for a while.
+    TimeUnit.SECONDS.sleep(2);
+    assertThat(waits.ended() + waits.open()).as("sent meanwhile").isGreaterThan(sent);
+    log.info(
+        "Planner {} is replaced; longest wait for an answer meanwhile: {}",
+        planner,
+        waits.longest(from, System.nanoTime(), System.nanoTime()));
+  }
+
+  /** Returns whether two planners have partitions of both topologies. */
+  private static boolean shared(Admin admin) throws Exception {
+    for (ConsumerGroupDescription group :
+        admin
+            .describeConsumerGroups(List.of("shardtide.workload", "shardtide.planning"))
+            .all()
+            .get()
+            .values()) {
+      if (group.groupState() != GroupState.STABLE
+          || group.members().stream()
+                  .filter(member -> !member.assignment().topicPartitions().isEmpty())
+                  .count()
+              != 2) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Returns whether the planners have read all measurements: nobody is told that. */
+  private static boolean measurementsAreRead(Admin admin) throws Exception {
+    Map<TopicPartition, OffsetAndMetadata> read =
+        admin.listConsumerGroupOffsets("shardtide.feedback").partitionsToOffsetAndMetadata().get();
+    Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
+    for (int p = 0; p < PARTITIONS; p++) {
+      ends.put(new TopicPartition("shardtide.measured-costs", p), OffsetSpec.latest());
+    }
+    return admin.listOffsets(ends).all().get().entrySet().stream()
+        .allMatch(
+            end ->
+                end.getValue().offset() == 0
+                    || (read.containsKey(end.getKey())
+                        && read.get(end.getKey()).offset() >= end.getValue().offset()));
+  }
+
+  static String released() throws IOException, InterruptedException {
+    return EarlierVersion.classPath(RELEASED);
+  }
+
+  static String present() {
+    return System.getProperty("java.class.path");
+  }
+
+  /** Replaces both planners; the released version must then make the same plans from the log. */
+  void replaceUnderLoad(String from, String to) throws Exception {
+    Endpoint endpoint = Endpoint.of(brokers.bootstrapServers(), registryServer.url());
+    for (int p = 0; p < 2; p++) {
+      planners.add(planner("planner-" + p, from));
+    }
+    try (Admin admin = Admin.create(Map.of("bootstrap.servers", brokers.bootstrapServers()));
+        Registry registry = endpoint.connectRegistry();
+        SoakAnswers answers = new SoakAnswers(endpoint, registry, ledger, waits);
+        SoakLoad load =
+            new SoakLoad(
+                endpoint,
+                registry,
+                WORKLOADS,
+                ModelFiles.shipped().hardware(),
+                1,
+                ledger,
+                waits,
+                answers)) {
+      // The load is of this version: its schemas are those that an upgraded planner registers.
+      registry.register(endpoint.topics());
+      load.begin();
+      awaitAnswers(answers);
+      load.run(CHANGES_PER_SECOND);
+      await().atMost(PATIENCE).until(() -> shared(admin));
+      replace(0, to, admin);
+      replace(1, to, admin);
+      load.end();
+      awaitAnswers(answers);
+      await().atMost(PATIENCE).until(() -> measurementsAreRead(admin));
+      log.info(
+          "{} events were answered, 99% of them within {}", waits.ended(), waits.quantile(0.99));
+      for (RunningService planner : planners) {
+        planner.terminate();
+      }
+      assertThat(ledger.deliveries())
+          .as("what publishers sent is acknowledged at once")
+          .filteredOn(delivery -> delivery.kind() == Ledger.InputKind.EVENT)
+          .hasSizeGreaterThan(WORKLOADS)
+          .allMatch(delivery -> delivery.acknowledged().isPresent());
+      try (KafkaSoakLog records =
+          new KafkaSoakLog(
+              Map.of("bootstrap.servers", brokers.bootstrapServers()),
+              registry,
+              endpoint.topics())) {
+        // Among others: no generation is missing, and this version makes the same plans.
+        SoakReport report = new SoakChecker(TensorFlowTowers::new).check(records, ledger);
+        log.info("What was checked:\n{}", report);
+        assertThat(report.isClean()).as(report.toString()).isTrue();
+      }
+    }
+    Path replayed = folder.resolve("replayed.jsonl");
+    assertThat(
+            RunningService.run(
+                folder,
+                released(),
+                "replay",
+                "--bootstrap",
+                brokers.bootstrapServers(),
+                "--registry",
+                registryServer.url(),
+                "--out",
+                replayed.toString()))
+        .as("the released version makes the same plans")
+        .isZero();
+  }
+
+  private void awaitAnswers(SoakAnswers answers) {
+    await()
+        .atMost(PATIENCE)
+        .untilAsserted(
+            () -> {
+              answers.check();
+              assertThat(waits.unanswered()).isEmpty();
+            });
+  }
+}
