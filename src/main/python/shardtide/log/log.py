@@ -1,6 +1,6 @@
 """Reads and writes Shardtide's Kafka topics.
 
-Works with Debian's python3-confluent-kafka and python3-avro, and with the packages confluent-kafka and avro of PyPI.
+Works with the packages confluent-kafka and avro.
 
 Errors have the same types everywhere: ConnectionError if Kafka or the schema registry cannot be reached,
 PermissionError if the user lacks a right (the message names it), LookupError if there is no such topic or schema,

@@ -81,7 +81,7 @@ def table(
     if not fields:
         raise ValueError(f"A config must be an EmbeddingBagConfig, or an object with its fields, got {shown(config)}")
     get = fields.get
-    name = get("name")
+    name: Any = get("name")
     missing = [field for field in ("name", "num_embeddings", "embedding_dim") if get(field) is None]
     if missing:
         raise ValueError(f"Table {name or 'without a name'} needs {', '.join(missing)}")

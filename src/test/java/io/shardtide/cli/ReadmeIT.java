@@ -3,7 +3,6 @@ package io.shardtide.cli;
 import static io.shardtide.cli.DocumentedCommands.HERE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.shardtide.cli.DocumentedCommands.Command;
 import io.shardtide.domain.ShardingPlan;
@@ -21,6 +20,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -28,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  * What a new reader does: starts the demo, which stays, and types the README's other commands
  * against the addresses that it prints.
  */
+@Tag("nightly")
 class ReadmeIT {
   private static final String README = "README.md";
 
@@ -131,9 +132,7 @@ class ReadmeIT {
 
   @Test
   void python_prints_a_decoded_plan() throws Exception {
-    assumeTrue(
-        Python.has("confluent_kafka", "avro", "flit_core"),
-        "Kafka's Python client, or flit_core, is not installed");
+    Python.assumeHas("confluent_kafka", "avro", "flit_core");
     // As in a virtual environment of the reader, but without a download: the packages are there.
     Path site = home.resolve("site");
     Map<String, String> environment =

@@ -1,6 +1,7 @@
 package io.shardtide.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -8,16 +9,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /** Runs scripts of the repository, which find the package {@code shardtide}. */
 public final class Python {
-  /** The project's virtual environment, where there is one, which .ci/run makes. */
-  private static final Path PYTHON =
-      Optional.of(Path.of(".venv/bin/python").toAbsolutePath())
-          .filter(Files::isExecutable)
-          .orElse(Path.of("/usr/bin/python3"));
+  /** The project's virtual environment; src/test/python/requirements.txt says how it is made. */
+  private static final Path PYTHON = Path.of(".venv/bin/python").toAbsolutePath();
 
   private static final Path PACKAGE = Path.of("src/main/python").toAbsolutePath();
   private static final int PATIENCE_MINUTES = 15;
@@ -38,8 +35,13 @@ public final class Python {
     return PYTHON.getParent();
   }
 
-  /** Returns whether there is a Python that can import modules. */
-  public static boolean has(String... modules) throws IOException, InterruptedException {
+  /** Skips the test where the virtual environment cannot import modules. */
+  public static void assumeHas(String... modules) throws IOException, InterruptedException {
+    assumeTrue(
+        has(modules), () -> "There is no .venv with the modules " + String.join(", ", modules));
+  }
+
+  private static boolean has(String... modules) throws IOException, InterruptedException {
     return Files.isExecutable(PYTHON)
         && new ProcessBuilder(PYTHON.toString(), "-c", "import " + String.join(", ", modules))
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
@@ -50,7 +52,11 @@ public final class Python {
 
   /** Returns a process of a script that has not started; it writes no compiled files. */
   public static ProcessBuilder script(String... command) {
-    List<String> all = new ArrayList<>(List.of(PYTHON.toString(), "-B", "-u"));
+    return script(PYTHON, command);
+  }
+
+  private static ProcessBuilder script(Path python, String... command) {
+    List<String> all = new ArrayList<>(List.of(python.toString(), "-B", "-u"));
     all.addAll(List.of(command));
     ProcessBuilder builder = new ProcessBuilder(all);
     builder.environment().put("PYTHONPATH", PACKAGE.toString());
@@ -65,10 +71,17 @@ public final class Python {
   /** Runs a script as above, with more variables in its environment. */
   public static Ended run(Path folder, Map<String, String> environment, String... command)
       throws IOException, InterruptedException {
+    return run(PYTHON, folder, environment, command);
+  }
+
+  /** Runs a script with another Python than that of the virtual environment. */
+  public static Ended run(
+      Path python, Path folder, Map<String, String> environment, String... command)
+      throws IOException, InterruptedException {
     Path out = Files.createTempFile(folder, "out", "");
     Path err = Files.createTempFile(folder, "err", "");
     ProcessBuilder builder =
-        script(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+        script(python, command).redirectOutput(out.toFile()).redirectError(err.toFile());
     builder.environment().putAll(environment);
     Process process = builder.start();
     if (!process.waitFor(PATIENCE_MINUTES, TimeUnit.MINUTES)) {
@@ -83,15 +96,17 @@ public final class Python {
    * Runs unit tests, which must succeed.
    *
    * @param file their file in {@code src/test/python}
-   * @param names some of them; all unless given
    * @return what they printed
    */
-  public static String test(
-      Path folder, Map<String, String> environment, String file, String... names)
+  public static String test(Path folder, Map<String, String> environment, String file)
       throws IOException, InterruptedException {
-    List<String> command = new ArrayList<>(List.of("src/test/python/" + file, "-v"));
-    command.addAll(List.of(names));
-    Ended tests = run(folder, environment, command.toArray(new String[0]));
+    return test(PYTHON, folder, environment, file);
+  }
+
+  /** Runs unit tests as above with another Python. */
+  public static String test(Path python, Path folder, Map<String, String> environment, String file)
+      throws IOException, InterruptedException {
+    Ended tests = run(python, folder, environment, "src/test/python/" + file, "-v");
     assertThat(tests.status()).as(tests.err()).isZero();
     // A run of no tests would end well too.
     assertThat(tests.err()).containsPattern("\nRan [1-9]\\d* tests?").contains("\nOK");

@@ -6,7 +6,6 @@ import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.CostSample;
@@ -21,6 +20,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Python;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topics;
 import java.io.BufferedReader;
@@ -41,12 +41,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/**
- * The Python clients against a broker, a registry and a planner, where Debian's packages are
- * installed (CI installs them).
- */
+/** The Python clients against a broker, a registry and a planner. */
 class PythonClientsIT {
-  private static final String PREFIX = "python.";
+  private static final String PREFIX = SharedCluster.freshPrefix();
   private static final int PARTITIONS = 6;
 
   @TempDir private static Path data;
@@ -57,9 +54,9 @@ class PythonClientsIT {
 
   @BeforeAll
   static void start() throws Exception {
-    assumeTrue(Python.has("confluent_kafka", "avro"), "Debian's Python clients are not installed");
-    kafka = EmbeddedKafka.start(data.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.empty());
+    Python.assumeHas("confluent_kafka", "avro");
+    kafka = SharedCluster.kafka();
+    registry = SharedCluster.registry();
     client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX);
     ServiceSettings settings =
         TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
@@ -80,8 +77,6 @@ class PythonClientsIT {
     if (kafka != null) {
       service.close();
       client.close();
-      registry.close();
-      kafka.close();
     }
   }
 

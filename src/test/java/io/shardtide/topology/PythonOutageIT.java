@@ -1,7 +1,5 @@
 package io.shardtide.topology;
 
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
-
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.KafkaCluster;
@@ -12,10 +10,12 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Training in Python goes on while a broker is killed and started again. */
+@Tag("nightly")
 class PythonOutageIT {
   private static final String PREFIX = "python-outage.";
 
@@ -23,9 +23,7 @@ class PythonOutageIT {
 
   @BeforeAll
   static void python() throws Exception {
-    assumeTrue(
-        Python.has("confluent_kafka", "avro", "torch"),
-        "PyTorch, or a Python client of Kafka, is not installed");
+    Python.assumeHas("confluent_kafka", "avro", "torch");
   }
 
   @Test

@@ -5,8 +5,6 @@ import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeFalse;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -34,17 +32,17 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The Python clients on a real broker with TLS, SASL (SCRAM where librdkafka can use it, else
- * PLAIN) and an authorizer: the rights that {@code ./shardtide acls} prints are enough, and without
- * one of them a message names it.
+ * The Python clients on a real broker with TLS, SASL (SCRAM) and an authorizer: the rights that
+ * {@code ./shardtide acls} prints are enough, and without one of them a message names it.
  */
+@Tag("nightly")
 class PythonSecurityIT {
   private static final String PREFIX = "python-rights.";
-  private static final String SCRAM = "SCRAM-SHA-512";
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   @TempDir private static Path data;
@@ -52,35 +50,15 @@ class PythonSecurityIT {
   private static DevelopmentRegistry registry;
   private static PlannerService planner;
   private static LogClient admin;
-  private static String mechanism;
 
-  private static String password(Role role) {
+  static String password(Role role) {
     return SecureKafka.SECRET + "-" + role;
-  }
-
-  /** Debian 12's librdkafka cannot use SCRAM with this broker; others can. */
-  private static boolean scram() throws Exception {
-    Python.Ended version =
-        Python.run(
-            data,
-            "-c",
-            "import confluent_kafka as k; print('.'.join('%03d' % int(n) for n in k.libversion()[0].split('-')[0].split('.')))");
-    return version.out().strip().compareTo("002.006.001") >= 0;
   }
 
   @BeforeAll
   static void start() throws Exception {
-    assumeTrue(Python.has("confluent_kafka", "avro"), "Debian's Python clients are not installed");
-    kafka =
-        SecureKafka.start(
-            data,
-            Map.of(
-                "sasl.enabled.mechanisms",
-                "SCRAM-SHA-512,PLAIN",
-                "listener.name.clients.plain.sasl.jaas.config",
-                "org.apache.kafka.common.security.plain.PlainLoginModule required user_publisher=\"%s\" user_trainer=\"%s\";"
-                    .formatted(password(Role.PUBLISHER), password(Role.TRAINER))));
-    mechanism = scram() ? SCRAM : "PLAIN";
+    Python.assumeHas("confluent_kafka", "avro");
+    kafka = SecureKafka.start(data);
     registry = DevelopmentRegistry.start(0, Optional.empty());
     for (Role role : List.of(Role.PLANNER, Role.PUBLISHER, Role.TRAINER)) {
       kafka.users(role.toString());
@@ -115,14 +93,17 @@ class PythonSecurityIT {
   }
 
   /** Returns a file with a user's settings, as the page shows them. */
-  private static Path settings(Role role, String mechanism, String password) throws IOException {
+  private static Path settings(Role role, String password) throws IOException {
+    return settings(data, role, password);
+  }
+
+  static Path settings(Path folder, Role role, String password) throws IOException {
     String shown = Docs.block(PythonPageTest.PAGE, "### Clusters with TLS and users");
     return Files.writeString(
-        Files.createTempFile(data, "settings", ".json"),
+        Files.createTempFile(folder, "settings", ".json"),
         shown
-            .replace("/etc/shardtide/", data + "/")
+            .replace("/etc/shardtide/", folder + "/")
             .replace("\"publisher\"", "\"%s\"".formatted(role))
-            .replace(SCRAM, mechanism)
             .replace("...", password));
   }
 
@@ -133,7 +114,7 @@ class PythonSecurityIT {
       kafka.bootstrapServers(),
       registry.url(),
       PREFIX,
-      settings(role, mechanism, password(role)).toString()
+      settings(role, password(role)).toString()
     };
     return Python.run(
         data, Stream.concat(Stream.of(start), Stream.of(arguments)).toArray(String[]::new));
@@ -235,7 +216,7 @@ class PythonSecurityIT {
     }
   }
 
-  private static Python.Ended follow(String mechanism, String password) throws Exception {
+  private static Python.Ended follow(String password) throws Exception {
     return Python.run(
         data,
         "-m",
@@ -245,12 +226,12 @@ class PythonSecurityIT {
         "--prefix",
         PREFIX,
         "--settings",
-        settings(Role.TRAINER, mechanism, password).toString());
+        settings(Role.TRAINER, password).toString());
   }
 
   @Test
   void a_wrong_password_is_one_line_without_a_secret() throws Exception {
-    Python.Ended refused = follow(mechanism, SecureKafka.SECRET + "-wrong");
+    Python.Ended refused = follow(SecureKafka.SECRET + "-wrong");
     assertThat(refused.status()).isEqualTo(1);
     assertThat(refused.err().lines())
         .singleElement()
@@ -283,20 +264,11 @@ class PythonSecurityIT {
             kafka.bootstrapServers(),
             registry.url(),
             PREFIX,
-            settings(Role.TRAINER, mechanism, SecureKafka.SECRET + "-wrong").toString());
+            settings(Role.TRAINER, SecureKafka.SECRET + "-wrong").toString());
     assertThat(refused.err()).isEmpty();
     assertThat(refused.out())
         .startsWith("Kafka at %s refuses this user: ".formatted(kafka.bootstrapServers()))
         .contains("Authentication failed")
         .doesNotContain(SecureKafka.SECRET);
-  }
-
-  @Test
-  void an_old_librdkafka_is_named_where_it_cannot_use_scram() throws Exception {
-    assumeFalse(scram(), "This librdkafka can use SCRAM");
-    Python.Ended refused = follow(SCRAM, password(Role.TRAINER));
-    assertThat(refused.status()).isEqualTo(1);
-    assertThat(refused.err())
-        .contains("cannot use SCRAM-SHA-512 with Kafka 3.8.1 and later; install confluent-kafka");
   }
 }

@@ -5,7 +5,6 @@ import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -51,7 +50,7 @@ class PythonTorchRecIT {
 
   @BeforeAll
   static void start() throws Exception {
-    assumeTrue(Python.has("confluent_kafka", "avro"), "Debian's Python clients are not installed");
+    Python.assumeHas("confluent_kafka", "avro");
     planner = LocalPlanner.start(data, PREFIX, 3);
     client = planner.log();
   }

@@ -1,7 +1,6 @@
 package io.shardtide.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -47,7 +46,7 @@ class MoveWavesPythonTest {
 
   @Test
   void python_returns_the_same_waves() throws Exception {
-    assumeTrue(Python.has("json"), "no Python");
+    Python.assumeHas("json");
     List<String> expected = new ArrayList<>();
     List<String> cases = new ArrayList<>();
     List<ShardingPlan> all = new ArrayList<>(recorded());
