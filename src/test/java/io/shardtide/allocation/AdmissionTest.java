@@ -88,7 +88,7 @@ class AdmissionTest {
   }
 
   /** All numbers of nodes of all workloads are tried. */
-  @Property(tries = 400)
+  @Property(tries = 150)
   void nothing_is_better_in_the_documented_order(@ForAll long seed) {
     Random random = new Random(seed);
     Pools pools = new Pools(2 + random.nextInt(5));

@@ -47,7 +47,7 @@ class AllocatorPropertiesTest {
     return state.pool().orElseThrow().nodesFor(claim.leastDevices());
   }
 
-  @Property(tries = 60)
+  @Property(tries = 25)
   void nodes_are_of_the_pool_and_given_once(@ForAll long seed) {
     along(
         seed,
@@ -60,7 +60,7 @@ class AllocatorPropertiesTest {
         });
   }
 
-  @Property(tries = 60)
+  @Property(tries = 25)
   void every_workload_has_what_its_claim_allows_or_nothing(@ForAll long seed) {
     along(
         seed,
@@ -83,7 +83,7 @@ class AllocatorPropertiesTest {
         });
   }
 
-  @Property(tries = 60)
+  @Property(tries = 25)
   void who_gets_nothing_has_a_lower_priority_than_who_leaves_too_little(@ForAll long seed) {
     along(
         seed,
@@ -105,7 +105,7 @@ class AllocatorPropertiesTest {
         });
   }
 
-  @Property(tries = 60)
+  @Property(tries = 25)
   void no_more_workloads_are_adjusted_than_allowed_or_needed(@ForAll long seed) {
     along(
         seed,
@@ -156,7 +156,7 @@ class AllocatorPropertiesTest {
     return fewest;
   }
 
-  @Property(tries = 100)
+  @Property(tries = 40)
   void a_lost_node_adjusts_at_most_the_bound(@ForAll long seed) {
     Random random = new Random(seed);
     Pools pools = Pools.random(random);
@@ -171,7 +171,7 @@ class AllocatorPropertiesTest {
         .allSatisfy(workload -> assertThat(workload.nodes()).isEmpty());
   }
 
-  @Property(tries = 60)
+  @Property(tries = 25)
   void who_keeps_its_number_of_nodes_keeps_its_nodes(@ForAll long seed) {
     along(
         seed,
@@ -195,7 +195,7 @@ class AllocatorPropertiesTest {
         });
   }
 
-  @Property(tries = 60)
+  @Property(tries = 25)
   void every_node_that_a_workload_loses_has_a_reason(@ForAll long seed) {
     along(
         seed,
@@ -210,7 +210,7 @@ class AllocatorPropertiesTest {
         });
   }
 
-  @Property(tries = 60)
+  @Property(tries = 25)
   void a_first_allocation_is_as_fair_as_whole_nodes_allow(@ForAll long seed) {
     Pools pools = Pools.random(new Random(seed));
     Allocation first = pools.allocate();
@@ -220,7 +220,7 @@ class AllocatorPropertiesTest {
         .isLessThanOrEqualTo(Math.max(Pools.POLICY.fairnessLoss(), rounding) + 1e-9);
   }
 
-  @Property(tries = 30)
+  @Property(tries = 12)
   void the_order_of_inputs_does_not_matter(@ForAll long seed) {
     Pools pools = Pools.random(new Random(seed));
     AllocationRequest request = pools.request(Pools.POLICY);
@@ -237,7 +237,7 @@ class AllocatorPropertiesTest {
   }
 
   /** Where each workload may have any number of nodes, all numbers can be tried. */
-  @Property(tries = 30)
+  @Property(tries = 12)
   void a_small_pool_is_allocated_to_the_optimum(@ForAll long seed) {
     Random random = new Random(seed);
     int nodes = 6 + random.nextInt(4);

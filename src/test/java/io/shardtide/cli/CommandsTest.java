@@ -34,12 +34,10 @@ class CommandsTest {
     return Shardtide.run(new PrintWriter(out), new PrintWriter(err), args);
   }
 
-  /** All 72 reference tasks: solved, complete, and within 4 GiB a device. */
+  /** Complete, and within 4 GiB a device; {@code ReferenceTasksTest} has the other tasks. */
   @ParameterizedTest
-  @CsvSource({
-    "4,4", "4,8", "4,16", "4,32", "4,64", "4,128", "8,4", "8,8", "8,16", "8,32", "8,64", "8,128"
-  })
-  void every_reference_task_is_solved(int devices, int widest) throws IOException {
+  @CsvSource({"4,4", "4,128", "8,8"})
+  void reference_tasks_are_solved(int devices, int widest) throws IOException {
     Path file = folder.resolve("plans.jsonl");
     Path tasks = REFERENCE.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
     int status =
@@ -226,7 +224,10 @@ class CommandsTest {
     Path samples = folder.resolve("samples");
     Files.createDirectories(samples.resolve("compute"));
     Files.createDirectories(samples.resolve("comm_2"));
-    Files.copy(REFERENCE.resolve("valid/compute/data.txt"), samples.resolve("compute/data.txt"));
+    // Few: training is tested where it is.
+    Files.write(
+        samples.resolve("compute/data.txt"),
+        Files.readAllLines(REFERENCE.resolve("valid/compute/data.txt")).subList(0, 200));
     Files.copy(
         REFERENCE.resolve("valid/comm_2/data.txt.gz"), samples.resolve("comm_2/data.txt.gz"));
     Path bundle = folder.resolve("bundle.avro");
@@ -244,7 +245,7 @@ class CommandsTest {
             bundle.toString());
     assertThat(status).as(err.toString()).isZero();
     assertThat(out.toString())
-        .contains("1000 compute samples of 856 tables; 400 collectives")
+        .containsPattern("200 compute samples of \\d+ tables; 400 collectives")
         .contains("for test-hardware in " + bundle);
     assertThat(ModelFiles.read(bundle).hardware()).isEqualTo("test-hardware");
     assertThat(

@@ -87,7 +87,7 @@ class MovesBetweenKindsTest {
   }
 
   /** Whatever the kinds, no device is above its memory at any step, and each cell arrives. */
-  @Property(tries = 2_000)
+  @Property(tries = 700)
   void no_device_is_ever_above_its_memory(
       @ForAll @IntRange(min = 1, max = 8) int tables,
       @ForAll @IntRange(min = 1, max = 3) int nodesBefore,

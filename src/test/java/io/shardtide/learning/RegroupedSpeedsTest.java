@@ -122,7 +122,7 @@ class RegroupedSpeedsTest {
   }
 
   /** Whatever groups follow, and whatever ranks are added or removed. */
-  @Property(tries = 100)
+  @Property(tries = 30)
   void only_ranks_of_the_cluster_are_slow(@ForAll long seed) {
     Random random = new Random(seed);
     RegroupedSpeedsTest test = new RegroupedSpeedsTest();

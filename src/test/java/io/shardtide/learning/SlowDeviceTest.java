@@ -56,6 +56,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -310,19 +311,18 @@ class SlowDeviceTest {
   }
 
   /** Where little is gained, the plan stays. */
-  @ParameterizedTest
-  @ValueSource(longs = {1, 2})
-  void load_follows_the_speed_of_a_device(long seed) {
-    assertLoadFollows(seed, slow(5, CostPart.COMPUTATION, 1.5));
-  }
-
-  @ParameterizedTest
-  @ValueSource(longs = {1, 2})
-  void load_follows_the_speed_of_a_link(long seed) {
-    assertLoadFollows(seed, slow(2, CostPart.COMMUNICATION, 1.5));
+  @Test
+  void load_follows_the_speed_of_a_device() {
+    assertLoadFollows(1, slow(5, CostPart.COMPUTATION, 1.5));
   }
 
   @Test
+  void load_follows_the_speed_of_a_link() {
+    assertLoadFollows(1, slow(2, CostPart.COMMUNICATION, 1.5));
+  }
+
+  @Test
+  @Tag("nightly")
   void load_follows_the_speeds_of_two_devices() {
     assertLoadFollows(4, slow(1, CostPart.COMPUTATION, 1.5), slow(6, CostPart.COMPUTATION, 2));
   }

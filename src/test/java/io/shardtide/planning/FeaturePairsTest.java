@@ -687,7 +687,7 @@ class FeaturePairsTest {
             Fixtures.TIME));
   }
 
-  @Property(tries = 20)
+  @Property(tries = 8)
   void whatever_is_on_at_once_all_is_as_from_scratch(@ForAll long seed) throws IOException {
     Life life = new Life(seed);
     life.live();
@@ -698,7 +698,7 @@ class FeaturePairsTest {
   @Test
   void random_lives_have_every_feature() throws IOException {
     Map<String, Integer> seen = new HashMap<>();
-    for (long seed = 0; seed < 25; seed++) {
+    for (long seed = 0; seed < 25 && (seed == 0 || seen.containsValue(0)); seed++) {
       Life life = new Life(seed);
       life.live();
       life.seen.forEach((feature, count) -> seen.merge(feature, count, Integer::sum));

@@ -725,7 +725,7 @@ class PlanningTest {
    * The same events give the same plans, whatever the clocks say and in whatever order stores give
    * tables back; and each plan is whole, fits, and its moves lead from the plan before it.
    */
-  @Property(tries = 60)
+  @Property(tries = 20)
   void the_same_events_give_the_same_plans(@ForAll long seed) {
     List<WorkloadChange> events = randomEvents(new Random(seed));
     PlanningRun one = new PlanningRun(1, InstantSource.fixed(Fixtures.TIME));

@@ -158,7 +158,7 @@ class PredictedAgainTest {
   }
 
   /** Whatever changes: clusters, tables, or both. */
-  @Property(tries = 150)
+  @Property(tries = 50)
   void predictions_after_changes_are_those_of_the_workload_from_scratch(@ForAll long seed) {
     Random random = new Random(seed);
     PredictingSteps run = new PredictingSteps();

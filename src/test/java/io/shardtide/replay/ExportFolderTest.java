@@ -114,7 +114,7 @@ class ExportFolderTest {
   }
 
   /** Every line is read as a record, or gives an error with a message. */
-  @Property(tries = 300)
+  @Property(tries = 100)
   void no_line_breaks_the_reader(@ForAll long seed) {
     Random random = new Random(seed);
     var records =

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 /** How a plan came about. */
 class ProvenanceCollectorTest {
   /** The provenance has all events since the plan that was running. */
-  @Property(tries = 20)
+  @Property(tries = 8)
   void every_plan_has_a_provenance(@ForAll long seed) throws IOException {
     MemoryRecords records = randomLog(seed);
     List<ShardingPlan> plans = records.all(RecordKind.PLANS);

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 /** Plans are recomputed from recorded logs, and contradictions between records are reported. */
 class ReplayTest {
   /** With bursts, statuses, background searches and models that are replaced. */
-  @Property(tries = 60)
+  @Property(tries = 20)
   void plans_are_recomputed_from_an_export(@ForAll long seed) throws IOException {
     MemoryRecords records = randomLog(seed);
     Path folder = Files.createTempDirectory("replay-test");
@@ -117,7 +117,7 @@ class ReplayTest {
   }
 
   /** The order of records of different workloads does not matter. */
-  @Property(tries = 20)
+  @Property(tries = 8)
   void workloads_do_not_depend_on_one_another(@ForAll long seed) throws IOException {
     MemoryRecords records = randomLog(seed);
     ReplayResult together = replay(records);
@@ -129,7 +129,7 @@ class ReplayTest {
         .isEqualTo(together.rows().stream().filter(r -> r.workloadId().equals("ads")).toList());
   }
 
-  @Property(tries = 20)
+  @Property(tries = 8)
   void some_generations_of_one_workload_are_recomputed(@ForAll long seed) throws IOException {
     MemoryRecords records = randomLog(seed);
     ReplayScope scope = new ReplayScope(Optional.of("feed"), 3, 6);
@@ -144,7 +144,7 @@ class ReplayTest {
                     .toList()));
   }
 
-  @Property(tries = 20)
+  @Property(tries = 8)
   void events_alone_give_the_plans_of_a_planner_that_planned_each_generation(@ForAll long seed)
       throws IOException {
     MemoryRecords records =

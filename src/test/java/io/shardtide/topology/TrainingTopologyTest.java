@@ -49,6 +49,7 @@ import org.apache.kafka.streams.TestOutputTopic;
 import org.apache.kafka.streams.TopologyTestDriver;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -252,6 +253,7 @@ class TrainingTopologyTest {
    * challenger must be published: keeping the champion would fail this test.
    */
   @Test
+  @Tag("nightly")
   void a_faulty_trainer_with_most_samples_does_not_spoil_the_challenger() {
     for (int i = 0; i < 5; i++) {
       measure(CostChange.ALL, 2, 10 + i, "a", 1);
@@ -267,6 +269,7 @@ class TrainingTopologyTest {
    * that of the champion, and a good challenger would be rejected.
    */
   @Test
+  @Tag("nightly")
   void a_faulty_trainer_with_low_costs_does_not_prevent_a_good_challenger() {
     for (int i = 0; i < 6; i++) {
       for (String source : List.of("a", "b", "c", "d")) {
@@ -291,6 +294,7 @@ class TrainingTopologyTest {
    * changed, but one of three trainers reports ten times its costs.
    */
   @Test
+  @Tag("nightly")
   void a_challenger_from_faulty_samples_is_rejected() {
     for (int i = 0; i < 10; i++) {
       measure(CostChange.NONE, 1, 10 + i, "a", 1);

@@ -115,7 +115,7 @@ class ImportedPlanTest {
    * One value of a plan is replaced by another, or removed: the plan is refused with a message, or
    * it is a plan of the same tables.
    */
-  @Property(tries = 2000)
+  @Property(tries = 700)
   void a_damaged_plan_is_refused_with_a_message(@ForAll long seed) {
     Random random = new Random(seed);
     ClusterSpec cluster = cluster(2, 2);

@@ -41,7 +41,7 @@ class SoakCheckerTest {
   }
 
   /** With bursts, statuses, background searches, deletions and models that are replaced. */
-  @Property(tries = 20)
+  @Property(tries = 10)
   void a_true_log_has_no_violation(@ForAll long seed) throws IOException {
     MemorySoakLog log =
         new MemorySoakLog(new RandomEvents(seed, RandomEvents.BURSTS, "feed", "ads").go(16));
@@ -49,7 +49,7 @@ class SoakCheckerTest {
   }
 
   /** Of records of one workload: those of others may come in any order. */
-  @Property(tries = 20)
+  @Property(tries = 8)
   void any_dropped_doubled_or_swapped_record_is_found(@ForAll long seed) throws IOException {
     MemorySoakLog log = calm(seed);
     Random random = new Random(seed);

@@ -16,6 +16,7 @@ import io.shardtide.testing.Machine.CostChange;
 import io.shardtide.testing.PlainTowers;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -74,6 +75,7 @@ class RetrainingTest {
   }
 
   @Test
+  @Tag("nightly")
   void sixty_computations_teach_most_of_a_change_of_wide_shards() {
     ModelBundle after = retrain(new Machine(0, CostChange.WIDE, NOISE).measure(15, 5));
     SampleSet same = new Machine(0, CostChange.WIDE, 0).measure(60, 99);
@@ -83,6 +85,7 @@ class RetrainingTest {
   }
 
   @Test
+  @Tag("nightly")
   void without_a_change_predictions_stay_accurate() {
     ModelBundle after = retrain(new Machine(0, CostChange.NONE, NOISE).measure(15, 5));
     assertThat(error(after, new Machine(0, CostChange.NONE, 0).measure(60, 99))).isLessThan(0.02);
@@ -91,6 +94,7 @@ class RetrainingTest {
 
   /** A fifth of the labels is 2 to 10 times too large or too small. */
   @Test
+  @Tag("nightly")
   void the_influence_of_wrong_labels_is_bounded() {
     SampleSet right = new Machine(0, CostChange.WIDE, NOISE).measure(40, 5);
     SampleSet clean = new Machine(0, CostChange.WIDE, 0).measure(60, 99);

@@ -112,7 +112,7 @@ class ModelTrainingTest {
 
   @Test
   void a_trained_model_predicts_other_samples_and_has_its_errors_on_the_card() {
-    SampleSet train = samples(1, 4000);
+    SampleSet train = samples(1, 1000);
     List<String> epochs = new ArrayList<>();
     ModelBundle bundle =
         ModelTraining.train(train, TOY, SHORT, (net, e, n, loss, mape) -> epochs.add(net));
@@ -130,11 +130,11 @@ class ModelTrainingTest {
     assertThat(bundle.collectives())
         .extracting(CollectiveNet::shown)
         .containsExactlyInAnyOrderElementsOf(nets);
-    assertThat(bundle.card().computeSamples()).isEqualTo(4000);
+    assertThat(bundle.card().computeSamples()).isEqualTo(1000);
     assertThat(bundle.card().collectiveSamples())
         .containsOnlyKeys(nets)
-        .containsEntry("all_reduce", 2000)
-        .containsEntry("all_to_all.forward", 2000);
+        .containsEntry("all_reduce", 500)
+        .containsEntry("all_to_all.forward", 500);
     assertThat(bundle.card().sources()).containsExactly("synthetic");
     assertThat(bundle.card().heldOutTables()).isEmpty();
     assertThat(bundle.card().errors())
@@ -154,7 +154,7 @@ class ModelTrainingTest {
         new SampleSet(
             train.tables(),
             BATCH,
-            samples(1, 4500).compute().subList(4000, 4500),
+            samples(1, 1500).compute().subList(1000, 1500),
             samples(2, 400).collectives());
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       Evaluation evaluation = Evaluation.of(new CostModel(bundle), towers, valid);
@@ -207,7 +207,7 @@ class ModelTrainingTest {
 
   @Test
   void the_same_seed_gives_the_same_bits_and_another_seed_others() {
-    SampleSet train = samples(1, 1000);
+    SampleSet train = samples(1, 300);
     TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0);
     ModelBundle first = ModelTraining.train(train, TOY, brief, TrainingProgress.SILENT);
     ModelBundle second = ModelTraining.train(train, TOY, brief, TrainingProgress.SILENT);
@@ -221,7 +221,7 @@ class ModelTrainingTest {
   /** As NeuroShard's samples: the sum of forward and backward, all-to-alls by direction. */
   @Test
   void samples_without_parts_train_the_sum() {
-    SampleSet train = samples(1, 1000);
+    SampleSet train = samples(1, 300);
     List<CollectiveSample> directed = new ArrayList<>();
     for (CollectiveSample c : train.collectives()) {
       if (c.collective() == Collective.ALL_TO_ALL) {

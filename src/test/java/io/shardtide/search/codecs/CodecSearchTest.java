@@ -140,7 +140,7 @@ class CodecSearchTest {
    * In replica groups, each of which moves its shards, also where the running plan has other groups
    * or groups of another size.
    */
-  @Property(tries = 24)
+  @Property(tries = 8)
   void codecs_never_make_a_plan_of_groups_worse(@ForAll GroupLayout layout, @ForAll long seed) {
     Random random = new Random(seed);
     List<TableSpec> tables = Plans.randomTables(random, 4 + random.nextInt(8));

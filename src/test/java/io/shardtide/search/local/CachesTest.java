@@ -112,7 +112,7 @@ class CachesTest {
     }
   }
 
-  @Property(tries = 60)
+  @Property(tries = 30)
   void a_plan_keeps_to_both_memories(@ForAll long seed) {
     Random random = new Random(seed);
     ColumnCuts cuts = random.nextBoolean() ? ColumnCuts.EQUAL : ColumnCuts.ANY;
@@ -129,7 +129,7 @@ class CachesTest {
     a_repair_keeps_to_both_memories(5881501843096L);
   }
 
-  @Property(tries = 40)
+  @Property(tries = 20)
   void a_repair_keeps_to_both_memories(@ForAll long seed) {
     Random random = new Random(seed);
     List<TableSpec> tables = tables(random);
@@ -147,7 +147,7 @@ class CachesTest {
   }
 
   /** What a message promises is tried, to the byte. */
-  @Property(tries = 100)
+  @Property(tries = 40)
   void so_much_host_memory_as_is_said_would_do(@ForAll long seed) {
     Random random = new Random(seed);
     List<TableSpec> tables = tables(random);

@@ -116,7 +116,7 @@ class MovePriceTest {
   }
 
   /** Whatever the groups, and also where devices were added or removed. */
-  @Property(tries = 200)
+  @Property(tries = 60)
   void the_price_is_that_of_the_difference_between_the_plans(@ForAll long seed) {
     Random random = new Random(seed);
     List<TableSpec> tables = Plans.randomTables(random, 1 + random.nextInt(6));

@@ -14,19 +14,30 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** All 72 tasks of the reference kit against NeuroShard's search, with the same model. */
+/** The tasks of the reference kit against NeuroShard's search, with the same model. */
 class ReferenceTasksTest {
   /** Two tasks are 0.1% worse; with four times the budget, none is. */
   private static final double MAX_RATIO = 1.0015;
-
-  private static final int MAX_WORSE = 2;
 
   private static final Path REFERENCE = Path.of("src/test/resources/reference");
 
   @Test
   void plans_are_better_than_those_of_the_reference_search() throws Exception {
+    assertBetter(1, 12, 1, 0.99);
+  }
+
+  @Test
+  @Tag("nightly")
+  void the_plans_of_all_72_tasks_are() throws Exception {
+    assertBetter(6, 72, 2, 0.9855);
+  }
+
+  /** Plans the first tasks of each kind, of which a few may be a little worse. */
+  private static void assertBetter(int ofEach, int expected, int maxWorse, double maxMean)
+      throws Exception {
     List<TableSpec> tables = TableConfigs.read(REFERENCE.resolve("table_configs.json"));
     double sum = 0;
     int tasks = 0;
@@ -34,7 +45,7 @@ class ReferenceTasksTest {
     for (int devices : new int[] {4, 8}) {
       for (int widest : new int[] {4, 8, 16, 32, 64, 128}) {
         Path file = REFERENCE.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
-        for (Task task : Task.read(file, tables)) {
+        for (Task task : Task.read(file, tables).subList(0, ofEach)) {
           SearchProblem problem =
               Plans.problem(task.tables(), Fixtures.cluster(devices, 4 * Fixtures.GIB));
           double reference =
@@ -51,8 +62,8 @@ class ReferenceTasksTest {
         }
       }
     }
-    assertThat(tasks).isEqualTo(72);
-    assertThat(worse).isLessThanOrEqualTo(MAX_WORSE);
-    assertThat(sum / tasks).isLessThan(0.9855);
+    assertThat(tasks).isEqualTo(expected);
+    assertThat(worse).isLessThanOrEqualTo(maxWorse);
+    assertThat(sum / tasks).isLessThan(maxMean);
   }
 }

@@ -78,7 +78,7 @@ class RepairTest {
     return problem(changed(tables, random), cluster, running(tables, cluster, cuts), cuts);
   }
 
-  @Property(tries = 30)
+  @Property(tries = 12)
   void without_a_budget_nothing_moves_that_fits(
       @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices, @ForAll ColumnCuts cuts) {
     SearchProblem problem = changed(seed, devices, cuts);
@@ -88,7 +88,7 @@ class RepairTest {
   }
 
   /** A reshard at 100 times the cost of a step for each step: no gain pays for it. */
-  @Property(tries = 20)
+  @Property(tries = 8)
   void a_gain_below_the_price_of_a_reshard_moves_nothing(
       @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices, @ForAll ColumnCuts cuts) {
     SearchProblem problem = changed(seed, devices, cuts);
@@ -98,7 +98,7 @@ class RepairTest {
   }
 
   /** What moves pays: for the shards, their bytes and the reshard. */
-  @Property(tries = 20)
+  @Property(tries = 8)
   void moves_pay_for_themselves_and_more_budget_is_never_worse(
       @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices) {
     SearchProblem problem = changed(seed, devices, ColumnCuts.EQUAL);

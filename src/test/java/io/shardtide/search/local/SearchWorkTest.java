@@ -63,7 +63,7 @@ class SearchWorkTest {
    * On 0a08396e such a search spends its whole budget on bookkeeping, 1,000 evaluations a table,
    * each after hundreds of proposals that no table can follow.
    */
-  @Property(tries = 50)
+  @Property(tries = 20)
   void a_workload_with_one_plan_has_it_at_once(@ForAll long seed) {
     Random random = new Random(seed);
     int perNode = 1 + random.nextInt(16);

@@ -28,7 +28,7 @@ class BeamSearchTest {
    * Whatever the tables and however tight the memory: a plan is whole, fits, and costs what it
    * says.
    */
-  @Property(tries = 150)
+  @Property(tries = 60)
   void a_plan_is_whole_fits_and_costs_what_it_says(
       @ForAll long seed,
       @ForAll @IntRange(min = 1, max = 20) int count,
@@ -52,7 +52,7 @@ class BeamSearchTest {
   }
 
   /** More levels can only help: the best plan of all levels wins. */
-  @Property(tries = 40)
+  @Property(tries = 20)
   void splitting_is_never_worse_than_not_splitting(@ForAll long seed) {
     List<TableSpec> tables = Plans.randomTables(new Random(seed), 8);
     SearchProblem problem = Plans.problem(tables, Fixtures.cluster(4, 64 * Fixtures.GIB));
@@ -67,7 +67,7 @@ class BeamSearchTest {
    * Every placement of five tables on two devices, tried one by one: greedy comes close, and never
    * below.
    */
-  @Property(tries = 40)
+  @Property(tries = 20)
   void greedy_is_close_to_the_best_placement(@ForAll long seed) {
     List<TableSpec> tables = Plans.randomTables(new Random(seed), 5);
     SearchProblem problem = Plans.problem(tables, Fixtures.cluster(2, 64 * Fixtures.GIB));
