@@ -31,7 +31,7 @@ public final class ExpectedKafkaWarnings extends Filter<ILoggingEvent> {
     return counters;
   }
 
-  /** A line that is suppressed. The first four come from a broker in this process only. */
+  /** A line that is suppressed. The first five come from a broker in this process only. */
   enum Line {
     /** A new broker formats its metadata log: QuorumController activates on an empty log. */
     EMPTY_METADATA_LOG("QuorumController", "The metadata log appears to be empty"),
@@ -42,6 +42,10 @@ public final class ExpectedKafkaWarnings extends Filter<ILoggingEvent> {
     /** Several producers begin their first transactions at once, and each asks for the topic. */
     TRANSACTION_TOPIC_EXISTS(
         "DefaultAutoTopicCreationManager", "Topic '__transaction_state' already exists"),
+
+    /** Several groups form at once, and each asks for the topic. */
+    OFFSETS_TOPIC_EXISTS(
+        "DefaultAutoTopicCreationManager", "Topic '__consumer_offsets' already exists"),
 
     /** NetworkClient.close() does nothing the second time; the broker's shutdown calls it twice. */
     CLOSED_TWICE("NetworkClient", "Attempting to close NetworkClient that has already been closed"),

@@ -15,6 +15,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -357,7 +358,7 @@ class ClientIT {
   void plans_wait_while_the_registry_is_unavailable() throws Exception {
     String workload = fresh();
     BlockingQueue<PlanUpdate> updates = new LinkedBlockingQueue<>();
-    DevelopmentRegistry mine = DevelopmentRegistry.start(0, Optional.of(folder));
+    DevelopmentRegistry mine = SharedCluster.anotherRegistry(0);
     int port = mine.port();
     Endpoint through = Endpoint.of(planner.bootstrapServers(), mine.url()).withPrefix("c.");
     try (PlanSubscriber plans =
@@ -367,7 +368,7 @@ class ClientIT {
       mine.close();
       first(publisher, workload).send().get();
       await().during(Duration.ofSeconds(2)).atMost(Duration.ofSeconds(5)).until(updates::isEmpty);
-      mine = DevelopmentRegistry.start(port, Optional.of(folder));
+      mine = SharedCluster.anotherRegistry(port);
       assertThat(next(updates).plan().shards()).extracting(Shard::table).contains("a", "b", "c");
     } finally {
       mine.close();

@@ -16,7 +16,6 @@ import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,14 +35,12 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The consumer loop on a real broker and a real registry. */
 @Timeout(120)
 class TopicReaderIT {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  @TempDir private static Path folder;
   private static EmbeddedKafka kafka;
   private static DevelopmentRegistry registry;
 
@@ -204,7 +201,7 @@ class TopicReaderIT {
 
   @Test
   void waits_for_the_registry_and_skips_nothing() throws Exception {
-    DevelopmentRegistry mine = DevelopmentRegistry.start(0, Optional.of(folder));
+    DevelopmentRegistry mine = SharedCluster.anotherRegistry(0);
     int port = mine.port();
     CountDownLatch waiting = new CountDownLatch(1);
     try (Registry schemas = Registry.connect(mine.url(), Map.of());
@@ -220,7 +217,7 @@ class TopicReaderIT {
       assertThatThrownBy(callers::readToEnd).isInstanceOf(RegistryUnavailableException.class);
       assertThat(received).isEmpty();
 
-      mine = DevelopmentRegistry.start(port, Optional.of(folder));
+      mine = SharedCluster.anotherRegistry(port);
       await().atMost(PATIENCE).until(() -> received.size() == 3);
       callers.readToEnd();
       assertThat(received).containsExactly(1, 2, 3, 1, 2, 3);

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.Stream;
@@ -19,6 +20,7 @@ import org.junit.platform.launcher.LauncherSessionListener;
  */
 public final class SharedCluster implements LauncherSessionListener {
   private static Path folder;
+  private static Path schemas;
   private static EmbeddedKafka kafka;
   private static DevelopmentRegistry registry;
 
@@ -35,16 +37,22 @@ public final class SharedCluster implements LauncherSessionListener {
     return kafka;
   }
 
-  /** Returns the registry, which keeps its schemas in memory. */
+  /** Returns the registry. */
   public static synchronized DevelopmentRegistry registry() {
     if (registry == null) {
       try {
-        registry = DevelopmentRegistry.start(0, Optional.empty());
+        schemas = Files.createTempDirectory("shared-registry");
+        registry = DevelopmentRegistry.start(0, Optional.of(schemas));
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }
     }
     return registry;
+  }
+
+  /** Starts a registry that has the schemas of the shared one, and may be stopped. */
+  public static synchronized DevelopmentRegistry anotherRegistry(int port) throws IOException {
+    return DevelopmentRegistry.start(port, Optional.of(schemas));
   }
 
   /** Returns a prefix of topics, groups and subjects that no other test has. */
@@ -62,18 +70,23 @@ public final class SharedCluster implements LauncherSessionListener {
       if (registry != null) {
         registry.close();
         registry = null;
+        delete(schemas);
       }
       if (kafka != null) {
         kafka.close();
         kafka = null;
-        try (Stream<Path> files = Files.walk(folder)) {
-          for (Path file : files.sorted((a, b) -> b.compareTo(a)).toList()) {
-            Files.delete(file);
-          }
-        }
+        delete(folder);
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void delete(Path folder) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
     }
   }
 }

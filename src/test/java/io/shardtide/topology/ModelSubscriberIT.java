@@ -107,7 +107,7 @@ class ModelSubscriberIT {
   void start() throws Exception {
     kafka = SharedCluster.kafka();
     registry = SharedCluster.registry();
-    client = new LogClient(kafka.bootstrapServers(), registry.url(), "m.");
+    client = new LogClient(kafka.bootstrapServers(), registry.url(), SharedCluster.freshPrefix());
     try (Admin admin = Admin.create(config())) {
       admin
           .createTopics(

@@ -221,6 +221,7 @@ class QuarantineIT {
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
       List<String> added =
           admin.listTopics().names().get().stream()
+              .filter(name -> name.startsWith(client.topics().prefix()))
               .filter(name -> name.equals(quarantine) || name.endsWith("-quarantine-changelog"))
               .toList();
       assertThat(added).hasSize(3);
