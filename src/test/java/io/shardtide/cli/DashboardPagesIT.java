@@ -10,6 +10,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -60,6 +61,7 @@ class DashboardPagesIT {
   }
 
   @Nested
+  @Tag("nightly")
   class PoolPages extends DashboardPoolPages {
     PoolPages() {
       super(site);
@@ -74,6 +76,7 @@ class DashboardPagesIT {
   }
 
   @Nested
+  @Tag("nightly")
   class Events extends DashboardEventsPage {
     Events() {
       super(site);
@@ -81,6 +84,7 @@ class DashboardPagesIT {
   }
 
   @Nested
+  @Tag("nightly")
   class Learning extends DashboardLearningPage {
     Learning() {
       super(site);

@@ -28,6 +28,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Random bytes, and records of another program's schema, on all topics: each reader of the log
  * skips and counts them, and goes on.
  */
+@Tag("nightly")
 class ForeignRecordsIT {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
   private static final int PER_TOPIC = 250;

@@ -43,6 +43,7 @@ import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
 import org.apache.kafka.clients.admin.GroupListing;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -50,6 +51,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Records of seven bytes, one for each answer of a registry, on each topic: no topology loses a
  * thread, those with rejections reject each record, and each reader of the log goes on.
  */
+@Tag("nightly")
 class OddSchemaRecordsIT {
   private static final Duration PATIENCE = Duration.ofMinutes(3);
   private static final String PREFIX = SharedCluster.freshPrefix();

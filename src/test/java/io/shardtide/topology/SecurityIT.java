@@ -50,6 +50,7 @@ import org.apache.kafka.common.resource.ResourceType;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -114,6 +115,7 @@ class SecurityIT {
    * Each entry by itself, those of pools included: with it the client may, without it it may not,
    * with it again it may.
    */
+  @Tag("nightly")
   @ParameterizedTest
   @EnumSource
   void every_acl_is_necessary(Role role) throws Exception {
