@@ -13,11 +13,11 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.SpecHash;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.pool.CurveHeader;
 import io.shardtide.domain.pool.CurvePoint;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveReport.PredictedCurve;
 import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.CurveState;
 import io.shardtide.domain.pool.ThroughputCurve;
 import java.util.Comparator;
 import java.util.List;
@@ -77,12 +77,12 @@ public final class CurveStep {
     if (!part.isLast()) {
       return Optional.empty();
     }
-    CurveHeader header = store.header(id);
+    CurveState header = store.header(id);
     if (!part.isDeletion()) {
       store.putHeader(id, header.with(part.generation(), Optional.of(part.cluster())));
       return Optional.empty();
     }
-    CurveHeader deleted = header.with(part.generation(), Optional.empty());
+    CurveState deleted = header.with(part.generation(), Optional.empty());
     Optional<CurveReport> report =
         header
             .report()
@@ -98,7 +98,7 @@ public final class CurveStep {
    * @throws RejectedException if the workload has a claim on another pool
    */
   public void take(CurveStore store, CurveRequest request) {
-    CurveHeader header = store.header(request.workloadId());
+    CurveState header = store.header(request.workloadId());
     Optional<CurveRequest> other =
         header.request().filter(r -> !r.poolId().equals(request.poolId()));
     if (other.isPresent()) {
@@ -156,7 +156,7 @@ public final class CurveStep {
   }
 
   /** Returns whether a plan is of the same model and generation, and on devices of the pool. */
-  private static boolean isOfPool(RunningPlan plan, CurveHeader header, String modelId) {
+  private static boolean isOfPool(RunningPlan plan, CurveState header, String modelId) {
     CurveRequest request = header.request().orElseThrow();
     ClusterSpec cluster = header.cluster().orElseThrow();
     return plan.generation() == header.generation()
@@ -171,7 +171,7 @@ public final class CurveStep {
       Optional<SearchedCurve> before,
       boolean refines,
       Optional<RunningPlan> running) {
-    CurveHeader header = store.header(workloadId);
+    CurveState header = store.header(workloadId);
     if (header.request().isEmpty() || header.cluster().isEmpty()) {
       return Optional.empty();
     }
@@ -266,7 +266,7 @@ public final class CurveStep {
    */
   public Optional<CurveReport> finish(CurveStore store, CurveTask task, SearchedCurve searched) {
     String id = task.request().workloadId();
-    CurveHeader header = store.header(id);
+    CurveState header = store.header(id);
     if (!header.request().equals(Optional.of(task.request())) || header.cluster().isEmpty()) {
       return Optional.empty();
     }
@@ -285,7 +285,7 @@ public final class CurveStep {
     return Optional.of(report);
   }
 
-  private static boolean isPublished(CurveHeader header, SearchedCurve searched) {
+  private static boolean isPublished(CurveState header, SearchedCurve searched) {
     return header
         .report()
         .flatMap(CurveReport::curve)

@@ -1,16 +1,16 @@
 package io.shardtide.allocation;
 
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.pool.CurveHeader;
+import io.shardtide.domain.pool.CurveState;
 import java.util.List;
 
 /** Workloads and their tables, as {@link CurveStep} keeps them. */
 public interface CurveStore {
-  /** Returns the state of a workload; {@link CurveHeader#NONE} if nothing is known of it. */
-  CurveHeader header(String workloadId);
+  /** Returns the state of a workload; {@link CurveState#NONE} if nothing is known of it. */
+  CurveState header(String workloadId);
 
   /** Stores the state of a workload. */
-  void putHeader(String workloadId, CurveHeader header);
+  void putHeader(String workloadId, CurveState header);
 
   /** Returns the tables of a workload, in any order. */
   List<TableSpec> tables(String workloadId);

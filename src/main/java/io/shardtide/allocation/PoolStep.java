@@ -15,10 +15,10 @@ import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolHeader;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.domain.pool.StoredPool;
 import io.shardtide.domain.pool.ThroughputCurve;
 import io.shardtide.domain.pool.WorkloadAllocation;
 import java.nio.charset.StandardCharsets;
@@ -66,7 +66,7 @@ public final class PoolStep {
           "event id must be new for pool %s, got %s, which was applied before"
               .formatted(Names.quote(id), event.eventId()));
     }
-    PoolHeader before = store.header(id);
+    StoredPool before = store.header(id);
     PoolState after = before.state().apply(event);
     List<CurveRequest> requests = new ArrayList<>();
     Map<String, PoolMember> members = store.members(id);
@@ -122,7 +122,7 @@ public final class PoolStep {
     }
     PoolMember after = member.get().with(report);
     store.putMember(after);
-    PoolHeader header = store.header(report.poolId());
+    StoredPool header = store.header(report.poolId());
     if (!sameThroughput(header.state(), report.workloadId(), member.get().curve(), after.curve())) {
       store.putHeader(header.due());
       return Optional.empty();
@@ -165,7 +165,7 @@ public final class PoolStep {
    * @return empty if the pool is not due
    */
   public Optional<PoolDecision> allocate(PoolStore store, String poolId, Instant at) {
-    PoolHeader header = store.header(poolId);
+    StoredPool header = store.header(poolId);
     if (!header.isDue()) {
       return Optional.empty();
     }
@@ -176,7 +176,7 @@ public final class PoolStep {
     Allocation allocation =
         Allocator.allocate(
             new AllocationRequest(header.state(), curves, header.allocation(), policy));
-    PoolHeader after = header.with(allocation);
+    StoredPool after = header.with(allocation);
     store.putHeader(after);
     List<WorkloadChange> clusters = new ArrayList<>();
     members
@@ -195,7 +195,7 @@ public final class PoolStep {
    * cluster was sent and the workload does not have another one since.
    */
   private static Optional<WorkloadChange> send(
-      PoolStore store, PoolHeader header, Allocation allocation, PoolMember member, Instant at) {
+      PoolStore store, StoredPool header, Allocation allocation, PoolMember member, Instant at) {
     String workloadId = member.request().workloadId();
     Optional<ClusterSpec> wanted =
         member
@@ -248,7 +248,7 @@ public final class PoolStep {
 
   /** Returns the cluster of an allocation; empty if the workload reserves all its memory. */
   private static Optional<ClusterSpec> cluster(
-      PoolHeader header, ClusterSpec workload, WorkloadAllocation has) {
+      StoredPool header, ClusterSpec workload, WorkloadAllocation has) {
     try {
       return header.state().pool().map(pool -> pool.cluster(workload, has.devices()));
     } catch (RejectedException e) {

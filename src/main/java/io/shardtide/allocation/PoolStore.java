@@ -1,18 +1,18 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.pool.PoolHeader;
 import io.shardtide.domain.pool.PoolMember;
+import io.shardtide.domain.pool.StoredPool;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 
 /** Pools and the workloads with claims on them, as {@link PoolStep} keeps them. */
 public interface PoolStore {
-  /** Returns the state of a pool; {@link PoolHeader#empty} before its first event. */
-  PoolHeader header(String poolId);
+  /** Returns the state of a pool; {@link StoredPool#empty} before its first event. */
+  StoredPool header(String poolId);
 
   /** Stores the state of a pool. */
-  void putHeader(PoolHeader header);
+  void putHeader(StoredPool header);
 
   /** Returns a workload with a claim, if it has one. */
   Optional<PoolMember> member(String poolId, String workloadId);

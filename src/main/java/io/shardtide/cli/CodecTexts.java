@@ -1,11 +1,11 @@
 package io.shardtide.cli;
 
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.WireCodec;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -41,13 +41,13 @@ final class CodecTexts {
    *
    * @throws IllegalArgumentException if it has another form
    */
-  static List<WireCodec> parse(String text) {
+  static List<CommCodec> parse(String text) {
     return text.equals(NONE)
         ? List.of()
         : Arrays.stream(text.split("\\+", -1)).map(CodecTexts::codec).toList();
   }
 
-  private static WireCodec codec(String text) {
+  private static CommCodec codec(String text) {
     String[] parts = text.split(":", -1);
     if (parts.length < 2) {
       throw wrong(text, "bytes per element must be given, got none");
@@ -66,7 +66,7 @@ final class CodecTexts {
       }
     }
     try {
-      return RecordText.in(new WireCodec("-", 1), values);
+      return RecordText.in(new CommCodec("-", 1), values);
     } catch (RejectedException e) {
       throw e;
     } catch (IllegalArgumentException e) {

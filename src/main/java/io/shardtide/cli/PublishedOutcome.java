@@ -58,7 +58,7 @@ record PublishedOutcome(
           ACCEPTED,
           generation.isPresent() ? "generation " + generation.getAsLong() : "accepted, no cluster",
           accepted
-              .costsOf()
+              .proxyHardware()
               .map("warning: costs of %s until its hardware is measured"::formatted)
               .orElse(""),
           generation,

@@ -14,16 +14,16 @@ public sealed interface Outcome {
    * @param generation the workload's generation with this event, from 1; empty while the workload
    *     has no cluster: then the planner writes no record that names it. Of a pool, the generation
    *     of {@code allocation}
-   * @param costsOf the hardware whose costs the predictions are, if that is not the cluster's:
-   *     until the cluster's is measured
+   * @param proxyHardware the hardware whose costs the predictions are, if that is not the
+   *     cluster's: until the cluster's is measured
    * @param allocation of an event of a pool, the first allocation that contains it; otherwise empty
    */
   record Accepted(
-      OptionalLong generation, Optional<String> costsOf, Optional<Allocation> allocation)
+      OptionalLong generation, Optional<String> proxyHardware, Optional<Allocation> allocation)
       implements Outcome {
     /** The outcome of an event of a workload. */
-    public Accepted(OptionalLong generation, Optional<String> costsOf) {
-      this(generation, costsOf, Optional.empty());
+    public Accepted(OptionalLong generation, Optional<String> proxyHardware) {
+      this(generation, proxyHardware, Optional.empty());
     }
 
     /** The outcome of an event of a pool. */

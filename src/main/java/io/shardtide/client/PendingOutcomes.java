@@ -86,7 +86,8 @@ final class PendingOutcomes implements OutcomeReader {
 
   private void predicted(SourcePosition position, Instant writtenAt, CostPredictions part) {
     pending.accept(
-        part.eventId(), new Outcome.Accepted(OptionalLong.of(part.generation()), part.costsOf()));
+        part.eventId(),
+        new Outcome.Accepted(OptionalLong.of(part.generation()), part.proxyHardware()));
   }
 
   private void compareOffsets() {

@@ -24,7 +24,7 @@ public record BufferCollective(Collective collective, Direction direction, doubl
    * @param elements outputs times columns
    */
   public static BufferCollective ofRows(
-      StepWire wire, ShardScope scope, Direction direction, double elements) {
+      StepComm wire, ShardScope scope, Direction direction, double elements) {
     return new BufferCollective(
         direction == Direction.FORWARD ? Collective.REDUCE_SCATTER : Collective.ALL_GATHER,
         direction,

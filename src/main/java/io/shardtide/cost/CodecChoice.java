@@ -2,9 +2,9 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.WireCodec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -38,7 +38,7 @@ public final class CodecChoice {
    * @param ms the collectives of each device in milliseconds
    */
   @SuppressWarnings("ArrayRecordComponent") // None are compared.
-  private record ScopeOption(Optional<WireCodec> codec, double[] ms) {}
+  private record ScopeOption(Optional<CommCodec> codec, double[] ms) {}
 
   /**
    * Returns the codecs of a placement.
@@ -72,7 +72,7 @@ public final class CodecChoice {
       Set<ShardScope> present,
       double elements) {
     List<CollectiveCodec> codecs = new ArrayList<>(chosen);
-    for (ShardScope scope : StepWire.SCOPES) {
+    for (ShardScope scope : StepComm.SCOPES) {
       if (!present.contains(scope)) {
         for (Direction direction : Direction.values()) {
           ofAll(evaluator, cluster, scope, direction, elements).ifPresent(codecs::add);
@@ -97,10 +97,10 @@ public final class CodecChoice {
           case CLUSTER, COPIES -> elements;
         });
     CollectiveCodec best = null;
-    double bestMs = ofAllMs(evaluator, StepWire.of(cluster), scope, direction, ofDevices);
-    for (WireCodec codec : StepWire.candidates(cluster, scope, direction)) {
+    double bestMs = ofAllMs(evaluator, StepComm.of(cluster), scope, direction, ofDevices);
+    for (CommCodec codec : StepComm.candidates(cluster, scope, direction)) {
       CollectiveCodec candidate = new CollectiveCodec(scope, direction, codec, 0);
-      StepWire wire = new StepWire(cluster, List.of(candidate));
+      StepComm wire = new StepComm(cluster, List.of(candidate));
       double ms = ofAllMs(evaluator, wire, scope, direction, ofDevices);
       if (ms < bestMs) {
         best = candidate;
@@ -112,7 +112,7 @@ public final class CodecChoice {
 
   private static double ofAllMs(
       CostEvaluator evaluator,
-      StepWire wire,
+      StepComm wire,
       ShardScope scope,
       Direction direction,
       double[] ofDevices) {
@@ -135,11 +135,11 @@ public final class CodecChoice {
    */
   private List<CollectiveCodec> choose(Direction direction, double[] beforeMs) {
     List<List<ScopeOption>> options =
-        StepWire.SCOPES.stream().map(scope -> options(scope, direction)).toList();
+        StepComm.SCOPES.stream().map(scope -> options(scope, direction)).toList();
     double[] copiesMs =
-        new StepCollectives(evaluator, StepWire.of(cluster))
+        new StepCollectives(evaluator, StepComm.of(cluster))
             .of(ShardScope.COPIES, direction, loads);
-    int[] best = new int[StepWire.SCOPES.size()];
+    int[] best = new int[StepComm.SCOPES.size()];
     double bestMs = ms(options, best, copiesMs, beforeMs);
     int bestCodecs = 0;
     int[] choice = new int[best.length];
@@ -159,7 +159,7 @@ public final class CodecChoice {
         without[s] = 0;
         chosen.add(
             new CollectiveCodec(
-                StepWire.SCOPES.get(s),
+                StepComm.SCOPES.get(s),
                 direction,
                 options.get(s).get(best[s]).codec().orElseThrow(),
                 ms(options, without, copiesMs, beforeMs) - bestMs));
@@ -193,17 +193,17 @@ public final class CodecChoice {
     List<ScopeOption> options = new ArrayList<>();
     options.add(option(scope, direction, Optional.empty()));
     if (loads.stream().anyMatch(load -> load.elements(scope) > 0)) {
-      for (WireCodec codec : StepWire.candidates(cluster, scope, direction)) {
+      for (CommCodec codec : StepComm.candidates(cluster, scope, direction)) {
         options.add(option(scope, direction, Optional.of(codec)));
       }
     }
     return options;
   }
 
-  private ScopeOption option(ShardScope scope, Direction direction, Optional<WireCodec> codec) {
+  private ScopeOption option(ShardScope scope, Direction direction, Optional<CommCodec> codec) {
     List<CollectiveCodec> codecs =
         codec.stream().map(of -> new CollectiveCodec(scope, direction, of, 0)).toList();
-    StepWire wire = new StepWire(cluster, codecs);
+    StepComm wire = new StepComm(cluster, codecs);
     return new ScopeOption(codec, new StepCollectives(evaluator, wire).of(scope, direction, loads));
   }
 

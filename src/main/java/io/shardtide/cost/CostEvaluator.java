@@ -135,11 +135,11 @@ public final class CostEvaluator {
    * @throws IllegalArgumentException if the model does not predict a collective that the loads need
    */
   public CommunicationCost communication(ClusterSpec cluster, List<DeviceLoad> loads) {
-    return communication(StepWire.of(cluster), loads);
+    return communication(StepComm.of(cluster), loads);
   }
 
   /** Predicts the communication of a step whose collectives may have codecs. */
-  public CommunicationCost communication(StepWire wire, List<DeviceLoad> loads) {
+  public CommunicationCost communication(StepComm wire, List<DeviceLoad> loads) {
     return StepCollectives.of(this, wire, loads);
   }
 
@@ -149,11 +149,11 @@ public final class CostEvaluator {
    * @param elements numbers that each device contributes, its own part included
    */
   public CommunicationCost allToAll(ClusterSpec cluster, double[] elements) {
-    return allToAll(StepWire.of(cluster), elements);
+    return allToAll(StepComm.of(cluster), elements);
   }
 
   /** Predicts both all-to-alls of a step whose collectives may have codecs. */
-  public CommunicationCost allToAll(StepWire wire, double[] elements) {
+  public CommunicationCost allToAll(StepComm wire, double[] elements) {
     return StepCollectives.allToAll(this, wire, elements);
   }
 

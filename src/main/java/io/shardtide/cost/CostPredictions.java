@@ -19,8 +19,8 @@ import java.util.UUID;
  * @param part number of this part, from 0
  * @param parts number of parts, at least 1
  * @param cluster the workload's cluster after the event; its last one if the event deletes it
- * @param costsOf the hardware whose costs the model predicts, if that is not the cluster's: until
- *     the cluster's is measured
+ * @param proxyHardware the hardware whose costs the model predicts, if that is not the cluster's:
+ *     until the cluster's is measured
  * @param update the table that is predicted or removed, or the deletion of the workload; empty if
  *     the event concerns no table
  */
@@ -34,7 +34,7 @@ public record CostPredictions(
     int part,
     int parts,
     ClusterSpec cluster,
-    Optional<String> costsOf,
+    Optional<String> proxyHardware,
     Optional<Update> update) {
 
   /** What happened to a table, or to the whole workload. */
@@ -100,7 +100,16 @@ public record CostPredictions(
   /** Returns these predictions without a table: the workload's generation, cluster and model. */
   public CostPredictions withoutTable() {
     return new CostPredictions(
-        workloadId, generation, eventId, source, modelId, 0, 1, cluster, costsOf, Optional.empty());
+        workloadId,
+        generation,
+        eventId,
+        source,
+        modelId,
+        0,
+        1,
+        cluster,
+        proxyHardware,
+        Optional.empty());
   }
 
   /** Returns whether the workload is deleted. */

@@ -18,14 +18,14 @@ import java.util.stream.IntStream;
  */
 public final class MeasuredCollectives {
   private final List<Shard> shards;
-  private final StepWire wire;
+  private final StepComm wire;
   private final ClusterSpec cluster;
 
   /**
    * @param shards the shards of the plan that ran
    * @param wire the devices that it ran on, and what their collectives sent
    */
-  public MeasuredCollectives(List<Shard> shards, StepWire wire) {
+  public MeasuredCollectives(List<Shard> shards, StepComm wire) {
     this.shards = List.copyOf(shards);
     this.wire = wire;
     cluster = wire.cluster();

@@ -177,7 +177,7 @@ public record ModelBundle(
    * Returns the hardware whose costs the model predicts, if that is other hardware: until the
    * model's own is measured.
    */
-  public Optional<String> costsOf() {
+  public Optional<String> proxyHardware() {
     return card.beganAs().filter(began -> card.computeSamples() == 0).map(ModelOrigin::hardware);
   }
 
@@ -186,7 +186,7 @@ public record ModelBundle(
     return card.beganAs()
         .map(
             began ->
-                costsOf().isPresent()
+                proxyHardware().isPresent()
                     ? ModelOrigin.describe(began.hardware(), hardware)
                     : "began as "
                         + began.hardware()

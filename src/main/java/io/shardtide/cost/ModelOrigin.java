@@ -18,10 +18,10 @@ public record ModelOrigin(String hardware, String modelId) {
   /**
    * Returns what is to be known of predictions of hardware that nobody has measured.
    *
-   * @param costsOf the hardware whose costs the predictions are
+   * @param proxyHardware the hardware whose costs the predictions are
    * @param hardware the hardware that is predicted
    */
-  public static String describe(String costsOf, String hardware) {
-    return "costs of " + costsOf + " until " + hardware + " is measured";
+  public static String describe(String proxyHardware, String hardware) {
+    return "costs of " + proxyHardware + " until " + hardware + " is measured";
   }
 }

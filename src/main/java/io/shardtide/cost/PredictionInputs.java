@@ -60,7 +60,7 @@ public record PredictionInputs(
   }
 
   private boolean areCachedAlike(TableSpec table, PredictionInputs others) {
-    List<Long> hotRows = TableByUse.levels(table, this);
+    List<Long> hotRows = HotColdTable.levels(table, this);
     long mostHotRows = hotRows.isEmpty() ? 0 : hotRows.get(hotRows.size() - 1);
     long leastBytes = table.bytes(table.rows() - mostHotRows, table.columns());
     return !table.constraints().mayBeCached()

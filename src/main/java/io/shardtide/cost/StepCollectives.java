@@ -20,15 +20,15 @@ import java.util.List;
  * <p>If the devices are not a multiple of {@code devicesPerNode}, the last node is smaller: its
  * reduce-scatter is over fewer devices, and all nodes take part in the all-to-all between nodes.
  *
- * <p>{@link StepWire} has the bytes of an element and what coding them adds.
+ * <p>{@link StepComm} has the bytes of an element and what coding them adds.
  */
 final class StepCollectives {
   private final CostEvaluator evaluator;
-  private final StepWire wire;
+  private final StepComm wire;
   private final ClusterSpec cluster;
   private final DeviceGroup all;
 
-  StepCollectives(CostEvaluator evaluator, StepWire wire) {
+  StepCollectives(CostEvaluator evaluator, StepComm wire) {
     this.evaluator = evaluator;
     this.wire = wire;
     cluster = wire.cluster();
@@ -36,7 +36,7 @@ final class StepCollectives {
   }
 
   /** Predicts all collectives of a step. */
-  static CommunicationCost of(CostEvaluator evaluator, StepWire wire, List<DeviceLoad> loads) {
+  static CommunicationCost of(CostEvaluator evaluator, StepComm wire, List<DeviceLoad> loads) {
     int devices = wire.cluster().devices();
     if (loads.size() != devices) {
       throw new IllegalArgumentException(
@@ -48,7 +48,7 @@ final class StepCollectives {
   }
 
   /** Predicts the all-to-alls of a step, given the numbers that each device contributes. */
-  static CommunicationCost allToAll(CostEvaluator evaluator, StepWire wire, double[] elements) {
+  static CommunicationCost allToAll(CostEvaluator evaluator, StepComm wire, double[] elements) {
     StepCollectives step = new StepCollectives(evaluator, wire);
     return new CommunicationCost(
         step.allToAll(ShardScope.DEVICE, Direction.FORWARD, elements, step.all),

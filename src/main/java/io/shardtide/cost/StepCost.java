@@ -72,7 +72,7 @@ public record StepCost(
    */
   public static StepCost of(
       CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads, Slowdowns slowdowns) {
-    return of(evaluator, StepWire.of(cluster), loads, slowdowns);
+    return of(evaluator, StepComm.of(cluster), loads, slowdowns);
   }
 
   /**
@@ -84,7 +84,7 @@ public record StepCost(
    * @param slowdowns how slow the devices are
    */
   public static StepCost of(
-      CostEvaluator evaluator, StepWire wire, List<DeviceLoad> loads, Slowdowns slowdowns) {
+      CostEvaluator evaluator, StepComm wire, List<DeviceLoad> loads, Slowdowns slowdowns) {
     return of(
         computeMs(evaluator, loads, slowdowns),
         slowdowns.communication(evaluator.communication(wire, loads)));
@@ -128,12 +128,12 @@ public record StepCost(
   public static StepCost of(
       List<TablePrediction> tables,
       List<Shard> shards,
-      StepWire wire,
+      StepComm wire,
       CostModel model,
       Slowdowns slowdowns) {
     ClusterSpec cluster = wire.cluster();
     Map<String, TablePrediction> byName = new HashMap<>();
-    UsePrediction.separate(tables, HotRows.byTable(shards))
+    HotColdPrediction.separate(tables, HotRows.byTable(shards))
         .forEach(table -> byName.put(table.table().name(), table));
     CostEvaluator evaluator = model.evaluator();
     List<DeviceLoad> loads = devices(cluster, evaluator);
@@ -150,7 +150,7 @@ public record StepCost(
   /** Predicts the cost of a step of a plan by recorded predictions, of devices that are well. */
   public static StepCost of(
       List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
-    return of(tables, shards, StepWire.of(cluster), model, Slowdowns.none(cluster.devices()));
+    return of(tables, shards, StepComm.of(cluster), model, Slowdowns.none(cluster.devices()));
   }
 
   private static Optional<ShapeLoad> load(Shard shard, TablePrediction table, ClusterSpec cluster) {
@@ -210,7 +210,7 @@ public record StepCost(
       CostEvaluator evaluator,
       TowerPredictor towers) {
     Map<String, TableShapes> byName = new HashMap<>();
-    TableByUse.separate(tables, shards)
+    HotColdTable.separate(tables, shards)
         .forEach(table -> byName.put(table.name(), new TableShapes(table, cluster.batchSize())));
     List<Shard> separated = HotRows.separate(shards);
     List<ShardShape> shapes =

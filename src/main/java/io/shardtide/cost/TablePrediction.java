@@ -23,7 +23,7 @@ public record TablePrediction(
     TableSpec table,
     List<float[]> towers,
     List<PartTower> parts,
-    List<UsePrediction> byUse,
+    List<HotColdPrediction> byUse,
     List<GroupPrediction> byGroups,
     List<OutOfRange> outOfRange) {
   /** A prediction of parts on one device only. */
@@ -81,7 +81,7 @@ public record TablePrediction(
   }
 
   /** Returns the predictions of the table with so many hot rows, if there are some. */
-  public Optional<UsePrediction> byUse(long hotRows) {
+  public Optional<HotColdPrediction> byUse(long hotRows) {
     return byUse.stream().filter(of -> of.hotRows() == hotRows).findFirst();
   }
 

@@ -129,7 +129,7 @@ public final class TablePredictions {
   }
 
   private static List<Long> levels(TableSpec table, Optional<PredictionInputs> inputs) {
-    return inputs.map(of -> TableByUse.levels(table, of)).orElse(List.of());
+    return inputs.map(of -> HotColdTable.levels(table, of)).orElse(List.of());
   }
 
   private static Shapes shapes(
@@ -143,7 +143,7 @@ public final class TablePredictions {
     }
     List<UseShapes> byUse = new ArrayList<>();
     for (long hotRows : levels) {
-      TableByUse cut = TableByUse.of(table, hotRows);
+      HotColdTable cut = HotColdTable.of(table, hotRows);
       ShardShape copy =
           new TableShapes(cut.hot(), batchSize)
               .ofCopy(table.columns(), inputs.orElseThrow().devices());
@@ -178,7 +178,7 @@ public final class TablePredictions {
     for (TablePart part : parts(table, inputs)) {
       parts.add(new PartTower(part, outputs.next()));
     }
-    List<UsePrediction> byUse = new ArrayList<>();
+    List<HotColdPrediction> byUse = new ArrayList<>();
     for (UseShapes use : shapes.byUse()) {
       TablePrediction hot =
           new TablePrediction(
@@ -190,7 +190,8 @@ public final class TablePredictions {
               List.of(),
               List.of());
       byUse.add(
-          new UsePrediction(use.hotRows(), hot, prediction(use.others(), outputs, model, inputs)));
+          new HotColdPrediction(
+              use.hotRows(), hot, prediction(use.others(), outputs, model, inputs)));
     }
     ShardShape whole = shapes.columns().get(shapes.columns().size() - 1);
     return new TablePrediction(

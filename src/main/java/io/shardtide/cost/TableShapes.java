@@ -51,7 +51,7 @@ public final class TableShapes {
     if (cacheShares.isEmpty()) {
       return List.of();
     }
-    Map<String, TableSpec> byName = TableSpec.byName(TableByUse.separate(tables, shards));
+    Map<String, TableSpec> byName = TableSpec.byName(HotColdTable.separate(tables, shards));
     List<CacheMisses> misses = new ArrayList<>();
     cacheShares.forEach(
         (name, share) -> {

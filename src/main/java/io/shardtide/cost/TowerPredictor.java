@@ -10,8 +10,8 @@ public interface TowerPredictor extends AutoCloseable {
   /** Returns the id of the model that predicts. */
   String modelId();
 
-  /** Returns {@link ModelBundle#costsOf} of the model that predicts. */
-  Optional<String> costsOf();
+  /** Returns {@link ModelBundle#proxyHardware} of the model that predicts. */
+  Optional<String> proxyHardware();
 
   /**
    * Returns the predictions of tables for parts on one device, in their order.

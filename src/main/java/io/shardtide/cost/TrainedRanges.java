@@ -175,7 +175,7 @@ public final class TrainedRanges {
    * @param columns columns on the device
    * @param shards number of its shards
    */
-  public List<OutOfRange> ofDevice(StepWire wire, int device, int columns, int shards) {
+  public List<OutOfRange> ofDevice(StepComm wire, int device, int columns, int shards) {
     List<OutOfRange> outside = new ArrayList<>();
     ClusterSpec cluster = wire.cluster();
     if (shards > 0) {

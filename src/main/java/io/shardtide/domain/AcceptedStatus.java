@@ -41,7 +41,7 @@ public record AcceptedStatus(
    * @param plans what the trainer reported
    */
   public static AcceptedStatus of(
-      String workloadId, Optional<PlanStatus> status, RememberedPlans plans) {
+      String workloadId, Optional<PlanStatus> status, PlanHistory plans) {
     return new AcceptedStatus(
         workloadId,
         status,

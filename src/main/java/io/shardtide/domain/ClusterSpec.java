@@ -48,7 +48,7 @@ public record ClusterSpec(
     double backwardBytesPerElement,
     List<Integer> replicaGroups,
     int synchronizationSteps,
-    List<WireCodec> codecs) {
+    List<CommCodec> codecs) {
 
   /** The largest cluster. */
   public static final int MAX_DEVICES = 16_384;
@@ -91,7 +91,7 @@ public record ClusterSpec(
     check("steps between synchronizations", synchronizationSteps, MAX_SYNCHRONIZATION_STEPS);
     replicaGroups = replicaGroups.stream().distinct().sorted().toList();
     checkGroups(replicaGroups, devices, devicesPerNode, batchSize);
-    codecs = codecs.stream().sorted(WireCodec.ORDER).toList();
+    codecs = codecs.stream().sorted(CommCodec.ORDER).toList();
     checkCodecs(codecs);
   }
 
@@ -217,7 +217,7 @@ public record ClusterSpec(
         .toList();
   }
 
-  private static void checkCodecs(List<WireCodec> codecs) {
+  private static void checkCodecs(List<CommCodec> codecs) {
     if (codecs.size() > MAX_CODECS) {
       throw new RejectedException(
           RejectionReason.INVALID_CLUSTER,

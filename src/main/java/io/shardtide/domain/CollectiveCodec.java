@@ -13,7 +13,7 @@ import java.util.Objects;
  *     they are, in milliseconds
  */
 public record CollectiveCodec(
-    ShardScope scope, Direction direction, WireCodec codec, double savedMs) {
+    ShardScope scope, Direction direction, CommCodec codec, double savedMs) {
   /** The order in a plan. */
   public static final Comparator<CollectiveCodec> ORDER =
       Comparator.comparing(CollectiveCodec::scope).thenComparing(CollectiveCodec::direction);

@@ -19,8 +19,9 @@ import java.util.Optional;
  *     what changes all the time is not worth it; {@link #DEEP_AFTER_MS}
  * @param deepGain the least gain of a background search's plan that is published, as a share of the
  *     running plan's predicted cost, after the moves are paid; {@link #DEEP_GAIN}
- * @param exploration how much more than the best plan a plan may cost that teaches a fine-tuned
- *     model more, as a share of its predicted cost; 0 for no such plans; {@link #EXPLORATION}
+ * @param exploration how much more than the best plan a plan may cost that isExploratory a
+ *     fine-tuned model more, as a share of its predicted cost; 0 for no such plans; {@link
+ *     #EXPLORATION}
  */
 public record PlanningSettings(
     Duration debounce,
@@ -109,7 +110,7 @@ public record PlanningSettings(
    * workload that always changes never has a background search. Moves have the price that they have
    * there, the budget is smaller; without a background search, those of the quick search.
    */
-  public SearchSettings rebalancing() {
+  public SearchSettings slowDeviceSearch() {
     return deep.map(
             search ->
                 SearchSettingsBuilder.builder(search)

@@ -1,18 +1,129 @@
 package io.shardtide.domain;
 
-/** What planning has to do for a workload. */
-public enum PlanningState {
-  /** Nothing: the latest generation is answered, or there is none. */
-  IDLE,
-  /** A plan for a changed workload, or for other speeds of its devices. */
-  CHANGE_PENDING,
-  /** A plan because of a new cost model only; it has a lower priority. */
-  MODEL_PENDING,
-  /** A background search for a better plan. */
-  BACKGROUND_SEARCH_DUE;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 
-  /** Returns whether a plan is pending. */
-  public boolean isPending() {
-    return this == CHANGE_PENDING || this == MODEL_PENDING;
+/**
+ * What planning stores of a workload beside its tables and its plans.
+ *
+ * @param predicted the latest generation whose predictions are complete
+ * @param isPartial whether some predictions of a later generation were read: the tables are of no
+ *     generation then, and nothing is planned
+ * @param answered the latest generation that was answered: by a plan, as infeasible, or by the
+ *     deletion of the workload; 0 for none
+ * @param state what is to be done
+ * @param plans which plans are stored, and what the trainer reported about them
+ * @param slow the slow devices, in {@link DeviceSpeed#ORDER}
+ */
+public record PlanningState(
+    Optional<PredictedGeneration> predicted,
+    boolean isPartial,
+    long answered,
+    PendingWork state,
+    PlanHistory plans,
+    List<DeviceSpeed> slow) {
+
+  /** Before the first prediction. */
+  public static final PlanningState NONE =
+      new PlanningState(Optional.empty(), false, 0, PendingWork.IDLE, PlanHistory.NONE, List.of());
+
+  /**
+   * A generation whose predictions are complete.
+   *
+   * @param generation generation of the workload
+   * @param source where its event lies in the log
+   * @param modelId the cost model that predicted
+   * @param cluster the workload's cluster
+   */
+  public record PredictedGeneration(
+      long generation, SourcePosition source, String modelId, ClusterSpec cluster) {
+    /** Checks that nothing is missing. */
+    public PredictedGeneration {
+      Objects.requireNonNull(source, "source");
+      Objects.requireNonNull(modelId, "modelId");
+      Objects.requireNonNull(cluster, "cluster");
+    }
+  }
+
+  /**
+   * @throws IllegalArgumentException if something is to be done and nothing is predicted
+   */
+  public PlanningState {
+    Objects.requireNonNull(predicted, "predicted");
+    Objects.requireNonNull(state, "state");
+    Objects.requireNonNull(plans, "plans");
+    slow = List.copyOf(slow);
+    if (predicted.isEmpty() && state != PendingWork.IDLE) {
+      throw new IllegalArgumentException(
+          "state without predictions must be %s, got %s".formatted(PendingWork.IDLE, state));
+    }
+  }
+
+  /** Returns whether a plan is due: one is pending, and the tables are of one generation. */
+  public boolean isDue() {
+    return state.isPending() && !isPartial;
+  }
+
+  /** Returns the first generation that the next plan answers. */
+  public long firstGeneration() {
+    return Math.min(answered + 1, predicted.orElseThrow().generation());
+  }
+
+  /** Returns this after some predictions of a generation were read. */
+  public PlanningState partial() {
+    return new PlanningState(predicted, true, answered, state, plans, slow);
+  }
+
+  /** Returns this after all predictions of a generation were read. */
+  public PlanningState complete(PredictedGeneration next) {
+    boolean sameGeneration =
+        predicted.isPresent() && predicted.get().generation() == next.generation();
+    return new PlanningState(
+        Optional.of(next),
+        false,
+        answered,
+        sameGeneration && state != PendingWork.CHANGE_PENDING
+            ? PendingWork.MODEL_PENDING
+            : PendingWork.CHANGE_PENDING,
+        plans,
+        isSameHardware(next) ? DeviceSpeed.within(slow, next.cluster().devices()) : List.of());
+  }
+
+  private boolean isSameHardware(PredictedGeneration next) {
+    return predicted.isPresent()
+        && predicted.get().cluster().hardware().equals(next.cluster().hardware());
+  }
+
+  /**
+   * Returns this with other slow devices.
+   *
+   * @param isPlanned whether the latest generation has a plan, which then is due again
+   */
+  public PlanningState with(List<DeviceSpeed> others, boolean isPlanned) {
+    boolean isDue = isPlanned && !others.equals(slow);
+    return new PlanningState(
+        predicted, isPartial, answered, isDue ? PendingWork.CHANGE_PENDING : state, plans, others);
+  }
+
+  /** Returns this after a pending generation was answered. */
+  public PlanningState answered(long generation, PendingWork next) {
+    return new PlanningState(predicted, isPartial, generation, next, plans, slow);
+  }
+
+  /** Returns the header of a deleted workload: only the generation is kept. */
+  public static PlanningState deleted(long generation) {
+    return new PlanningState(
+        Optional.empty(), false, generation, PendingWork.IDLE, PlanHistory.NONE, List.of());
+  }
+
+  /** Returns this after a background search. */
+  public PlanningState searched() {
+    return new PlanningState(predicted, isPartial, answered, PendingWork.IDLE, plans, slow);
+  }
+
+  /** Returns this with other plans stored, or after the trainer reported. */
+  public PlanningState with(PlanHistory others) {
+    return new PlanningState(predicted, isPartial, answered, state, others, slow);
   }
 }

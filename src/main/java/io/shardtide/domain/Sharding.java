@@ -175,10 +175,10 @@ public sealed interface Sharding {
    * @param rows number of rows that are copied, at least 1
    * @param others how the other rows are sharded, as a table of their own; not copied themselves
    */
-  record ByUse(long rows, Sharding others) implements Sharding {
+  record HotColdSplit(long rows, Sharding others) implements Sharding {
     /** Checks that it is cut once. */
-    public ByUse {
-      if (rows < 1 || others instanceof ByUse || others instanceof DataParallel) {
+    public HotColdSplit {
+      if (rows < 1 || others instanceof HotColdSplit || others instanceof DataParallel) {
         throw new IllegalArgumentException(
             "a sharding by use must have at least 1 hot row, and other rows that are not copied, got %d and %s"
                 .formatted(rows, others));
@@ -256,7 +256,8 @@ public sealed interface Sharding {
     List<Shard> others = HotRows.others(sorted);
     Sharding ofOthers = of(others, cluster);
     OptionalLong hotRows = HotRows.of(sorted);
-    Sharding sharding = hotRows.isPresent() ? new ByUse(hotRows.getAsLong(), ofOthers) : ofOthers;
+    Sharding sharding =
+        hotRows.isPresent() ? new HotColdSplit(hotRows.getAsLong(), ofOthers) : ofOthers;
     OptionalDouble cacheShare = others.get(0).cacheShare();
     List<Shard> expected =
         sharding.shards(table, cluster).stream()

@@ -113,7 +113,7 @@ public record ShardingPlan(
   }
 
   /** Returns whether the plan was chosen to learn what its shards cost. */
-  public boolean teaches() {
+  public boolean isExploratory() {
     return settings().risk() < 0;
   }
 

@@ -46,7 +46,7 @@ public final class SpecHash {
   }
 
   /** Adds a codec, which its plan's id has too. */
-  static CanonicalHash put(CanonicalHash hash, WireCodec codec) {
+  static CanonicalHash put(CanonicalHash hash, CommCodec codec) {
     hash.put(codec.name())
         .put(codec.bytesPerElement())
         .put(codec.gigabytesPerSecond())

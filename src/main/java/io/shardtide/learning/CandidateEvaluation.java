@@ -124,7 +124,7 @@ public final class CandidateEvaluation {
         errors(
             ExplainedSamples.of(set.old().heldOut(), champion, challenger), champion, challenger);
     PlanLoss loss = new PlanLoss(explained, champion, challenger);
-    double gain = gain(trigger, champion.model().bundle().costsOf().isPresent());
+    double gain = gain(trigger, champion.model().bundle().proxyHardware().isPresent());
     Optional<String> rejection = rejection(set, gain, recent, old, loss);
     return ModelDecisionBuilder.builder()
         .hardware(champion.model().hardware())

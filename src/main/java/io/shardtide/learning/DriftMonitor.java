@@ -4,7 +4,7 @@ import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.DriftAlarmBuilder;
-import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.Shard;
@@ -52,7 +52,7 @@ final class DriftMonitor {
    */
   record MeasuredQuantity(
       FeedbackStore store,
-      FeedbackHeader header,
+      FeedbackState header,
       ShardingPlan plan,
       String hardware,
       CostQuantity quantity,

@@ -6,20 +6,20 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CostQuantity;
-import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
-import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SpeedHistory;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.VersionedTable;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -57,16 +57,16 @@ public final class FeedbackStep {
     String id = part.workloadId();
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       TableSpec table = predicted.prediction().table();
-      Optional<DatedTable> known = store.table(id, table.name());
+      Optional<VersionedTable> known = store.table(id, table.name());
       // A new prediction of an unchanged table, by another model for example, keeps its generation.
       if (known.isEmpty() || !known.get().table().equals(table)) {
-        store.putTable(id, new DatedTable(table, part.generation()));
+        store.putTable(id, new VersionedTable(table, part.generation()));
       }
     } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
       store.removeTable(id, dropped.name());
     }
-    FeedbackHeader before = header(store, id);
-    FeedbackHeader after;
+    FeedbackState before = header(store, id);
+    FeedbackState after;
     if (part.isDeletion()) {
       List<String> deleted =
           Stream.concat(before.plans().ids().stream(), Stream.of(before.measuredPlan()))
@@ -74,7 +74,7 @@ public final class FeedbackStep {
               .toList();
       deleted.forEach(plan -> store.removePlan(id, plan));
       store.removeWindows(id);
-      after = FeedbackHeader.deleted(part.generation(), before.plans().without(deleted));
+      after = FeedbackState.deleted(part.generation(), before.plans().without(deleted));
     } else {
       after = before.with(part.cluster(), part.generation());
     }
@@ -93,7 +93,7 @@ public final class FeedbackStep {
    */
   public void take(FeedbackStore store, ShardingPlan plan) {
     String id = plan.workloadId();
-    FeedbackHeader header = header(store, id);
+    FeedbackState header = header(store, id);
     if (header.isDeletedAfter(plan.generation())) {
       return;
     }
@@ -113,8 +113,8 @@ public final class FeedbackStep {
    * Returns the header of a workload, with the judgement of planning about which plan runs. It may
    * have been read before the plan, or after later ones: the result is the same.
    */
-  static FeedbackHeader header(FeedbackStore store, String workloadId) {
-    FeedbackHeader header = store.header(workloadId);
+  static FeedbackState header(FeedbackStore store, String workloadId) {
+    FeedbackState header = store.header(workloadId);
     return store
         .accepted(workloadId)
         .map(accepted -> header.with(header.plans().with(accepted)))
@@ -123,7 +123,7 @@ public final class FeedbackStep {
 
   /** The plan that was measured last is kept: speeds are of positions in it. */
   private static void removeUnmeasured(
-      FeedbackStore store, FeedbackHeader header, String id, String plan) {
+      FeedbackStore store, FeedbackState header, String id, String plan) {
     if (!plan.equals(header.measuredPlan())) {
       store.removePlan(id, plan);
     }
@@ -138,14 +138,14 @@ public final class FeedbackStep {
    */
   public Feedback measure(FeedbackStore store, MeasuredCosts measured) {
     String id = measured.workloadId();
-    FeedbackHeader before = header(store, id);
+    FeedbackState before = header(store, id);
     checkOrder(before, measured);
     ShardingPlan plan =
         store.plan(id, measured.planId()).orElseThrow(() -> unknown(before, measured));
     MeasuredPlan comparable = MeasuredPlan.of(store, before, plan, measured);
     comparable.comparison().check(isOtherHardware.test(plan.modelId()));
 
-    FeedbackHeader header = before.measured(measured);
+    FeedbackState header = before.measured(measured);
     Optional<PlanShards> last = store.plan(id, before.measuredPlan()).map(ShardingPlan::placed);
     Optional<Regrouping> regrouping =
         last.map(placed -> new Regrouping(placed, plan.placed()))
@@ -181,7 +181,7 @@ public final class FeedbackStep {
       }
       stragglers.put(quantity, devices);
     }
-    FeedbackHeader after =
+    FeedbackState after =
         header.withSpeeds(speedMonitor.add(header.speeds(), quantities, compared));
     store.putHeader(id, after);
     if (!after.plans().ids().contains(before.measuredPlan())) {
@@ -217,7 +217,7 @@ public final class FeedbackStep {
    *
    * @param placed the plan whose positions the header's histories are of
    */
-  private static List<DeviceSpeed> slow(FeedbackHeader header, PlanShards placed) {
+  private static List<DeviceSpeed> slow(FeedbackState header, PlanShards placed) {
     int ranks = Math.min(placed.ranks(), header.cluster().map(ClusterSpec::devices).orElse(0));
     List<DeviceSpeed> slow = new ArrayList<>();
     for (SpeedHistory history : header.speeds()) {
@@ -234,7 +234,7 @@ public final class FeedbackStep {
     return slow;
   }
 
-  private static void checkOrder(FeedbackHeader header, MeasuredCosts measured) {
+  private static void checkOrder(FeedbackState header, MeasuredCosts measured) {
     if (header.measurements().contains(measured.measurementId())) {
       throw new RejectedException(
           RejectionReason.DUPLICATE_MEASUREMENT,
@@ -264,7 +264,7 @@ public final class FeedbackStep {
     }
   }
 
-  private static RejectedException unknown(FeedbackHeader header, MeasuredCosts measured) {
+  private static RejectedException unknown(FeedbackState header, MeasuredCosts measured) {
     return new RejectedException(
         RejectionReason.UNKNOWN_PLAN,
         "The measurement is of unknown plan %s; workload \"%s\" has %d stored plans (the latest %d, the running one and the one before it)"
@@ -272,6 +272,6 @@ public final class FeedbackStep {
                 CanonicalHash.shown(measured.planId()),
                 measured.workloadId(),
                 header.plans().ids().size(),
-                RememberedPlans.MOST_FOLLOWED));
+                PlanHistory.MOST_FOLLOWED));
   }
 }

@@ -1,28 +1,28 @@
 package io.shardtide.learning;
 
 import io.shardtide.domain.AcceptedStatus;
-import io.shardtide.domain.DatedTable;
-import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.VersionedTable;
 import java.util.Optional;
 
 /** The state of {@link FeedbackStep}, by workload. */
 public interface FeedbackStore {
-  /** Returns the workload's header, {@link FeedbackHeader#NONE} before its first prediction. */
-  FeedbackHeader header(String workloadId);
+  /** Returns the workload's header, {@link FeedbackState#NONE} before its first prediction. */
+  FeedbackState header(String workloadId);
 
   /** Stores the workload's header. */
-  void putHeader(String workloadId, FeedbackHeader header);
+  void putHeader(String workloadId, FeedbackState header);
 
   /** Returns what planning said last of which plan runs; empty if it did not yet. */
   Optional<AcceptedStatus> accepted(String workloadId);
 
   /** Returns a table, if stored. */
-  Optional<DatedTable> table(String workloadId, String name);
+  Optional<VersionedTable> table(String workloadId, String name);
 
   /** Stores a table under its name. */
-  void putTable(String workloadId, DatedTable table);
+  void putTable(String workloadId, VersionedTable table);
 
   /** Removes a table. */
   void removeTable(String workloadId, String name);

@@ -3,18 +3,17 @@ package io.shardtide.learning;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
+import io.shardtide.cost.HotColdTable;
 import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepWire;
-import io.shardtide.cost.TableByUse;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Collective;
-import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Direction;
-import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
@@ -25,6 +24,7 @@ import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.VersionedTable;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -59,7 +59,7 @@ record MeasuredPlan(
    *     implausible costs
    */
   static MeasuredPlan of(
-      FeedbackStore store, FeedbackHeader header, ShardingPlan plan, MeasuredCosts measured) {
+      FeedbackStore store, FeedbackState header, ShardingPlan plan, MeasuredCosts measured) {
     int devices = plan.deviceCosts().size();
     if (measured.devices().size() != devices) {
       throw incomparable(
@@ -78,7 +78,8 @@ record MeasuredPlan(
             .distinct()
             .map(name -> table(store, plan, name))
             .toList();
-    Map<String, TableSpec> separated = TableSpec.byName(TableByUse.separate(tables, plan.shards()));
+    Map<String, TableSpec> separated =
+        TableSpec.byName(HotColdTable.separate(tables, plan.shards()));
     SortedMap<Integer, List<DeviceShard>> shards = new TreeMap<>();
     Set<ShardScope> scopes = EnumSet.noneOf(ShardScope.class);
     for (Shard shard : HotRows.separate(plan.shards())) {
@@ -157,7 +158,7 @@ record MeasuredPlan(
   }
 
   private static TableSpec table(FeedbackStore store, ShardingPlan plan, String name) {
-    DatedTable table = store.table(plan.workloadId(), name).orElse(null);
+    VersionedTable table = store.table(plan.workloadId(), name).orElse(null);
     if (table == null || table.since() > plan.generation()) {
       throw outdated(
           "Table %s %s since the plan's generation %d; a measured plan must have the current tables"
@@ -194,7 +195,7 @@ record MeasuredPlan(
 
   /** Returns the communication as a training sample, if there is any. */
   private Optional<CostSample.StepCommunication> communication(MeasuredCosts measured) {
-    StepWire wire = new StepWire(cluster, plan.codecs());
+    StepComm wire = new StepComm(cluster, plan.codecs());
     // Samples tell what is sent by columns, which says nothing of unpooled tables, nor of coding.
     if (!communicates() || !arePooled() || wire.takesCodingTime()) {
       return Optional.empty();

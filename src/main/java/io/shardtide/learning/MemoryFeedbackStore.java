@@ -1,10 +1,10 @@
 package io.shardtide.learning;
 
 import io.shardtide.domain.AcceptedStatus;
-import io.shardtide.domain.DatedTable;
-import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.VersionedTable;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -27,12 +27,12 @@ public final class MemoryFeedbackStore implements FeedbackStore {
   }
 
   @Override
-  public FeedbackHeader header(String workloadId) {
-    return get(FeedbackHeader.class, key("header", workloadId, "")).orElse(FeedbackHeader.NONE);
+  public FeedbackState header(String workloadId) {
+    return get(FeedbackState.class, key("header", workloadId, "")).orElse(FeedbackState.NONE);
   }
 
   @Override
-  public void putHeader(String workloadId, FeedbackHeader header) {
+  public void putHeader(String workloadId, FeedbackState header) {
     entries.put(key("header", workloadId, ""), header);
   }
 
@@ -47,12 +47,12 @@ public final class MemoryFeedbackStore implements FeedbackStore {
   }
 
   @Override
-  public Optional<DatedTable> table(String workloadId, String name) {
-    return get(DatedTable.class, key("table", workloadId, name));
+  public Optional<VersionedTable> table(String workloadId, String name) {
+    return get(VersionedTable.class, key("table", workloadId, name));
   }
 
   @Override
-  public void putTable(String workloadId, DatedTable table) {
+  public void putTable(String workloadId, VersionedTable table) {
     entries.put(key("table", workloadId, table.table().name()), table);
   }
 

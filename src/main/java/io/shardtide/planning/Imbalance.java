@@ -1,10 +1,10 @@
 package io.shardtide.planning;
 
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.Slowdowns;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.StepWire;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.DeviceSpeed;
@@ -25,7 +25,7 @@ final class Imbalance {
    * devices that no longer exist are left out.
    */
   static double ms(
-      List<DatedPrediction> tables,
+      List<VersionedPrediction> tables,
       PlanShards plan,
       List<CollectiveCodec> codecs,
       ClusterSpec cluster,
@@ -50,7 +50,7 @@ final class Imbalance {
 
   /** Returns the cost of a plan under a model on slow devices; see {@link #ms}. */
   static StepCost stepCost(
-      List<DatedPrediction> tables,
+      List<VersionedPrediction> tables,
       PlanShards plan,
       List<CollectiveCodec> codecs,
       ClusterSpec cluster,
@@ -62,7 +62,7 @@ final class Imbalance {
     return StepCost.of(
         tables.stream().flatMap(t -> t.prediction().inGroup(groups).stream()).toList(),
         plan.shards(),
-        new StepWire(group, codecs),
+        new StepComm(group, codecs),
         model,
         Slowdowns.of(slow, groups, group.devices()));
   }

@@ -1,11 +1,11 @@
 package io.shardtide.planning;
 
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.DatedPrediction;
-import io.shardtide.cost.StepWire;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TableShapes;
 import io.shardtide.cost.TrainedRanges;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
@@ -17,7 +17,7 @@ import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.PlanningHeader.PredictedGeneration;
+import io.shardtide.domain.PlanningState.PredictedGeneration;
 import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.SearchSettingsBuilder;
@@ -70,14 +70,14 @@ public final class Planner {
       String workloadId,
       long firstGeneration,
       PredictedGeneration predicted,
-      List<DatedPrediction> tables,
+      List<VersionedPrediction> tables,
       Optional<ShardingPlan> running,
       Effort effort,
       SearchSettings settings,
       CostModel model,
       List<DeviceSpeed> slow) {
     /** The order of tables breaks ties: it must not depend on the store. */
-    private static final Comparator<DatedPrediction> BY_NAME =
+    private static final Comparator<VersionedPrediction> BY_NAME =
         Comparator.comparing(table -> table.prediction().table().name());
 
     /** Standard deviations that a search for plans that teach subtracts from each cost. */
@@ -138,7 +138,7 @@ public final class Planner {
   private PlanningOutcome search(Request request) {
     PredictedGeneration predicted = request.predicted();
     List<TablePrediction> predictions =
-        request.tables().stream().map(DatedPrediction::prediction).toList();
+        request.tables().stream().map(VersionedPrediction::prediction).toList();
     PlanShards running = request.running().map(ShardingPlan::placed).orElse(PlanShards.NONE);
     long start = nanoTime.getAsLong();
     SearchResult result =
@@ -179,7 +179,7 @@ public final class Planner {
     List<OutOfRange> outOfRange =
         outOfRange(
             request.model().limits(),
-            new StepWire(group, found.codecs()),
+            new StepComm(group, found.codecs()),
             predictions,
             found.shards());
     return new PlanningOutcome.Planned(
@@ -225,7 +225,7 @@ public final class Planner {
 
   /** Returns values outside the model's training range, the farthest out first. */
   private static List<OutOfRange> outOfRange(
-      TrainedRanges limits, StepWire wire, List<TablePrediction> tables, List<Shard> shards) {
+      TrainedRanges limits, StepComm wire, List<TablePrediction> tables, List<Shard> shards) {
     ClusterSpec cluster = wire.cluster();
     List<OutOfRange> places = new ArrayList<>(limits.ofCluster(cluster));
     tables.forEach(table -> places.addAll(table.outOfRange()));

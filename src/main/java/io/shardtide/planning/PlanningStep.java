@@ -3,19 +3,19 @@ package io.shardtide.planning;
 import io.shardtide.cost.CostModels;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
+import io.shardtide.domain.PendingWork;
+import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.PlanningHeader;
-import io.shardtide.domain.PlanningHeader.PredictedGeneration;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.PlanningState;
+import io.shardtide.domain.PlanningState.PredictedGeneration;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import java.util.Optional;
@@ -63,7 +63,7 @@ public final class PlanningStep {
    * @param request the input of the search
    */
   public record QuickSearch(Planner.Request request) {
-    private boolean isOf(PlanningHeader header) {
+    private boolean isOf(PlanningState header) {
       return header.predicted().equals(Optional.of(request.predicted()))
           && header.slow().equals(request.slow());
     }
@@ -78,20 +78,20 @@ public final class PlanningStep {
    * Stores one part of a generation's predictions. The deletion of the workload removes its plans,
    * as the parts before it removed its tables.
    *
-   * @return the workload's new header; {@link PlanningHeader#isDue} if a plan is due
+   * @return the workload's new header; {@link PlanningState#isDue} if a plan is due
    */
-  public PlanningHeader take(PlanningStore store, CostPredictions part) {
+  public PlanningState take(PlanningStore store, CostPredictions part) {
     String id = part.workloadId();
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       store.putTable(id, dated(store, id, predicted.prediction(), part.generation()));
     } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
       store.removeTable(id, dropped.name());
     }
-    PlanningHeader before = store.header(id);
-    PlanningHeader after;
+    PlanningState before = store.header(id);
+    PlanningState after;
     if (part.isDeletion()) {
       before.plans().ids().forEach(plan -> store.removePlan(id, plan));
-      after = PlanningHeader.deleted(part.generation());
+      after = PlanningState.deleted(part.generation());
     } else if (part.isLast()) {
       after =
           before.complete(
@@ -107,15 +107,15 @@ public final class PlanningStep {
   }
 
   /** A table that another model predicts again keeps its generation. */
-  private static DatedPrediction dated(
+  private static VersionedPrediction dated(
       PlanningStore store, String id, TablePrediction prediction, long generation) {
     long since =
         store
             .table(id, prediction.table().name())
             .filter(known -> known.prediction().table().equals(prediction.table()))
-            .map(DatedPrediction::since)
+            .map(VersionedPrediction::since)
             .orElse(generation);
-    return new DatedPrediction(prediction, since);
+    return new VersionedPrediction(prediction, since);
   }
 
   /**
@@ -129,7 +129,7 @@ public final class PlanningStep {
 
   /** Returns the search for a workload's plan; empty if no plan is due. */
   public Optional<QuickSearch> quickSearch(PlanningStore store, String workloadId) {
-    PlanningHeader header = store.header(workloadId);
+    PlanningState header = store.header(workloadId);
     return header.isDue()
         ? Optional.of(
             new QuickSearch(
@@ -140,7 +140,7 @@ public final class PlanningStep {
                     header.firstGeneration(),
                     Effort.QUICK,
                     isSpeedChanged(store, workloadId, header)
-                        ? settings.rebalancing()
+                        ? settings.slowDeviceSearch()
                         : settings.quick())))
         : Optional.empty();
   }
@@ -160,7 +160,7 @@ public final class PlanningStep {
   public Optional<PlanningOutcome> finish(
       PlanningStore store, QuickSearch search, PlanningOutcome outcome) {
     String id = search.request().workloadId();
-    PlanningHeader header = store.header(id);
+    PlanningState header = store.header(id);
     long generation = search.request().predicted().generation();
     boolean isLatest = search.isOf(header);
     if (!header.state().isPending()
@@ -169,20 +169,20 @@ public final class PlanningStep {
       return Optional.empty();
     }
     if (outcome instanceof PlanningOutcome.Planned planned) {
-      PlanningState next =
-          settings.deep().isPresent() ? PlanningState.BACKGROUND_SEARCH_DUE : PlanningState.IDLE;
+      PendingWork next =
+          settings.deep().isPresent() ? PendingWork.BACKGROUND_SEARCH_DUE : PendingWork.IDLE;
       remember(
           store, header.answered(generation, isLatest ? next : header.state()), planned.plan());
     } else {
       store.putHeader(
-          id, header.answered(generation, isLatest ? PlanningState.IDLE : header.state()));
+          id, header.answered(generation, isLatest ? PendingWork.IDLE : header.state()));
     }
     return Optional.of(outcome);
   }
 
   /** Returns whether devices became slow, or recovered, since the running plan. */
   private static boolean isSpeedChanged(
-      PlanningStore store, String workloadId, PlanningHeader header) {
+      PlanningStore store, String workloadId, PlanningState header) {
     return header
         .plans()
         .running()
@@ -195,8 +195,8 @@ public final class PlanningStep {
    * Returns what a pending workload could gain at most from a new plan under the latest model, in
    * milliseconds a step: the priority among many pending workloads.
    */
-  public double promiseMs(PlanningStore store, String workloadId) {
-    PlanningHeader header = store.header(workloadId);
+  public double imbalanceMs(PlanningStore store, String workloadId) {
+    PlanningState header = store.header(workloadId);
     PredictedGeneration predicted = header.predicted().orElseThrow();
     return header
         .plans()
@@ -220,8 +220,8 @@ public final class PlanningStep {
    * @return the search; empty if none is due
    */
   public Optional<SearchTask> backgroundSearch(PlanningStore store, String workloadId) {
-    PlanningHeader header = store.header(workloadId);
-    if (header.state() != PlanningState.BACKGROUND_SEARCH_DUE
+    PlanningState header = store.header(workloadId);
+    if (header.state() != PendingWork.BACKGROUND_SEARCH_DUE
         || header.isPartial()
         || settings.deep().isEmpty()) {
       return Optional.empty();
@@ -246,11 +246,14 @@ public final class PlanningStep {
     boolean mayTeach =
         settings.exploration() > 0
             && search.request().model().bundle().correction().isPresent()
-            && !search.beats().teaches();
+            && !search.beats().isExploratory();
     return mayTeach ? teachingPlan(search, best) : best;
   }
 
-  /** Returns a plan that costs as much as the best one, and teaches more; that one if none does. */
+  /**
+   * Returns a plan that costs as much as the best one, and isExploratory more; that one if none
+   * does.
+   */
   private PlanningOutcome teachingPlan(SearchTask search, PlanningOutcome best) {
     ShardingPlan cheapest =
         best instanceof PlanningOutcome.Planned planned && pays(planned.plan(), search)
@@ -272,15 +275,15 @@ public final class PlanningStep {
   public Optional<PlanningOutcome.Planned> finish(
       PlanningStore store, SearchTask search, PlanningOutcome outcome) {
     String id = search.request().workloadId();
-    PlanningHeader header = store.header(id);
-    if (header.state() != PlanningState.BACKGROUND_SEARCH_DUE
+    PlanningState header = store.header(id);
+    if (header.state() != PendingWork.BACKGROUND_SEARCH_DUE
         || !header.predicted().equals(Optional.of(search.request().predicted()))
         || !header.plans().latest().equals(Optional.of(search.beats().planId()))
         || !header.plans().running().equals(search.running())) {
       return Optional.empty();
     }
     if (outcome instanceof PlanningOutcome.Planned planned
-        && (planned.plan().teaches() || pays(planned.plan(), search))) {
+        && (planned.plan().isExploratory() || pays(planned.plan(), search))) {
       remember(store, header.searched(), planned.plan());
       return Optional.of(planned);
     }
@@ -308,9 +311,9 @@ public final class PlanningStep {
    */
   public AcceptedStatus report(PlanningStore store, PlanStatus status) {
     String id = status.workloadId();
-    PlanningHeader header = store.header(id);
+    PlanningState header = store.header(id);
     header.plans().check(status);
-    RememberedPlans plans = header.plans().reported(status, previousOf(store, id));
+    PlanHistory plans = header.plans().reported(status, previousOf(store, id));
     store.putHeader(id, header.with(plans));
     return AcceptedStatus.of(id, Optional.of(status), plans);
   }
@@ -318,12 +321,12 @@ public final class PlanningStep {
   /**
    * Stores the speeds of a workload's devices. They replan the latest generation, if it has a plan.
    *
-   * @return the workload's new header; {@link PlanningHeader#isDue} if a plan is due
+   * @return the workload's new header; {@link PlanningState#isDue} if a plan is due
    * @throws RejectedException if the workload or a device is unknown
    */
-  public PlanningHeader take(PlanningStore store, DeviceSpeeds speeds) {
+  public PlanningState take(PlanningStore store, DeviceSpeeds speeds) {
     String id = speeds.workloadId();
-    PlanningHeader before = store.header(id);
+    PlanningState before = store.header(id);
     PredictedGeneration predicted =
         before
             .predicted()
@@ -341,7 +344,7 @@ public final class PlanningStep {
             .flatMap(plan -> store.plan(id, plan))
             .filter(plan -> plan.generation() == predicted.generation())
             .isPresent();
-    PlanningHeader after = before.with(speeds.slow(), isPlanned);
+    PlanningState after = before.with(speeds.slow(), isPlanned);
     store.putHeader(id, after);
     return after;
   }
@@ -349,7 +352,7 @@ public final class PlanningStep {
   private Planner.Request request(
       PlanningStore store,
       String workloadId,
-      PlanningHeader header,
+      PlanningState header,
       long firstGeneration,
       Effort effort,
       SearchSettings search) {
@@ -373,7 +376,7 @@ public final class PlanningStep {
   }
 
   /** Stores a plan as the latest, and removes the oldest ones that nothing runs or returns to. */
-  private static void remember(PlanningStore store, PlanningHeader header, ShardingPlan plan) {
+  private static void remember(PlanningStore store, PlanningState header, ShardingPlan plan) {
     String id = plan.workloadId();
     store.putPlan(plan);
     store.putHeader(

@@ -1,27 +1,27 @@
 package io.shardtide.planning;
 
-import io.shardtide.cost.DatedPrediction;
-import io.shardtide.domain.PlanningHeader;
+import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.ShardingPlan;
 import java.util.List;
 import java.util.Optional;
 
 /** State of the planning step. */
 public interface PlanningStore {
-  /** Returns the workload's header, {@link PlanningHeader#NONE} before its first prediction. */
-  PlanningHeader header(String workloadId);
+  /** Returns the workload's header, {@link PlanningState#NONE} before its first prediction. */
+  PlanningState header(String workloadId);
 
   /** Stores the workload's header. */
-  void putHeader(String workloadId, PlanningHeader header);
+  void putHeader(String workloadId, PlanningState header);
 
   /** Returns the workload's tables, in any order. */
-  List<DatedPrediction> tables(String workloadId);
+  List<VersionedPrediction> tables(String workloadId);
 
   /** Returns a table. */
-  Optional<DatedPrediction> table(String workloadId, String name);
+  Optional<VersionedPrediction> table(String workloadId, String name);
 
   /** Stores a table under its name. */
-  void putTable(String workloadId, DatedPrediction table);
+  void putTable(String workloadId, VersionedPrediction table);
 
   /** Removes a table. */
   void removeTable(String workloadId, String name);

@@ -1,7 +1,7 @@
 package io.shardtide.planning;
 
-import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.PlanMoves;
@@ -38,12 +38,12 @@ final class Reasons {
    */
   static String describe(Planner.Request request, SearchResult.Found found, PlanMoves moves) {
     ReplicaGroups groups = found.replication().groups();
-    List<DatedPrediction> tables = request.tables();
+    List<VersionedPrediction> tables = request.tables();
     int devices = request.predicted().cluster().devices();
     String prefix = prefix(request);
     ModelBundle model = request.model().bundle();
     Optional<String> origin = model.describeOrigin();
-    String suffix = model.costsOf().isPresent() ? ", " + origin.orElseThrow() : "";
+    String suffix = model.proxyHardware().isPresent() ? ", " + origin.orElseThrow() : "";
     if (request.running().isEmpty()) {
       return prefix
           + "first plan: %d tables on %d devices".formatted(tables.size(), devices)
@@ -58,7 +58,7 @@ final class Reasons {
     List<String> added = new ArrayList<>();
     List<String> changed = new ArrayList<>();
     List<String> violated = new ArrayList<>();
-    for (DatedPrediction table : tables) {
+    for (VersionedPrediction table : tables) {
       String name = table.prediction().table().name();
       if (!known.remove(name)) {
         added.add(name);
@@ -124,7 +124,7 @@ final class Reasons {
         : "background search: ";
   }
 
-  private static List<String> names(List<DatedPrediction> tables) {
+  private static List<String> names(List<VersionedPrediction> tables) {
     return tables.stream().map(table -> table.prediction().table().name()).toList();
   }
 

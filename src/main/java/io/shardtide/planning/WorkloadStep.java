@@ -14,8 +14,8 @@ import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.Workload;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.domain.WorkloadHeader;
-import io.shardtide.domain.WorkloadHeader.AppliedEvent;
+import io.shardtide.domain.WorkloadState;
+import io.shardtide.domain.WorkloadState.AppliedEvent;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.NavigableMap;
@@ -78,14 +78,14 @@ public final class WorkloadStep {
               .formatted(id, event.eventId()));
     }
     event.checkDistinct();
-    WorkloadHeader header = store.header(id);
+    WorkloadState header = store.header(id);
     Workload before = new Workload(id, header.generation(), header.cluster(), named(store, event));
     Workload after = before.apply(event);
     int added = after.tables().size() - before.tables().size();
     checkTables(store, id, added);
     Optional<TowerPredictor> predictor = after.cluster().map(this::predictorOf);
-    WorkloadHeader next =
-        new WorkloadHeader(
+    WorkloadState next =
+        new WorkloadState(
             after.generation(),
             after.cluster(),
             predictor.map(TowerPredictor::modelId),
@@ -117,7 +117,7 @@ public final class WorkloadStep {
   }
 
   /** Returns whether a model other than the current one predicted a workload. */
-  public boolean isOutdated(WorkloadHeader header) {
+  public boolean isOutdated(WorkloadState header) {
     return header.modelId().isPresent()
         && header
             .cluster()
@@ -139,13 +139,13 @@ public final class WorkloadStep {
    */
   public List<CostPredictions> repredict(
       WorkloadStore store, String workloadId, Consumer<CostPredictions> check) {
-    WorkloadHeader header = store.header(workloadId);
+    WorkloadState header = store.header(workloadId);
     if (!isOutdated(header)) {
       return List.of();
     }
     TowerPredictor predictor = predictorOf(header.cluster().orElseThrow());
-    WorkloadHeader next =
-        new WorkloadHeader(
+    WorkloadState next =
+        new WorkloadState(
             header.generation(),
             header.cluster(),
             Optional.of(predictor.modelId()),
@@ -223,8 +223,8 @@ public final class WorkloadStep {
 
   /** Returns the tables that changed, and those whose predictions are no longer the same. */
   private static List<TableSpec> toPredict(
-      WorkloadHeader before,
-      WorkloadHeader after,
+      WorkloadState before,
+      WorkloadState after,
       List<TableSpec> changed,
       Supplier<List<TableSpec>> all) {
     if (before.cluster().isEmpty() || !before.modelId().equals(after.modelId())) {
@@ -243,7 +243,7 @@ public final class WorkloadStep {
 
   private static List<CostPredictions> predictions(
       String workloadId,
-      WorkloadHeader header,
+      WorkloadState header,
       List<String> dropped,
       List<TableSpec> toPredict,
       TowerPredictor predictor) {
@@ -255,13 +255,14 @@ public final class WorkloadStep {
     if (updates.isEmpty()) {
       updates.add(Optional.empty());
     }
-    return parts(workloadId, header, cluster, predictor.modelId(), predictor.costsOf(), updates);
+    return parts(
+        workloadId, header, cluster, predictor.modelId(), predictor.proxyHardware(), updates);
   }
 
   private static List<CostPredictions> deletion(
       String workloadId,
-      WorkloadHeader before,
-      WorkloadHeader after,
+      WorkloadState before,
+      WorkloadState after,
       List<String> tables,
       String reason) {
     List<Optional<Update>> updates = dropped(tables);
@@ -285,10 +286,10 @@ public final class WorkloadStep {
 
   private static List<CostPredictions> parts(
       String workloadId,
-      WorkloadHeader header,
+      WorkloadState header,
       ClusterSpec cluster,
       String modelId,
-      Optional<String> costsOf,
+      Optional<String> proxyHardware,
       List<Optional<Update>> updates) {
     AppliedEvent event = header.lastEvent().orElseThrow();
     List<CostPredictions> parts = new ArrayList<>();
@@ -303,7 +304,7 @@ public final class WorkloadStep {
               .part(part)
               .parts(updates.size())
               .cluster(cluster)
-              .costsOf(costsOf)
+              .proxyHardware(proxyHardware)
               .update(updates.get(part))
               .build());
     }

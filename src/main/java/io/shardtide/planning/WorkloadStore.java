@@ -1,7 +1,7 @@
 package io.shardtide.planning;
 
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.domain.WorkloadState;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.UUID;
@@ -15,11 +15,11 @@ public interface WorkloadStore {
    */
   long REMEMBERED_EVENTS = 100_000;
 
-  /** Returns the workload's header, {@link WorkloadHeader#NONE} before its first event. */
-  WorkloadHeader header(String workloadId);
+  /** Returns the workload's header, {@link WorkloadState#NONE} before its first event. */
+  WorkloadState header(String workloadId);
 
   /** Stores the workload's header. */
-  void putHeader(String workloadId, WorkloadHeader header);
+  void putHeader(String workloadId, WorkloadState header);
 
   /** Returns the workload's tables by name. */
   SortedMap<String, TableSpec> tables(String workloadId);

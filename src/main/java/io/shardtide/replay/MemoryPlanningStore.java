@@ -1,7 +1,7 @@
 package io.shardtide.replay;
 
-import io.shardtide.cost.DatedPrediction;
-import io.shardtide.domain.PlanningHeader;
+import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.planning.PlanningStore;
 import java.util.HashMap;
@@ -12,32 +12,32 @@ import java.util.TreeMap;
 
 /** State of the planning step, in memory. */
 public class MemoryPlanningStore implements PlanningStore {
-  private final Map<String, Map<String, DatedPrediction>> tables = new HashMap<>();
+  private final Map<String, Map<String, VersionedPrediction>> tables = new HashMap<>();
   private final Map<String, Map<String, ShardingPlan>> plans = new HashMap<>();
-  private final Map<String, PlanningHeader> headers = new HashMap<>();
+  private final Map<String, PlanningState> headers = new HashMap<>();
 
   @Override
-  public List<DatedPrediction> tables(String workloadId) {
+  public List<VersionedPrediction> tables(String workloadId) {
     return List.copyOf(tables.getOrDefault(workloadId, Map.of()).values());
   }
 
   @Override
-  public PlanningHeader header(String workloadId) {
-    return headers.getOrDefault(workloadId, PlanningHeader.NONE);
+  public PlanningState header(String workloadId) {
+    return headers.getOrDefault(workloadId, PlanningState.NONE);
   }
 
   @Override
-  public void putHeader(String workloadId, PlanningHeader header) {
+  public void putHeader(String workloadId, PlanningState header) {
     headers.put(workloadId, header);
   }
 
   @Override
-  public Optional<DatedPrediction> table(String workloadId, String name) {
+  public Optional<VersionedPrediction> table(String workloadId, String name) {
     return Optional.ofNullable(tables.getOrDefault(workloadId, Map.of()).get(name));
   }
 
   @Override
-  public void putTable(String workloadId, DatedPrediction table) {
+  public void putTable(String workloadId, VersionedPrediction table) {
     tables
         .computeIfAbsent(workloadId, id -> new TreeMap<>())
         .put(table.prediction().table().name(), table);

@@ -1,7 +1,7 @@
 package io.shardtide.replay;
 
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.domain.WorkloadState;
 import io.shardtide.planning.WorkloadStore;
 import java.util.HashMap;
 import java.util.Map;
@@ -12,19 +12,19 @@ import java.util.UUID;
 
 /** State of the workload step, in memory. */
 public final class MemoryWorkloadStore implements WorkloadStore {
-  private final Map<String, WorkloadHeader> headers = new HashMap<>();
+  private final Map<String, WorkloadState> headers = new HashMap<>();
   private final Map<String, SortedMap<String, TableSpec>> tables = new HashMap<>();
 
   /** By workload and event, the generation that the event made. */
   private final Map<String, Map<UUID, Long>> applied = new HashMap<>();
 
   @Override
-  public WorkloadHeader header(String workloadId) {
-    return headers.getOrDefault(workloadId, WorkloadHeader.NONE);
+  public WorkloadState header(String workloadId) {
+    return headers.getOrDefault(workloadId, WorkloadState.NONE);
   }
 
   @Override
-  public void putHeader(String workloadId, WorkloadHeader header) {
+  public void putHeader(String workloadId, WorkloadState header) {
     headers.put(workloadId, header);
   }
 

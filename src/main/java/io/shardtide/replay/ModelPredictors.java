@@ -3,12 +3,12 @@ package io.shardtide.replay;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.GroupPrediction;
+import io.shardtide.cost.HotColdPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.cost.UsePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
@@ -104,8 +104,8 @@ final class ModelPredictors implements AutoCloseable {
                           : ""),
               repredicted.tower(part).map(tower -> relative(of.tower(), tower)).orElse(1.0)));
     }
-    for (UsePrediction use : recorded.byUse()) {
-      Optional<UsePrediction> again = repredicted.byUse(use.hotRows());
+    for (HotColdPrediction use : recorded.byUse()) {
+      Optional<HotColdPrediction> again = repredicted.byUse(use.hotRows());
       if (again.isEmpty()) {
         deviations.add(new Deviation(table, "%,d hot rows".formatted(use.hotRows()), 1));
       } else {

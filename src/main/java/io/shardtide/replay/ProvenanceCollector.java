@@ -4,10 +4,10 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerSums;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Names;
@@ -232,7 +232,7 @@ public final class ProvenanceCollector {
   private void collect(
       List<CostPredictions> group,
       List<GenerationHistory.Applied> applied,
-      List<DatedPrediction> tables) {
+      List<VersionedPrediction> tables) {
     CostPredictions first = group.get(0);
     boolean isNew = first.generation() > since() && first.generation() <= plan.generation();
     if (isNew
@@ -278,7 +278,7 @@ public final class ProvenanceCollector {
     return part.generation() == plan.generation() && part.modelId().equals(plan.modelId());
   }
 
-  private static Map<String, TablePrediction> byName(List<DatedPrediction> tables) {
+  private static Map<String, TablePrediction> byName(List<VersionedPrediction> tables) {
     Map<String, TablePrediction> byName = new HashMap<>();
     tables.forEach(t -> byName.put(t.prediction().table().name(), t.prediction()));
     return byName;

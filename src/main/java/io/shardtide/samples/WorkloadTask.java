@@ -1,10 +1,10 @@
 package io.shardtide.samples;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import java.io.IOException;
@@ -172,12 +172,12 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         json.has("codecs") ? json.objects("codecs", WorkloadTask::codec) : List.of());
   }
 
-  private static WireCodec codec(JsonFields json) {
+  private static CommCodec codec(JsonFields json) {
     json.checkNames(CODEC_FIELDS);
     String name = json.text("name");
-    return new WireCodec(
+    return new CommCodec(
         name,
-        WireCodec.directionsOf(name, json.optionalTexts("directions")),
+        CommCodec.directionsOf(name, json.optionalTexts("directions")),
         json.number("bytesPerElement"),
         json.number("gigabytesPerSecond", 0),
         json.number("density", 1),

@@ -2,7 +2,7 @@ package io.shardtide.search;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepWire;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
@@ -102,7 +102,7 @@ public record SearchProblem(
   }
 
   /** Returns what collectives send while plans are compared. */
-  public StepWire wire() {
-    return new StepWire(cluster, codecs);
+  public StepComm wire() {
+    return new StepComm(cluster, codecs);
   }
 }

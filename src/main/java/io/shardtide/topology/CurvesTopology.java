@@ -148,7 +148,7 @@ public final class CurvesTopology {
 
     private void take(ShardingPlan plan, SourcePosition source, long timestamp) {
       // One that was chosen to learn from has costs that are optimistic.
-      if (!plan.teaches()) {
+      if (!plan.isExploratory()) {
         runningPlans.put(plan.workloadId(), RunningPlan.of(plan));
         refinable.add(plan.workloadId());
       }

@@ -2,7 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.allocation.CurveStore;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.pool.CurveHeader;
+import io.shardtide.domain.pool.CurveState;
 import io.shardtide.wire.Codec;
 import java.util.ArrayList;
 import java.util.List;
@@ -10,7 +10,7 @@ import org.apache.kafka.streams.state.StoreBuilder;
 
 /** Workloads whose throughput may be requested in RocksDB, logged to Kafka. */
 final class KafkaCurveStore implements CurveStore {
-  private final KeyedStore<CurveHeader> headers;
+  private final KeyedStore<CurveState> headers;
   private final KeyedStore<TableSpec> tables;
 
   KafkaCurveStore(KeyedStore.Opener stores) {
@@ -37,13 +37,13 @@ final class KafkaCurveStore implements CurveStore {
   }
 
   @Override
-  public CurveHeader header(String workloadId) {
-    CurveHeader header = headers.get(workloadId);
-    return header == null ? CurveHeader.NONE : header;
+  public CurveState header(String workloadId) {
+    CurveState header = headers.get(workloadId);
+    return header == null ? CurveState.NONE : header;
   }
 
   @Override
-  public void putHeader(String workloadId, CurveHeader header) {
+  public void putHeader(String workloadId, CurveState header) {
     headers.put(workloadId, header);
   }
 

@@ -1,10 +1,10 @@
 package io.shardtide.topology;
 
 import io.shardtide.domain.AcceptedStatus;
-import io.shardtide.domain.DatedTable;
-import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.VersionedTable;
 import io.shardtide.learning.FeedbackStore;
 import io.shardtide.wire.Codec;
 import java.util.List;
@@ -13,8 +13,8 @@ import org.apache.kafka.streams.state.StoreBuilder;
 
 /** Headers, tables, plans and residuals in RocksDB, logged to Kafka; what planning says of them. */
 final class KafkaFeedbackStore implements FeedbackStore {
-  private final KeyedStore<FeedbackHeader> headers;
-  private final KeyedStore<DatedTable> tables;
+  private final KeyedStore<FeedbackState> headers;
+  private final KeyedStore<VersionedTable> tables;
   private final KeyedStore<ShardingPlan> plans;
   private final KeyedStore<ResidualWindow> windows;
   private final LatestRecords<AcceptedStatus> accepted;
@@ -36,13 +36,13 @@ final class KafkaFeedbackStore implements FeedbackStore {
   }
 
   @Override
-  public FeedbackHeader header(String workloadId) {
-    FeedbackHeader header = headers.get(workloadId);
-    return header == null ? FeedbackHeader.NONE : header;
+  public FeedbackState header(String workloadId) {
+    FeedbackState header = headers.get(workloadId);
+    return header == null ? FeedbackState.NONE : header;
   }
 
   @Override
-  public void putHeader(String workloadId, FeedbackHeader header) {
+  public void putHeader(String workloadId, FeedbackState header) {
     headers.put(workloadId, header);
   }
 
@@ -52,12 +52,12 @@ final class KafkaFeedbackStore implements FeedbackStore {
   }
 
   @Override
-  public Optional<DatedTable> table(String workloadId, String name) {
+  public Optional<VersionedTable> table(String workloadId, String name) {
     return Optional.ofNullable(tables.get(StoreKeys.of(workloadId, name)));
   }
 
   @Override
-  public void putTable(String workloadId, DatedTable table) {
+  public void putTable(String workloadId, VersionedTable table) {
     tables.put(StoreKeys.of(workloadId, table.table().name()), table);
   }
 

@@ -1,7 +1,7 @@
 package io.shardtide.topology;
 
-import io.shardtide.cost.DatedPrediction;
-import io.shardtide.domain.PlanningHeader;
+import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.planning.PlanningStore;
 import io.shardtide.wire.Codec;
@@ -16,8 +16,8 @@ import org.apache.kafka.streams.state.StoreBuilder;
  * from is beside its header: version 0.2.0 could not read a header that has another field.
  */
 final class KafkaPlanningStore implements PlanningStore {
-  private final KeyedStore<PlanningHeader> headers;
-  private final KeyedStore<DatedPrediction> tables;
+  private final KeyedStore<PlanningState> headers;
+  private final KeyedStore<VersionedPrediction> tables;
   private final KeyedStore<ShardingPlan> plans;
 
   /** By the adopted plan. */
@@ -39,17 +39,17 @@ final class KafkaPlanningStore implements PlanningStore {
   }
 
   /** Calls an action with the header of each workload of this partition. */
-  void forEachHeader(BiConsumer<String, PlanningHeader> action) {
+  void forEachHeader(BiConsumer<String, PlanningState> action) {
     headers.forEach((id, header) -> action.accept(id, whole(id, header)));
   }
 
   @Override
-  public PlanningHeader header(String workloadId) {
-    PlanningHeader header = headers.get(workloadId);
-    return header == null ? PlanningHeader.NONE : whole(workloadId, header);
+  public PlanningState header(String workloadId) {
+    PlanningState header = headers.get(workloadId);
+    return header == null ? PlanningState.NONE : whole(workloadId, header);
   }
 
-  private PlanningHeader whole(String workloadId, PlanningHeader header) {
+  private PlanningState whole(String workloadId, PlanningState header) {
     return header
         .plans()
         .adopted()
@@ -59,7 +59,7 @@ final class KafkaPlanningStore implements PlanningStore {
   }
 
   @Override
-  public void putHeader(String workloadId, PlanningHeader header) {
+  public void putHeader(String workloadId, PlanningState header) {
     headers.put(workloadId, header);
     header
         .plans()
@@ -69,17 +69,17 @@ final class KafkaPlanningStore implements PlanningStore {
   }
 
   @Override
-  public List<DatedPrediction> tables(String workloadId) {
+  public List<VersionedPrediction> tables(String workloadId) {
     return tables.values(workloadId);
   }
 
   @Override
-  public Optional<DatedPrediction> table(String workloadId, String name) {
+  public Optional<VersionedPrediction> table(String workloadId, String name) {
     return Optional.ofNullable(tables.get(StoreKeys.of(workloadId, name)));
   }
 
   @Override
-  public void putTable(String workloadId, DatedPrediction table) {
+  public void putTable(String workloadId, VersionedPrediction table) {
     tables.put(StoreKeys.of(workloadId, table.prediction().table().name()), table);
   }
 

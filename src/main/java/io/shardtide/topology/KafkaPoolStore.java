@@ -1,9 +1,9 @@
 package io.shardtide.topology;
 
 import io.shardtide.allocation.PoolStore;
-import io.shardtide.domain.pool.PoolHeader;
 import io.shardtide.domain.pool.PoolHistory;
 import io.shardtide.domain.pool.PoolMember;
+import io.shardtide.domain.pool.StoredPool;
 import io.shardtide.wire.Codec;
 import java.util.List;
 import java.util.Map;
@@ -16,7 +16,7 @@ import org.apache.kafka.streams.state.StoreBuilder;
 
 /** Pools, the workloads with claims on them, and applied events in RocksDB, logged to Kafka. */
 final class KafkaPoolStore implements PoolStore {
-  private final KeyedStore<PoolHeader> headers;
+  private final KeyedStore<StoredPool> headers;
   private final KeyedStore<PoolMember> members;
   private final KeyedStore<String> applied;
 
@@ -34,18 +34,18 @@ final class KafkaPoolStore implements PoolStore {
   }
 
   /** Calls an action with each pool of this partition. */
-  void forEachHeader(Consumer<PoolHeader> action) {
+  void forEachHeader(Consumer<StoredPool> action) {
     headers.forEach((id, header) -> action.accept(header));
   }
 
   @Override
-  public PoolHeader header(String poolId) {
-    PoolHeader header = headers.get(poolId);
-    return header == null ? PoolHeader.empty(poolId) : header;
+  public StoredPool header(String poolId) {
+    StoredPool header = headers.get(poolId);
+    return header == null ? StoredPool.empty(poolId) : header;
   }
 
   @Override
-  public void putHeader(PoolHeader header) {
+  public void putHeader(StoredPool header) {
     headers.put(header.state().id(), header);
   }
 

@@ -1,7 +1,7 @@
 package io.shardtide.topology;
 
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.domain.WorkloadState;
 import io.shardtide.planning.WorkloadStore;
 import io.shardtide.wire.Codec;
 import java.util.ArrayList;
@@ -18,7 +18,7 @@ import org.apache.kafka.streams.state.StoreBuilder;
 
 /** Workloads in RocksDB, logged to Kafka. */
 final class KafkaWorkloadStore implements WorkloadStore {
-  private final KeyedStore<WorkloadHeader> headers;
+  private final KeyedStore<WorkloadState> headers;
   private final KeyedStore<TableSpec> tables;
   private final KeyedStore<String> applied;
 
@@ -39,7 +39,7 @@ final class KafkaWorkloadStore implements WorkloadStore {
   }
 
   /** Returns the workloads of this partition whose headers satisfy a predicate. */
-  List<String> workloads(Predicate<WorkloadHeader> predicate) {
+  List<String> workloads(Predicate<WorkloadState> predicate) {
     List<String> ids = new ArrayList<>();
     headers.forEach(
         (id, header) -> {
@@ -51,13 +51,13 @@ final class KafkaWorkloadStore implements WorkloadStore {
   }
 
   @Override
-  public WorkloadHeader header(String workloadId) {
-    WorkloadHeader header = headers.get(workloadId);
-    return header == null ? WorkloadHeader.NONE : header;
+  public WorkloadState header(String workloadId) {
+    WorkloadState header = headers.get(workloadId);
+    return header == null ? WorkloadState.NONE : header;
   }
 
   @Override
-  public void putHeader(String workloadId, WorkloadHeader header) {
+  public void putHeader(String workloadId, WorkloadState header) {
     headers.put(workloadId, header);
   }
 

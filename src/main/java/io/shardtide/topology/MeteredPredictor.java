@@ -18,8 +18,8 @@ record MeteredPredictor(TowerPredictor predictor, PlannerMetrics metrics)
   }
 
   @Override
-  public Optional<String> costsOf() {
-    return predictor.costsOf();
+  public Optional<String> proxyHardware() {
+    return predictor.proxyHardware();
   }
 
   @Override

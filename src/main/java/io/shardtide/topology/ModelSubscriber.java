@@ -256,7 +256,7 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
                         Optional.of(model.modelId()),
                         "Begins with the model of %s: its training range is nearest to the first cluster, of %d devices and batches of %d"
                             .formatted(
-                                model.costsOf().orElseThrow(),
+                                model.proxyHardware().orElseThrow(),
                                 cluster.devices(),
                                 cluster.batchSize()),
                         Instant.now())));
@@ -268,7 +268,7 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
       readNew();
     }
     CostModel model = models.get(modelId);
-    return model != null && model.bundle().costsOf().isPresent();
+    return model != null && model.bundle().proxyHardware().isPresent();
   }
 
   @Override

@@ -4,10 +4,10 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
+import io.shardtide.domain.PendingWork;
+import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.PlanningHeader;
 import io.shardtide.domain.PlanningState;
-import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.planning.PlanningOutcome;
@@ -160,25 +160,25 @@ public final class PlanningTopology {
       resume(workloadId, store.header(workloadId));
     }
 
-    private void resume(String workloadId, PlanningHeader header) {
+    private void resume(String workloadId, PlanningState header) {
       if (header.isDue()) {
         enqueue(workloadId, header);
-      } else if (header.state() == PlanningState.BACKGROUND_SEARCH_DUE) {
+      } else if (header.state() == PendingWork.BACKGROUND_SEARCH_DUE) {
         background.planned(workloadId, nanoTime.getAsLong());
       }
     }
 
-    private void enqueue(String workloadId, PlanningHeader header) {
+    private void enqueue(String workloadId, PlanningState header) {
       background.changed(workloadId);
-      if (header.state() == PlanningState.MODEL_PENDING) {
-        queue.repredicted(workloadId, step.promiseMs(store, workloadId));
+      if (header.state() == PendingWork.MODEL_PENDING) {
+        queue.repredicted(workloadId, step.imbalanceMs(store, workloadId));
       } else {
         queue.changed(workloadId, nanoTime.getAsLong());
       }
     }
 
     private void take(CostPredictions part, SourcePosition source, long timestamp) {
-      PlanningHeader header = step.take(store, part);
+      PlanningState header = step.take(store, part);
       if (part.isDeletion()) {
         delete(part.workloadId(), timestamp);
       } else {
@@ -186,11 +186,11 @@ public final class PlanningTopology {
       }
     }
 
-    private void planIfDue(String workloadId, PlanningHeader header, long timestamp) {
+    private void planIfDue(String workloadId, PlanningState header, long timestamp) {
       if (!header.isDue()) {
         return;
       }
-      if (header.state() != PlanningState.MODEL_PENDING) {
+      if (header.state() != PendingWork.MODEL_PENDING) {
         changedAtMs.putIfAbsent(workloadId, timestamp);
       }
       enqueue(workloadId, header);
@@ -205,7 +205,7 @@ public final class PlanningTopology {
       background.changed(workloadId);
       changedAtMs.remove(workloadId);
       forward(workloadId, null, timestamp, NodeName.WRITE_CURRENT_PLANS);
-      tell(AcceptedStatus.of(workloadId, Optional.empty(), RememberedPlans.NONE));
+      tell(AcceptedStatus.of(workloadId, Optional.empty(), PlanHistory.NONE));
     }
 
     private void tell(AcceptedStatus accepted) {
@@ -214,7 +214,7 @@ public final class PlanningTopology {
     }
 
     /** Tells again which plan runs: a version that did not tell it may have had this partition. */
-    private void tellAgain(String workloadId, PlanningHeader header) {
+    private void tellAgain(String workloadId, PlanningState header) {
       if (!header.plans().ids().isEmpty()) {
         tell(AcceptedStatus.of(workloadId, Optional.empty(), header.plans()));
       }
@@ -274,7 +274,7 @@ public final class PlanningTopology {
       step.finish(store, finished.search(), finished.outcome())
           .ifPresent(outcome -> publish(workloadId, outcome));
       // It may have changed during the search; then the next plan is due.
-      PlanningHeader header = store.header(workloadId);
+      PlanningState header = store.header(workloadId);
       if (header.isDue()) {
         enqueue(workloadId, header);
       }
@@ -311,7 +311,7 @@ public final class PlanningTopology {
         metrics.published(plan.effort());
         forward(workloadId, plan, now, NodeName.WRITE_PLANS);
         forward(workloadId, plan, now, NodeName.WRITE_CURRENT_PLANS);
-        if (store.header(workloadId).state() == PlanningState.BACKGROUND_SEARCH_DUE) {
+        if (store.header(workloadId).state() == PendingWork.BACKGROUND_SEARCH_DUE) {
           background.planned(workloadId, nanoTime.getAsLong());
         }
       } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {

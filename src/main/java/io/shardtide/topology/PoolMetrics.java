@@ -6,7 +6,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.AllocationQuality;
-import io.shardtide.domain.pool.PoolHeader;
+import io.shardtide.domain.pool.StoredPool;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashSet;
@@ -83,38 +83,38 @@ final class PoolMetrics {
   }
 
   private static DoubleStream values(
-      Collection<OpenPools> tasks, ToDoubleFunction<PoolHeader> value) {
+      Collection<OpenPools> tasks, ToDoubleFunction<StoredPool> value) {
     return tasks.stream().flatMap(t -> t.pools.values().stream()).mapToDouble(value);
   }
 
-  private static boolean hasDevices(PoolHeader pool, String workloadId) {
+  private static boolean hasDevices(StoredPool pool, String workloadId) {
     return pool.allocation()
         .flatMap(a -> a.of(workloadId))
         .filter(w -> w.devices() > 0)
         .isPresent();
   }
 
-  private static double claimsWithoutDevices(PoolHeader pool) {
+  private static double claimsWithoutDevices(StoredPool pool) {
     return pool.state().claims().keySet().stream().filter(id -> !hasDevices(pool, id)).count();
   }
 
-  private static double freeNodes(PoolHeader pool) {
+  private static double freeNodes(StoredPool pool) {
     Set<String> free =
         new HashSet<>(pool.state().pool().map(p -> p.nodes().keySet()).orElse(Set.of()));
     pool.allocation().ifPresent(a -> free.removeAll(a.holders().keySet()));
     return free.size();
   }
 
-  private static double quality(PoolHeader pool, ToDoubleFunction<AllocationQuality> part) {
+  private static double quality(StoredPool pool, ToDoubleFunction<AllocationQuality> part) {
     return pool.allocation().map(a -> part.applyAsDouble(a.quality())).orElse(0.0);
   }
 
   /** The pools of a task; one thread calls it, others read the gauges. */
   final class OpenPools implements AutoCloseable {
-    private final Map<String, PoolHeader> pools = new ConcurrentHashMap<>();
+    private final Map<String, StoredPool> pools = new ConcurrentHashMap<>();
 
     /** Shows the state of a pool from now on. */
-    void show(PoolHeader pool) {
+    void show(StoredPool pool) {
       pools.put(pool.state().id(), pool);
     }
 

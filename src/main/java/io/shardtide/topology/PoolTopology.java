@@ -9,8 +9,8 @@ import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolHeader;
 import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.domain.pool.StoredPool;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Instant;
@@ -103,7 +103,7 @@ public final class PoolTopology {
       resume(store.header(poolId));
     }
 
-    private void resume(PoolHeader header) {
+    private void resume(StoredPool header) {
       shown.show(header);
       if (header.isDue()) {
         due.add(header.state().id());

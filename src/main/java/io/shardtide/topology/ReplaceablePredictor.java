@@ -39,8 +39,8 @@ final class ReplaceablePredictor implements TowerPredictor {
   }
 
   @Override
-  public Optional<String> costsOf() {
-    return bundle.costsOf();
+  public Optional<String> proxyHardware() {
+    return bundle.proxyHardware();
   }
 
   @Override

@@ -137,7 +137,7 @@ public final class TrainingTopology {
       }
       String modelId = model.get().modelId();
       TrainingState state =
-          model.get().costsOf().isPresent()
+          model.get().proxyHardware().isPresent()
               ? remembered.coldStarted(modelId)
               : remembered.forModel(modelId);
       Optional<ModelDecision.Trigger> due = state.due(training.policy(), nowMs());

@@ -3,36 +3,36 @@ package io.shardtide.wire;
 import io.shardtide.avro.CostModelBundle;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
-import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.AcceptedStatus;
-import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
-import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.HeldRecord;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.Quarantine;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TrainingState;
+import io.shardtide.domain.VersionedTable;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.domain.WorkloadState;
 import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.CurveHeader;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.CurveState;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolHeader;
 import io.shardtide.domain.pool.PoolLinks;
 import io.shardtide.domain.pool.PoolMember;
+import io.shardtide.domain.pool.StoredPool;
 import java.util.Optional;
 import java.util.function.Function;
 import org.apache.avro.Schema;
@@ -163,14 +163,14 @@ public record Codec<V, A extends SpecificRecord>(
           TrainingStateMapping::fromAvro);
 
   /** State of a workload in planning, in stores. */
-  public static final Codec<PlanningHeader, io.shardtide.avro.PlanningHeader> PLANNING_HEADER =
+  public static final Codec<PlanningState, io.shardtide.avro.PlanningHeader> PLANNING_HEADER =
       new Codec<>(
           io.shardtide.avro.PlanningHeader.class,
-          PlanningHeaderMapping::toAvro,
-          PlanningHeaderMapping::fromAvro);
+          PlanningStateMapping::toAvro,
+          PlanningStateMapping::fromAvro);
 
   /** State of a workload in feedback, in stores. */
-  public static final Codec<FeedbackHeader, io.shardtide.avro.FeedbackHeader> FEEDBACK_HEADER =
+  public static final Codec<FeedbackState, io.shardtide.avro.FeedbackHeader> FEEDBACK_HEADER =
       new Codec<>(
           io.shardtide.avro.FeedbackHeader.class,
           FeedbackMapping::toAvro,
@@ -184,7 +184,7 @@ public record Codec<V, A extends SpecificRecord>(
           FeedbackMapping::fromAvro);
 
   /** Tables with the generation of their last change, in stores. */
-  public static final Codec<DatedTable, io.shardtide.avro.DatedTable> DATED_TABLE =
+  public static final Codec<VersionedTable, io.shardtide.avro.DatedTable> DATED_TABLE =
       new Codec<>(
           io.shardtide.avro.DatedTable.class, FeedbackMapping::toAvro, FeedbackMapping::fromAvro);
 
@@ -193,18 +193,19 @@ public record Codec<V, A extends SpecificRecord>(
       new Codec<>(io.shardtide.avro.TableSpec.class, SpecMapping::toAvro, SpecMapping::fromAvro);
 
   /** Tables with their predictions, in stores. */
-  public static final Codec<DatedPrediction, io.shardtide.avro.DatedPrediction> DATED_PREDICTION =
-      new Codec<>(
-          io.shardtide.avro.DatedPrediction.class,
-          TablePredictionMapping::toAvro,
-          TablePredictionMapping::fromAvro);
+  public static final Codec<VersionedPrediction, io.shardtide.avro.DatedPrediction>
+      DATED_PREDICTION =
+          new Codec<>(
+              io.shardtide.avro.DatedPrediction.class,
+              TablePredictionMapping::toAvro,
+              TablePredictionMapping::fromAvro);
 
   /** State of a workload, in stores. */
-  public static final Codec<WorkloadHeader, io.shardtide.avro.WorkloadHeader> WORKLOAD_HEADER =
+  public static final Codec<WorkloadState, io.shardtide.avro.WorkloadHeader> WORKLOAD_HEADER =
       new Codec<>(
           io.shardtide.avro.WorkloadHeader.class,
-          WorkloadHeaderMapping::toAvro,
-          WorkloadHeaderMapping::fromAvro);
+          WorkloadStateMapping::toAvro,
+          WorkloadStateMapping::fromAvro);
 
   /** Pools as publishers set them. */
   public static final Codec<Pool, io.shardtide.avro.PoolSpec> POOL =
@@ -239,7 +240,7 @@ public record Codec<V, A extends SpecificRecord>(
           AllocationMapping::fromAvro);
 
   /** State of a pool, in stores. */
-  public static final Codec<PoolHeader, io.shardtide.avro.PoolHeader> POOL_HEADER =
+  public static final Codec<StoredPool, io.shardtide.avro.PoolHeader> POOL_HEADER =
       new Codec<>(io.shardtide.avro.PoolHeader.class, PoolMapping::toAvro, PoolMapping::fromAvro);
 
   /** State of a workload with a claim, in stores. */
@@ -247,7 +248,7 @@ public record Codec<V, A extends SpecificRecord>(
       new Codec<>(io.shardtide.avro.PoolMember.class, CurveMapping::toAvro, CurveMapping::fromAvro);
 
   /** State of a workload whose throughput may be requested, in stores. */
-  public static final Codec<CurveHeader, io.shardtide.avro.CurveHeader> CURVE_HEADER =
+  public static final Codec<CurveState, io.shardtide.avro.CurveHeader> CURVE_HEADER =
       new Codec<>(
           io.shardtide.avro.CurveHeader.class, CurveMapping::toAvro, CurveMapping::fromAvro);
 

@@ -30,7 +30,7 @@ final class CostPredictionsMapping {
         value.parts(),
         SpecMapping.toAvro(value.cluster()),
         change,
-        value.costsOf().orElse(null));
+        value.proxyHardware().orElse(null));
   }
 
   static CostPredictions fromAvro(io.shardtide.avro.CostPredictions avro) {
@@ -51,7 +51,7 @@ final class CostPredictionsMapping {
         .part(avro.getPart())
         .parts(avro.getParts())
         .cluster(SpecMapping.fromAvro(avro.getCluster()))
-        .costsOf(Optional.ofNullable(avro.getCostsOf()))
+        .proxyHardware(Optional.ofNullable(avro.getCostsOf()))
         .update(Optional.ofNullable(update))
         .build();
   }

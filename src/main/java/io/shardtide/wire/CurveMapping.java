@@ -1,11 +1,11 @@
 package io.shardtide.wire;
 
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.pool.CurveHeader;
 import io.shardtide.domain.pool.CurvePoint;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveReport.PredictedCurve;
 import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.CurveState;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.domain.pool.ThroughputCurve;
@@ -101,7 +101,7 @@ final class CurveMapping {
         avro.getIsConfirmed());
   }
 
-  static io.shardtide.avro.CurveHeader toAvro(CurveHeader header) {
+  static io.shardtide.avro.CurveHeader toAvro(CurveState header) {
     return new io.shardtide.avro.CurveHeader(
         header.generation(),
         header.cluster().map(SpecMapping::toAvro).orElse(null),
@@ -110,8 +110,8 @@ final class CurveMapping {
         header.inputId());
   }
 
-  static CurveHeader fromAvro(io.shardtide.avro.CurveHeader avro) {
-    return new CurveHeader(
+  static CurveState fromAvro(io.shardtide.avro.CurveHeader avro) {
+    return new CurveState(
         avro.getGeneration(),
         Optional.ofNullable(avro.getCluster()).map(SpecMapping::fromAvro),
         Optional.ofNullable(avro.getRequest()).map(CurveMapping::fromAvro),

@@ -1,10 +1,10 @@
 package io.shardtide.wire;
 
 import io.shardtide.domain.Baseline;
-import io.shardtide.domain.DatedTable;
-import io.shardtide.domain.FeedbackHeader;
-import io.shardtide.domain.FeedbackHeader.MeasuredRun;
+import io.shardtide.domain.FeedbackState;
+import io.shardtide.domain.FeedbackState.MeasuredRun;
 import io.shardtide.domain.ResidualWindow;
+import io.shardtide.domain.VersionedTable;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 
@@ -12,11 +12,11 @@ import java.util.Optional;
 final class FeedbackMapping {
   private FeedbackMapping() {}
 
-  static io.shardtide.avro.FeedbackHeader toAvro(FeedbackHeader header) {
+  static io.shardtide.avro.FeedbackHeader toAvro(FeedbackState header) {
     return new io.shardtide.avro.FeedbackHeader(
         header.cluster().map(SpecMapping::toAvro).orElse(null),
         header.batchSince(),
-        RememberedPlansMapping.toAvro(header.plans()),
+        PlanHistoryMapping.toAvro(header.plans()),
         header.measurements(),
         header.runs().stream()
             .map(run -> new io.shardtide.avro.MeasuredRun(run.run(), run.step()))
@@ -26,11 +26,11 @@ final class FeedbackMapping {
         header.speeds().stream().map(SpeedMapping::toAvro).toList());
   }
 
-  static FeedbackHeader fromAvro(io.shardtide.avro.FeedbackHeader avro) {
-    return new FeedbackHeader(
+  static FeedbackState fromAvro(io.shardtide.avro.FeedbackHeader avro) {
+    return new FeedbackState(
         Optional.ofNullable(avro.getCluster()).map(SpecMapping::fromAvro),
         avro.getBatchSince(),
-        RememberedPlansMapping.fromAvro(avro.getPlans()),
+        PlanHistoryMapping.fromAvro(avro.getPlans()),
         avro.getMeasurements(),
         avro.getRuns().stream().map(run -> new MeasuredRun(run.getRun(), run.getStep())).toList(),
         avro.getMeasuredPlan(),
@@ -63,11 +63,11 @@ final class FeedbackMapping {
         Optional.ofNullable(avro.getBackIn()));
   }
 
-  static io.shardtide.avro.DatedTable toAvro(DatedTable dated) {
+  static io.shardtide.avro.DatedTable toAvro(VersionedTable dated) {
     return new io.shardtide.avro.DatedTable(SpecMapping.toAvro(dated.table()), dated.since());
   }
 
-  static DatedTable fromAvro(io.shardtide.avro.DatedTable avro) {
-    return new DatedTable(SpecMapping.fromAvro(avro.getTable()), avro.getSince());
+  static VersionedTable fromAvro(io.shardtide.avro.DatedTable avro) {
+    return new VersionedTable(SpecMapping.fromAvro(avro.getTable()), avro.getSince());
   }
 }

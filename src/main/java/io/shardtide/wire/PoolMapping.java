@@ -10,10 +10,10 @@ import io.shardtide.avro.PoolSpec;
 import io.shardtide.domain.pool.Claim;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolHeader;
 import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.domain.pool.StoredPool;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,7 +67,7 @@ final class PoolMapping {
         avro.getEventId(), avro.getPoolId(), avro.getOccurredAt(), avro.getSource(), updates);
   }
 
-  static io.shardtide.avro.PoolHeader toAvro(PoolHeader header) {
+  static io.shardtide.avro.PoolHeader toAvro(StoredPool header) {
     PoolState state = header.state();
     return new io.shardtide.avro.PoolHeader(
         state.id(),
@@ -78,12 +78,12 @@ final class PoolMapping {
         header.isDue());
   }
 
-  static PoolHeader fromAvro(io.shardtide.avro.PoolHeader avro) {
+  static StoredPool fromAvro(io.shardtide.avro.PoolHeader avro) {
     SortedMap<String, Claim> claims = new TreeMap<>();
     for (PoolClaim claim : avro.getClaims()) {
       claims.put(claim.getWorkloadId(), fromAvro(claim));
     }
-    return new PoolHeader(
+    return new StoredPool(
         new PoolState(
             avro.getPoolId(),
             avro.getGeneration(),

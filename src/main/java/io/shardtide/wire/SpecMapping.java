@@ -2,6 +2,7 @@ package io.shardtide.wire;
 
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ReuseHistogram;
@@ -9,7 +10,6 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WireCodec;
 import java.util.Optional;
 
 /** The records that several events share. */
@@ -98,7 +98,7 @@ final class SpecMapping {
         cluster.getCodecs().stream().map(SpecMapping::fromAvro).toList());
   }
 
-  static io.shardtide.avro.WireCodec toAvro(WireCodec codec) {
+  static io.shardtide.avro.WireCodec toAvro(CommCodec codec) {
     return new io.shardtide.avro.WireCodec(
         codec.name(),
         codec.directions().stream().map(Direction::fileName).toList(),
@@ -108,10 +108,10 @@ final class SpecMapping {
         codec.canBeSummed());
   }
 
-  static WireCodec fromAvro(io.shardtide.avro.WireCodec codec) {
-    return new WireCodec(
+  static CommCodec fromAvro(io.shardtide.avro.WireCodec codec) {
+    return new CommCodec(
         codec.getName(),
-        WireCodec.directionsOf(codec.getName(), codec.getDirections()),
+        CommCodec.directionsOf(codec.getName(), codec.getDirections()),
         codec.getBytesPerElement(),
         codec.getGigabytesPerSecond(),
         codec.getDensity(),

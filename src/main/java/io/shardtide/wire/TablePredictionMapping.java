@@ -5,12 +5,12 @@ import io.shardtide.avro.GroupPredicted;
 import io.shardtide.avro.SplitPredicted;
 import io.shardtide.avro.TablePredicted;
 import io.shardtide.avro.UsePredicted;
-import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.GroupPrediction;
+import io.shardtide.cost.HotColdPrediction;
 import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.UsePrediction;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
@@ -58,7 +58,7 @@ final class TablePredictionMapping {
             .toList());
   }
 
-  static io.shardtide.avro.DatedPrediction toAvro(DatedPrediction dated) {
+  static io.shardtide.avro.DatedPrediction toAvro(VersionedPrediction dated) {
     List<float[]> towers = new ArrayList<>();
     addTowers(dated.prediction(), towers);
     return new io.shardtide.avro.DatedPrediction(
@@ -68,23 +68,23 @@ final class TablePredictionMapping {
   private static void addTowers(TablePrediction prediction, List<float[]> towers) {
     towers.addAll(prediction.towers());
     prediction.parts().forEach(of -> towers.add(of.tower()));
-    for (UsePrediction use : prediction.byUse()) {
+    for (HotColdPrediction use : prediction.byUse()) {
       addTowers(use.hot(), towers);
       addTowers(use.others(), towers);
     }
     prediction.byGroups().forEach(of -> addTowers(of.prediction(), towers));
   }
 
-  static DatedPrediction fromAvro(io.shardtide.avro.DatedPrediction avro) {
+  static VersionedPrediction fromAvro(io.shardtide.avro.DatedPrediction avro) {
     TablePredicted predicted = avro.getPrediction();
     if (!avro.getFloats().hasRemaining()) {
       // Written before version 5.
-      return new DatedPrediction(fromAvro(predicted), avro.getSince());
+      return new VersionedPrediction(fromAvro(predicted), avro.getSince());
     }
     int widths = widths(predicted);
     Iterator<float[]> towers =
         Floats.ofBytes(avro.getFloats(), towers(predicted, widths)).iterator();
-    return new DatedPrediction(ofTowers(predicted, towers, widths), avro.getSince());
+    return new VersionedPrediction(ofTowers(predicted, towers, widths), avro.getSince());
   }
 
   private static int widths(TablePredicted predicted) {
@@ -107,11 +107,11 @@ final class TablePredictionMapping {
       TablePredicted avro, Iterator<float[]> towers, int widths) {
     List<float[]> ofWidths = next(towers, widths);
     List<float[]> ofParts = next(towers, avro.getSplits().size());
-    List<UsePrediction> byUse = new ArrayList<>();
+    List<HotColdPrediction> byUse = new ArrayList<>();
     for (UsePredicted use : avro.getByUse()) {
       TablePrediction hot = ofTowers(use.getHot(), towers, 0);
       byUse.add(
-          new UsePrediction(use.getHotRows(), hot, ofTowers(use.getOthers(), towers, widths)));
+          new HotColdPrediction(use.getHotRows(), hot, ofTowers(use.getOthers(), towers, widths)));
     }
     List<GroupPrediction> byGroups = new ArrayList<>();
     for (GroupPredicted of : avro.getByGroups()) {
@@ -132,7 +132,7 @@ final class TablePredictionMapping {
         avro.getByUse().stream()
             .map(
                 use ->
-                    new UsePrediction(
+                    new HotColdPrediction(
                         use.getHotRows(), fromAvro(use.getHot()), fromAvro(use.getOthers())))
             .toList(),
         avro.getByGroups().stream()
@@ -149,7 +149,7 @@ final class TablePredictionMapping {
       TablePredicted avro,
       List<float[]> towers,
       List<float[]> partTowers,
-      List<UsePrediction> byUse,
+      List<HotColdPrediction> byUse,
       List<GroupPrediction> byGroups) {
     List<PartTower> parts = new ArrayList<>();
     for (SplitPredicted split : avro.getSplits()) {

@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.testing.Samples;
 import io.shardtide.torchrec.TorchRecPlans;
 import java.util.List;
@@ -19,9 +19,9 @@ class CodecTextsTest {
   private static final List<CollectiveCodec> CODECS =
       List.of(
           new CollectiveCodec(
-              ShardScope.DEVICE, Direction.FORWARD, new WireCodec("fp16", 2), 0.41256),
-          new CollectiveCodec(ShardScope.DEVICE, Direction.BACKWARD, new WireCodec("bf16", 2), 0.1),
-          new CollectiveCodec(ShardScope.CLUSTER, Direction.BACKWARD, new WireCodec("fp8", 1), 2));
+              ShardScope.DEVICE, Direction.FORWARD, new CommCodec("fp16", 2), 0.41256),
+          new CollectiveCodec(ShardScope.DEVICE, Direction.BACKWARD, new CommCodec("bf16", 2), 0.1),
+          new CollectiveCodec(ShardScope.CLUSTER, Direction.BACKWARD, new CommCodec("fp8", 1), 2));
 
   private final ObjectMapper json = new ObjectMapper();
 

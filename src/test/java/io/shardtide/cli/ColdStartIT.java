@@ -102,7 +102,7 @@ class ColdStartIT {
       assertThat(begun.trigger()).isEqualTo(ModelDecision.Trigger.COLD_START);
       assertThat(begun.challengerId()).contains(before.modelId());
       assertThat(client.committed(client.topics().costPredictions()))
-          .allMatch(part -> part.costsOf().equals(Optional.of("simulated")));
+          .allMatch(part -> part.proxyHardware().equals(Optional.of("simulated")));
 
       SimulatedTrainer trainer = new SimulatedTrainer();
       await()

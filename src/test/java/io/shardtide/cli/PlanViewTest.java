@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.testing.RandomMoves;
 import io.shardtide.testing.Samples;
 import java.util.List;
@@ -68,7 +68,7 @@ class PlanViewTest {
   void a_plan_with_codecs_names_them() {
     CollectiveCodec codec =
         new CollectiveCodec(
-            ShardScope.DEVICE, Direction.FORWARD, new WireCodec("fp16", 2), 0.41256);
+            ShardScope.DEVICE, Direction.FORWARD, new CommCodec("fp16", 2), 0.41256);
     assertThat(shown(Samples.with(Samples.plan(), List.of(codec))))
         .contains("\n  codecs: device forward fp16 (saves 0.413 ms); none elsewhere\n");
     assertThat(shown(Samples.plan())).doesNotContain("codec");

@@ -37,7 +37,7 @@ class ShardTextsTest {
     add(shards, "grid", new Sharding.GridShard(List.of(new NodePart(8, 1), new NodePart(8, 0))));
     add(shards, "node", new Sharding.TableRowWise(1));
     add(shards, "rows", new Sharding.RowWise());
-    add(shards, "used", new Sharding.ByUse(4_096, new Sharding.TableRowWise(0)));
+    add(shards, "used", new Sharding.HotColdSplit(4_096, new Sharding.TableRowWise(0)));
     add(shards, "also-whole", new Sharding.TableWise(2));
     shards.add(
         new Shard("a", new Region(0, 16, 0, 40), 2, ShardKind.TABLE_WISE, OptionalDouble.of(0.05)));

@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.Optional;
@@ -72,9 +72,9 @@ class SpecTextsTest {
                 List.of(1, 3),
                 50,
                 List.of(
-                    new WireCodec("fp16", 2),
-                    new WireCodec("int8", List.of(Direction.FORWARD), 1.25, 400, 1, false),
-                    new WireCodec("top", List.of(Direction.BACKWARD), 8, 0, 0.1, true))));
+                    new CommCodec("fp16", 2),
+                    new CommCodec("int8", List.of(Direction.FORWARD), 1.25, 400, 1, false),
+                    new CommCodec("top", List.of(Direction.BACKWARD), 8, 0, 0.1, true))));
     assertThat(SpecTexts.cluster(CLUSTER + ",codecs=none").codecs()).isEmpty();
   }
 

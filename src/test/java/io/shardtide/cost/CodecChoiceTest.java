@@ -6,13 +6,13 @@ import static org.assertj.core.api.Assertions.within;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +31,7 @@ class CodecChoiceTest {
 
   private final CostEvaluator evaluator = new CostModel(Fixtures.allCollectives()).evaluator();
 
-  private static ClusterSpec with(WireCodec... codecs) {
+  private static ClusterSpec with(CommCodec... codecs) {
     return ClusterSpecBuilder.builder(TEN).codecs(List.of(codecs)).build();
   }
 
@@ -69,14 +69,14 @@ class CodecChoiceTest {
 
   private double ms(ClusterSpec cluster, List<CollectiveCodec> codecs, List<DeviceLoad> loads) {
     return StepCost.of(
-            evaluator, new StepWire(cluster, codecs), loads, Slowdowns.none(loads.size()))
+            evaluator, new StepComm(cluster, codecs), loads, Slowdowns.none(loads.size()))
         .predictedMs();
   }
 
   /** A codec of half the bytes that takes no time is a cluster that sends half the bytes. */
   @Test
   void a_free_codec_of_half_the_bytes_costs_what_half_the_bytes_cost() {
-    ClusterSpec cluster = with(new WireCodec("fp16", 2));
+    ClusterSpec cluster = with(new CommCodec("fp16", 2));
     List<DeviceLoad> loads = allKinds();
     List<CollectiveCodec> codecs = choice(cluster, loads);
     assertThat(codecs).hasSize(6).isSortedAccordingTo(CollectiveCodec.ORDER);
@@ -85,7 +85,7 @@ class CodecChoiceTest {
             .forwardBytesPerElement(2)
             .backwardBytesPerElement(2)
             .build();
-    CommunicationCost ofCodecs = evaluator.communication(new StepWire(cluster, codecs), loads);
+    CommunicationCost ofCodecs = evaluator.communication(new StepComm(cluster, codecs), loads);
     CommunicationCost ofHalf = evaluator.communication(half, loads);
     assertThat(ofCodecs.forwardMs()).isEqualTo(ofHalf.forwardMs());
     assertThat(ofCodecs.backwardMs()).isEqualTo(ofHalf.backwardMs());
@@ -95,7 +95,7 @@ class CodecChoiceTest {
 
   @Test
   void each_codec_says_how_much_longer_a_step_is_without_it() {
-    ClusterSpec cluster = with(new WireCodec("fp16", 2), new WireCodec("fp12", 1.5));
+    ClusterSpec cluster = with(new CommCodec("fp16", 2), new CommCodec("fp12", 1.5));
     List<DeviceLoad> loads = allKinds();
     List<CollectiveCodec> codecs = choice(cluster, loads);
     for (CollectiveCodec codec : codecs) {
@@ -112,9 +112,9 @@ class CodecChoiceTest {
   @Test
   void a_codec_that_costs_more_than_it_saves_is_not_used() {
     List<DeviceLoad> loads = allKinds();
-    WireCodec slow = new WireCodec("slow", List.of(), 1, 0.001, 1, true);
+    CommCodec slow = new CommCodec("slow", List.of(), 1, 0.001, 1, true);
     assertThat(choice(with(slow), loads)).isEmpty();
-    assertThat(choice(with(slow, new WireCodec("fp16", 2)), loads))
+    assertThat(choice(with(slow, new CommCodec("fp16", 2)), loads))
         .hasSize(6)
         .allMatch(of -> of.codec().name().equals("fp16"));
   }
@@ -122,16 +122,16 @@ class CodecChoiceTest {
   /** Table-wise: device 3 encodes what it has, all decode a tenth of it. */
   @Test
   void coding_takes_time_on_both_sides() {
-    WireCodec codec = new WireCodec("fp16", List.of(Direction.FORWARD), 2, 100, 1, true);
+    CommCodec codec = new CommCodec("fp16", List.of(Direction.FORWARD), 2, 100, 1, true);
     ClusterSpec cluster = with(codec);
     List<CollectiveCodec> codecs =
         List.of(new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, codec, 0));
-    WireCodec free = new WireCodec("fp16", 2);
+    CommCodec free = new CommCodec("fp16", 2);
     List<CollectiveCodec> withoutCoding =
         List.of(new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, free, 0));
     List<DeviceLoad> loads = loads(new Sharding.TableWise(3));
-    CommunicationCost cost = evaluator.communication(new StepWire(cluster, codecs), loads);
-    CommunicationCost other = evaluator.communication(new StepWire(cluster, withoutCoding), loads);
+    CommunicationCost cost = evaluator.communication(new StepComm(cluster, codecs), loads);
+    CommunicationCost other = evaluator.communication(new StepComm(cluster, withoutCoding), loads);
     double all = BATCH * 64 * 4 / 100e6;
     for (int d = 0; d < 10; d++) {
       assertThat(cost.forwardMs()[d] - other.forwardMs()[d])
@@ -143,9 +143,9 @@ class CodecChoiceTest {
   /** Row-wise: each device encodes all outputs, and decodes its tenth of the sums. */
   @Test
   void coding_of_row_shards_is_for_all_outputs() {
-    WireCodec codec = new WireCodec("fp16", List.of(), 2, 100, 1, true);
-    StepWire wire =
-        new StepWire(
+    CommCodec codec = new CommCodec("fp16", List.of(), 2, 100, 1, true);
+    StepComm wire =
+        new StepComm(
             with(codec),
             List.of(new CollectiveCodec(ShardScope.CLUSTER, Direction.FORWARD, codec, 0)));
     DeviceGroup all = DeviceGroup.of(TEN);
@@ -164,16 +164,16 @@ class CodecChoiceTest {
   void a_codec_that_sends_no_less_is_not_used() {
     assertThat(
             choice(
-                with(new WireCodec("fp32", 4), new WireCodec("top", List.of(), 8, 0, 0.5, true)),
+                with(new CommCodec("fp32", 4), new CommCodec("top", List.of(), 8, 0, 0.5, true)),
                 allKinds()))
         .isEmpty();
-    assertThat(choice(with(new WireCodec("top", List.of(), 8, 0, 0.25, true)), allKinds()))
+    assertThat(choice(with(new CommCodec("top", List.of(), 8, 0, 0.25, true)), allKinds()))
         .hasSize(6);
   }
 
   @Test
   void a_codec_is_used_where_it_may_be() {
-    WireCodec forward = new WireCodec("fp8", List.of(Direction.FORWARD), 1, 0, 1, false);
+    CommCodec forward = new CommCodec("fp8", List.of(Direction.FORWARD), 1, 0, 1, false);
     assertThat(choice(with(forward), allKinds()))
         .singleElement()
         .matches(of -> of.scope() == ShardScope.DEVICE && of.direction() == Direction.FORWARD);
@@ -184,10 +184,10 @@ class CodecChoiceTest {
    */
   @Test
   void a_collective_that_sends_nothing_has_no_codec() {
-    assertThat(choice(with(new WireCodec("fp16", 2)), loads(new Sharding.RowWise())))
+    assertThat(choice(with(new CommCodec("fp16", 2)), loads(new Sharding.RowWise())))
         .hasSize(2)
         .allMatch(of -> of.scope() == ShardScope.CLUSTER);
-    assertThat(choice(with(new WireCodec("fp16", 2)), loads(new Sharding.DataParallel())))
+    assertThat(choice(with(new CommCodec("fp16", 2)), loads(new Sharding.DataParallel())))
         .isEmpty();
   }
 
@@ -195,7 +195,7 @@ class CodecChoiceTest {
   @Test
   void ties_are_broken_by_the_least_compression_then_by_name() {
     List<DeviceLoad> loads = allKinds();
-    assertThat(choice(with(new WireCodec("fp16", 2), new WireCodec("bf16", 2)), loads))
+    assertThat(choice(with(new CommCodec("fp16", 2), new CommCodec("bf16", 2)), loads))
         .allMatch(of -> of.codec().name().equals("bf16"));
   }
 
@@ -203,10 +203,10 @@ class CodecChoiceTest {
   @Property(tries = 15)
   void no_choice_of_codecs_is_shorter(@ForAll long seed) {
     Random random = new Random(seed);
-    List<WireCodec> codecs = new ArrayList<>();
+    List<CommCodec> codecs = new ArrayList<>();
     for (int c = 0; c < 1 + random.nextInt(3); c++) {
       codecs.add(
-          new WireCodec(
+          new CommCodec(
               "c" + c,
               random.nextInt(3) > 0
                   ? List.of()
@@ -216,7 +216,7 @@ class CodecChoiceTest {
               random.nextBoolean() ? 1 : 0.1 + 0.9 * random.nextDouble(),
               random.nextBoolean()));
     }
-    ClusterSpec cluster = with(codecs.toArray(WireCodec[]::new));
+    ClusterSpec cluster = with(codecs.toArray(CommCodec[]::new));
     List<DeviceLoad> loads = allKinds();
     List<CollectiveCodec> chosen = choice(cluster, loads);
     double bestMs = ms(cluster, chosen, loads);
@@ -226,7 +226,7 @@ class CodecChoiceTest {
       List<CollectiveCodec> other = new ArrayList<>();
       for (ShardScope scope : SCOPES) {
         for (Direction direction : Direction.values()) {
-          List<WireCodec> some = StepWire.candidates(cluster, scope, direction);
+          List<CommCodec> some = StepComm.candidates(cluster, scope, direction);
           int at = random.nextInt(some.size() + 1);
           if (at < some.size()) {
             other.add(new CollectiveCodec(scope, direction, some.get(at), 0));

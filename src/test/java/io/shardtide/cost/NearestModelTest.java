@@ -42,7 +42,7 @@ class NearestModelTest {
   }
 
   private static String begun(List<ModelBundle> models, ClusterSpec cluster) {
-    return NearestModel.begin(models, cluster).orElseThrow().costsOf().orElseThrow();
+    return NearestModel.begin(models, cluster).orElseThrow().proxyHardware().orElseThrow();
   }
 
   @Test
@@ -106,11 +106,11 @@ class NearestModelTest {
   void once_measured_a_model_says_on_how_many_computations() {
     ModelBundle begun = NearestModel.begin(SHIPPED, cluster(8, 8, 65_536, "h100")).orElseThrow();
     ModelBundle measured = Fixtures.measured(begun, 32);
-    assertThat(measured.costsOf()).isEmpty();
+    assertThat(measured.proxyHardware()).isEmpty();
     assertThat(measured.describeOrigin())
         .contains("began as simulated-8xh100, fine-tuned on 32 computations of h100");
     assertThat(NODES.describeOrigin()).isEmpty();
-    assertThat(NODES.costsOf()).isEmpty();
+    assertThat(NODES.proxyHardware()).isEmpty();
   }
 
   @Test

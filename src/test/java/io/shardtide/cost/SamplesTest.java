@@ -161,7 +161,7 @@ class SamplesTest {
         .part(part)
         .parts(parts)
         .cluster(Fixtures.cluster(2, 100))
-        .costsOf(Optional.empty())
+        .proxyHardware(Optional.empty())
         .update(Optional.of(new Update.Dropped("gone")))
         .build();
   }

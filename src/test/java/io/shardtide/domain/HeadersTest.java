@@ -3,8 +3,8 @@ package io.shardtide.domain;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.domain.FeedbackHeader.MeasuredRun;
-import io.shardtide.domain.PlanningHeader.PredictedGeneration;
+import io.shardtide.domain.FeedbackState.MeasuredRun;
+import io.shardtide.domain.PlanningState.PredictedGeneration;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,15 +21,15 @@ class HeadersTest {
     return new PredictedGeneration(generation, Fixtures.at(generation), "m", CLUSTER);
   }
 
-  private static PlanningHeader in(PlanningState state) {
-    return new PlanningHeader(
-        Optional.of(generation(5)), false, 3, state, RememberedPlans.NONE, List.of());
+  private static PlanningState in(PendingWork state) {
+    return new PlanningState(
+        Optional.of(generation(5)), false, 3, state, PlanHistory.NONE, List.of());
   }
 
   @ParameterizedTest
   @EnumSource
-  void a_plan_is_due_when_one_is_pending_and_predictions_are_complete(PlanningState state) {
-    boolean pending = state == PlanningState.CHANGE_PENDING || state == PlanningState.MODEL_PENDING;
+  void a_plan_is_due_when_one_is_pending_and_predictions_are_complete(PendingWork state) {
+    boolean pending = state == PendingWork.CHANGE_PENDING || state == PendingWork.MODEL_PENDING;
     assertThat(in(state).isDue()).isEqualTo(pending);
     assertThat(in(state).partial().isDue()).isFalse();
     assertThat(in(state).partial().predicted()).contains(generation(5));
@@ -37,55 +37,53 @@ class HeadersTest {
 
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "IDLE")
-  void nothing_is_pending_before_the_first_prediction(PlanningState state) {
+  void nothing_is_pending_before_the_first_prediction(PendingWork state) {
     assertThatThrownBy(
-            () ->
-                new PlanningHeader(
-                    Optional.empty(), false, 0, state, RememberedPlans.NONE, List.of()))
+            () -> new PlanningState(Optional.empty(), false, 0, state, PlanHistory.NONE, List.of()))
         .hasMessage("state without predictions must be IDLE, got " + state);
   }
 
   @ParameterizedTest
   @EnumSource
-  void a_new_generation_makes_a_change_pending(PlanningState state) {
-    PlanningHeader next = in(state).partial().complete(generation(6));
-    assertThat(next.state()).isEqualTo(PlanningState.CHANGE_PENDING);
+  void a_new_generation_makes_a_change_pending(PendingWork state) {
+    PlanningState next = in(state).partial().complete(generation(6));
+    assertThat(next.state()).isEqualTo(PendingWork.CHANGE_PENDING);
     assertThat(next.isPartial()).isFalse();
     assertThat(next.predicted()).contains(generation(6));
-    assertThat(PlanningHeader.NONE.complete(generation(1)).state())
-        .isEqualTo(PlanningState.CHANGE_PENDING);
+    assertThat(PlanningState.NONE.complete(generation(1)).state())
+        .isEqualTo(PendingWork.CHANGE_PENDING);
   }
 
   @ParameterizedTest
   @EnumSource
-  void another_model_of_a_generation_does_not_hide_a_change(PlanningState state) {
+  void another_model_of_a_generation_does_not_hide_a_change(PendingWork state) {
     assertThat(in(state).complete(generation(5)).state())
         .isEqualTo(
-            state == PlanningState.CHANGE_PENDING
-                ? PlanningState.CHANGE_PENDING
-                : PlanningState.MODEL_PENDING);
+            state == PendingWork.CHANGE_PENDING
+                ? PendingWork.CHANGE_PENDING
+                : PendingWork.MODEL_PENDING);
   }
 
   @Test
   void a_plan_answers_all_generations_since_the_last_answer() {
-    PlanningHeader pending = in(PlanningState.CHANGE_PENDING);
+    PlanningState pending = in(PendingWork.CHANGE_PENDING);
     assertThat(pending.firstGeneration()).isEqualTo(4);
-    PlanningHeader answered =
+    PlanningState answered =
         pending.answered(
-            pending.predicted().orElseThrow().generation(), PlanningState.BACKGROUND_SEARCH_DUE);
+            pending.predicted().orElseThrow().generation(), PendingWork.BACKGROUND_SEARCH_DUE);
     assertThat(answered.answered()).isEqualTo(5);
-    assertThat(answered.state()).isEqualTo(PlanningState.BACKGROUND_SEARCH_DUE);
+    assertThat(answered.state()).isEqualTo(PendingWork.BACKGROUND_SEARCH_DUE);
     assertThat(answered.firstGeneration()).as("of another model").isEqualTo(5);
     assertThat(answered.searched())
-        .isEqualTo(pending.answered(answered.answered(), PlanningState.IDLE));
-    RememberedPlans plans = RememberedPlans.NONE.with("a", id -> Optional.empty(), id -> {});
+        .isEqualTo(pending.answered(answered.answered(), PendingWork.IDLE));
+    PlanHistory plans = PlanHistory.NONE.with("a", id -> Optional.empty(), id -> {});
     assertThat(pending.with(plans))
         .isEqualTo(
-            new PlanningHeader(
+            new PlanningState(
                 Optional.of(generation(5)),
                 false,
                 3,
-                PlanningState.CHANGE_PENDING,
+                PendingWork.CHANGE_PENDING,
                 plans,
                 List.of()));
   }
@@ -107,7 +105,7 @@ class HeadersTest {
 
   @Test
   void the_latest_measurements_and_runs_are_stored() {
-    FeedbackHeader header = FeedbackHeader.NONE;
+    FeedbackState header = FeedbackState.NONE;
     List<String> ids = new ArrayList<>();
     List<MeasuredRun> runs = new ArrayList<>();
     for (int i = 0; i < 40; i++) {
@@ -119,26 +117,26 @@ class HeadersTest {
     }
     assertThat(header.lastStep("run32")).hasValue(32);
     assertThat(header.lastStep("run31")).isEmpty();
-    FeedbackHeader again = header.measured(measured("again", "plan", "run35", 50));
+    FeedbackState again = header.measured(measured("again", "plan", "run35", 50));
     assertThat(again.lastStep("run35")).hasValue(50);
     assertThat(again.runs()).hasSize(8).endsWith(new MeasuredRun("run35", 50));
   }
 
   @Test
   void measurements_are_counted_by_plan() {
-    FeedbackHeader one = FeedbackHeader.NONE.measured(measured("1", "a", "run", 1));
+    FeedbackState one = FeedbackState.NONE.measured(measured("1", "a", "run", 1));
     assertThat(one.measuredPlan()).isEqualTo("a");
     assertThat(one.planMeasurements()).isEqualTo(1);
-    FeedbackHeader two = one.measured(measured("2", "a", "run", 2));
+    FeedbackState two = one.measured(measured("2", "a", "run", 2));
     assertThat(two.planMeasurements()).isEqualTo(2);
-    FeedbackHeader other = two.measured(measured("3", "b", "run", 3));
+    FeedbackState other = two.measured(measured("3", "b", "run", 3));
     assertThat(other.measuredPlan()).isEqualTo("b");
     assertThat(other.planMeasurements()).isEqualTo(1);
   }
 
   @Test
   void costs_of_another_batch_size_or_hardware_are_those_since_its_generation() {
-    FeedbackHeader first = FeedbackHeader.NONE.with(CLUSTER, 2);
+    FeedbackState first = FeedbackState.NONE.with(CLUSTER, 2);
     assertThat(first.cluster()).contains(CLUSTER);
     assertThat(first.batchSince()).isEqualTo(2);
     ClusterSpec larger = Fixtures.cluster(8, 200);
@@ -155,8 +153,8 @@ class HeadersTest {
     ClusterSpec reserving =
         ClusterSpecBuilder.builder(CLUSTER).reservedMemoryBytesPerDevice(1).build();
     assertThat(first.with(reserving, 8).batchSince()).as("costs are the same").isEqualTo(2);
-    RememberedPlans plans = RememberedPlans.NONE.with("a", id -> Optional.empty(), id -> {});
+    PlanHistory plans = PlanHistory.NONE.with("a", id -> Optional.empty(), id -> {});
     assertThat(first.with(plans).plans()).isEqualTo(plans);
-    assertThat(first.with(plans).with(RememberedPlans.NONE)).isEqualTo(first);
+    assertThat(first.with(plans).with(PlanHistory.NONE)).isEqualTo(first);
   }
 }

@@ -122,16 +122,16 @@ class ShardingPlanTest {
   void the_id_covers_codecs() {
     ShardingPlan plan = plan();
     CollectiveCodec codec =
-        new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, new WireCodec("fp16", 2), 0.5);
+        new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, new CommCodec("fp16", 2), 0.5);
     CollectiveCodec other =
-        new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, new WireCodec("fp16", 2), 0.25);
+        new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, new CommCodec("fp16", 2), 0.25);
     CollectiveCodec backward =
-        new CollectiveCodec(ShardScope.DEVICE, Direction.BACKWARD, new WireCodec("fp16", 2), 0.5);
+        new CollectiveCodec(ShardScope.DEVICE, Direction.BACKWARD, new CommCodec("fp16", 2), 0.5);
     CollectiveCodec denser =
         new CollectiveCodec(
             ShardScope.DEVICE,
             Direction.FORWARD,
-            new WireCodec("fp16", List.of(), 2, 0, 0.5, true),
+            new CommCodec("fp16", List.of(), 2, 0, 0.5, true),
             0.5);
     assertThat(Samples.with(plan, List.of()).planId()).isEqualTo(plan.contentId());
     assertThat(

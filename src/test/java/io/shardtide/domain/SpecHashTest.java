@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 
 /** Ids of what has clusters and tables: data on the log, which no later field may change. */
 class SpecHashTest {
-  private static final WireCodec FP16 =
-      new WireCodec("fp16", List.of(Direction.FORWARD), 2, 100, 1, true);
+  private static final CommCodec FP16 =
+      new CommCodec("fp16", List.of(Direction.FORWARD), 2, 100, 1, true);
 
   private static final ClusterSpec CLUSTER =
       new ClusterSpec(
@@ -58,7 +58,7 @@ class SpecHashTest {
     return SpecHash.put(new CanonicalHash("table"), table).hex();
   }
 
-  private static String id(WireCodec codec) {
+  private static String id(CommCodec codec) {
     return SpecHash.put(new CanonicalHash("codec"), codec).hex();
   }
 
@@ -103,7 +103,7 @@ class SpecHashTest {
 
   @Test
   void each_field_of_a_codec_is_in_its_id() {
-    Map<String, Consumer<WireCodecBuilder>> changes = new LinkedHashMap<>();
+    Map<String, Consumer<CommCodecBuilder>> changes = new LinkedHashMap<>();
     changes.put("name", b -> b.name("bf16"));
     changes.put("directions", b -> b.directions(List.of(Direction.BACKWARD)));
     changes.put("bytesPerElement", b -> b.bytesPerElement(1));
@@ -111,11 +111,11 @@ class SpecHashTest {
     changes.put("density", b -> b.density(0.5));
     changes.put("canBeSummed", b -> b.canBeSummed(false));
     check(
-        WireCodec.class,
+        CommCodec.class,
         changes,
-        WireCodecBuilder::builder,
+        CommCodecBuilder::builder,
         FP16,
-        WireCodecBuilder::build,
+        CommCodecBuilder::build,
         SpecHashTest::id);
   }
 

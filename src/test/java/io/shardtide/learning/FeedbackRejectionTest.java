@@ -13,10 +13,10 @@ import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.SimulatedTrainer;
@@ -294,13 +294,11 @@ class FeedbackRejectionTest {
       trainer.step.measure(trainer.store, at(first, "id" + i, "run" + i, i));
     }
     var header = trainer.store.header(Fixtures.WORKLOAD);
-    assertThat(header.plans().ids())
-        .hasSize(RememberedPlans.MOST_FOLLOWED)
-        .contains(first.planId());
+    assertThat(header.plans().ids()).hasSize(PlanHistory.MOST_FOLLOWED).contains(first.planId());
     assertThat(header.measurements()).hasSize(32);
     assertThat(header.runs()).hasSize(8);
     assertThat(trainer.store.entries().keySet().stream().filter(k -> k.startsWith("plan|")))
-        .hasSize(RememberedPlans.MOST_FOLLOWED);
+        .hasSize(PlanHistory.MOST_FOLLOWED);
   }
 
   /** A rejected measurement leaves the state unchanged. */

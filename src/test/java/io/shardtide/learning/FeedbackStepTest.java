@@ -8,19 +8,19 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
-import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.SimulatedTrainer;
@@ -134,7 +134,7 @@ class FeedbackStepTest {
     trainer.delete();
     assertThat(trainer.store.entries())
         .hasSize(1)
-        .containsValue(FeedbackHeader.deleted(plan.generation() + 1, RememberedPlans.NONE));
+        .containsValue(FeedbackState.deleted(plan.generation() + 1, PlanHistory.NONE));
     assertThatThrownBy(() -> trainer.step.measure(trainer.store, late))
         .isInstanceOfSatisfying(
             RejectedException.class,

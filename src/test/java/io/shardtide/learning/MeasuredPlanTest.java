@@ -12,6 +12,7 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Direction;
@@ -36,7 +37,6 @@ import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Samples;
@@ -155,7 +155,8 @@ class MeasuredPlanTest {
             .pooled(false)
             .build();
     tables.add(table);
-    List<Shard> shards = new Sharding.ByUse(4_096, new Sharding.RowWise()).shards(table, CLUSTER);
+    List<Shard> shards =
+        new Sharding.HotColdSplit(4_096, new Sharding.RowWise()).shards(table, CLUSTER);
     StepCost cost = StepCost.of(towers.predict(tables, CLUSTER), shards, CLUSTER, model);
     ShardingPlan plan = trainer.plan(CLUSTER, tables, shards, cost);
     Feedback feedback = trainer.step.measure(trainer.store, measured(plan, ShardScope.DEVICE));
@@ -300,7 +301,7 @@ class MeasuredPlanTest {
   @Test
   void samples_of_a_plan_with_codecs_have_the_bytes_that_were_sent() {
     ShardingPlan plan = plan(1_000_000, ShardKind.TABLE_WISE, ShardKind.ROW_WISE);
-    WireCodec free = new WireCodec("fp8", 1);
+    CommCodec free = new CommCodec("fp8", 1);
     CostSample.StepCommunication with =
         communication(
             plan,
@@ -325,7 +326,7 @@ class MeasuredPlanTest {
   /** What coding takes is in the measurement, and not in what the cost model predicts. */
   @Test
   void a_plan_whose_codecs_take_time_gives_no_samples_of_collectives() {
-    WireCodec codec = new WireCodec("fp8", List.of(), 1, 500, 1, true);
+    CommCodec codec = new CommCodec("fp8", List.of(), 1, 500, 1, true);
     ShardingPlan plan =
         trainer.take(
             Samples.with(

@@ -9,7 +9,7 @@ import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
-import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.Position;
 import io.shardtide.domain.ReplicaGroups;
@@ -70,7 +70,7 @@ class RegroupedSpeedsTest {
   }
 
   private void becomesSlow(int position) {
-    FeedbackHeader header = trainer.store.header(Fixtures.WORKLOAD);
+    FeedbackState header = trainer.store.header(Fixtures.WORKLOAD);
     List<SpeedHistory> histories = new ArrayList<>(header.speeds());
     histories.add(
         SpeedHistory.none(new Position(position), CostPart.COMPUTATION)

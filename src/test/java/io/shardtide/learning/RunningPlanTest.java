@@ -6,11 +6,11 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.planning.Planner;
@@ -77,7 +77,7 @@ class RunningPlanTest {
     private void delete() {
       exists = false;
       apply(Fixtures.delete());
-      accepted.add(AcceptedStatus.of(W, Optional.empty(), RememberedPlans.NONE));
+      accepted.add(AcceptedStatus.of(W, Optional.empty(), PlanHistory.NONE));
     }
 
     /** A status of any plan, lately of the latest ones, sometimes late. */
@@ -104,7 +104,7 @@ class RunningPlanTest {
 
     /** A planner takes the partition over. */
     private void tellAgain() {
-      RememberedPlans now = planned.header(W).plans();
+      PlanHistory now = planned.header(W).plans();
       if (!now.ids().isEmpty()) {
         accepted.add(AcceptedStatus.of(W, Optional.empty(), now));
       }
@@ -148,10 +148,10 @@ class RunningPlanTest {
         log.change(random);
       }
     }
-    RememberedPlans expected = log.planned.header(W).plans();
+    PlanHistory expected = log.planned.header(W).plans();
     for (int order = 0; order < 4; order++) {
       MemoryFeedbackStore store = read(log, random);
-      RememberedPlans followed = FeedbackStep.header(store, W).plans();
+      PlanHistory followed = FeedbackStep.header(store, W).plans();
       assertThat(followed.running()).isEqualTo(expected.running());
       assertThat(followed.movedFrom()).isEqualTo(expected.movedFrom());
       assertThat(followed.reportedStep()).isEqualTo(expected.reportedStep());
@@ -159,7 +159,7 @@ class RunningPlanTest {
       assertThat(followed.ids()).containsSubsequence(expected.ids());
       expected.ids().forEach(id -> assertThat(store.plan(W, id)).as(id).isPresent());
       if (!log.exists) {
-        assertThat(followed).as("of a deleted workload").isEqualTo(RememberedPlans.NONE);
+        assertThat(followed).as("of a deleted workload").isEqualTo(PlanHistory.NONE);
       }
     }
   }

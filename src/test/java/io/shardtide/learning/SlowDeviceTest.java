@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.within;
 import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.Slowdowns;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CostPart;
@@ -170,13 +170,13 @@ class SlowDeviceTest {
 
     private List<TablePrediction> predictions() {
       return plans.tables(Fixtures.WORKLOAD).stream()
-          .map(DatedPrediction::prediction)
+          .map(VersionedPrediction::prediction)
           .sorted((a, b) -> a.table().name().compareTo(b.table().name()))
           .toList();
     }
 
     private StepCost cost() {
-      return StepCost.of(predictions(), running.shards(), StepWire.of(cluster), MODEL, slowdowns());
+      return StepCost.of(predictions(), running.shards(), StepComm.of(cluster), MODEL, slowdowns());
     }
 
     /** Returns the step of the running plan over that of the best plan for the true speeds. */

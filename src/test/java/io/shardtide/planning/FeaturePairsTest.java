@@ -5,17 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.Slowdowns;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceSpeed;
@@ -40,7 +41,6 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.learning.MemoryFeedbackStore;
@@ -216,7 +216,7 @@ class FeaturePairsTest {
     /** What is stored of each table is what the model says of it on the cluster of now. */
     private void checkPredictions() {
       PlainTowers towers = new PlainTowers(bundle);
-      List<DatedPrediction> stored =
+      List<VersionedPrediction> stored =
           plans.tables(Fixtures.WORKLOAD).stream()
               .sorted(Comparator.comparing(t -> t.prediction().table().name()))
               .toList();
@@ -226,7 +226,7 @@ class FeaturePairsTest {
           .containsExactlyElementsOf(tables);
       List<TablePrediction> expected = towers.predict(tables, cluster);
       for (int t = 0; t < tables.size(); t++) {
-        DatedPrediction of = new DatedPrediction(expected.get(t), stored.get(t).since());
+        VersionedPrediction of = new VersionedPrediction(expected.get(t), stored.get(t).since());
         assertThat(Codec.DATED_PREDICTION.toAvro().apply(stored.get(t)))
             .as("predictions of table %s on %s", tables.get(t).name(), cluster)
             .isEqualTo(Codec.DATED_PREDICTION.toAvro().apply(of));
@@ -360,7 +360,7 @@ class FeaturePairsTest {
       ClusterSpec group = cluster.group(groups);
       List<TablePrediction> predictions =
           plans.tables(Fixtures.WORKLOAD).stream()
-              .map(DatedPrediction::prediction)
+              .map(VersionedPrediction::prediction)
               .sorted(Comparator.comparing(of -> of.table().name()))
               .toList();
       Map<String, TableSpec> tables =
@@ -428,7 +428,7 @@ class FeaturePairsTest {
           StepCost.of(
               predictions.stream().flatMap(of -> of.inGroup(groups).stream()).toList(),
               plan.shards(),
-              new StepWire(group, plan.codecs()),
+              new StepComm(group, plan.codecs()),
               new CostModel(bundle),
               Slowdowns.of(plan.slow(), groups, group.devices()));
       assertThat(plan.predictedMs())
@@ -614,13 +614,13 @@ class FeaturePairsTest {
     return groups.isEmpty() ? ClusterSpec.ONE_GROUP : groups;
   }
 
-  private static List<WireCodec> codecs(Random random) {
-    List<WireCodec> codecs = new ArrayList<>();
+  private static List<CommCodec> codecs(Random random) {
+    List<CommCodec> codecs = new ArrayList<>();
     if (random.nextBoolean()) {
-      codecs.add(new WireCodec("fp16", 2));
+      codecs.add(new CommCodec("fp16", 2));
     }
     if (random.nextBoolean()) {
-      codecs.add(new WireCodec("int8", List.of(Direction.FORWARD), 1, 200, 1, false));
+      codecs.add(new CommCodec("int8", List.of(Direction.FORWARD), 1, 200, 1, false));
     }
     return codecs;
   }

@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
@@ -100,7 +100,7 @@ class PlanningDecisionsTest {
 
     double imbalanceMs() {
       return Imbalance.ms(
-          tables.stream().map(table -> new DatedPrediction(table, 1)).toList(),
+          tables.stream().map(table -> new VersionedPrediction(table, 1)).toList(),
           new PlanShards(shards, cluster.devices()),
           List.of(),
           cluster,
@@ -130,15 +130,15 @@ class PlanningDecisionsTest {
     first
         .apply(workloads, Fixtures.at(0), event(set(2, MEMORY), upsert("a", 100_000, 64, 5)))
         .forEach(part -> second.take(plans, part));
-    assertThat(second.promiseMs(plans, Fixtures.WORKLOAD)).isInfinite().isPositive();
+    assertThat(second.imbalanceMs(plans, Fixtures.WORKLOAD)).isInfinite().isPositive();
     second.plan(plans, Fixtures.WORKLOAD);
-    assertThat(second.promiseMs(plans, Fixtures.WORKLOAD)).isFinite();
+    assertThat(second.imbalanceMs(plans, Fixtures.WORKLOAD)).isFinite();
   }
 
   @Test
   void a_workload_that_lost_its_balance_promises_the_imbalance() {
     ShardingPlan plan = plan(set(2, MEMORY), upsert("t0", 100_000, 4, 5));
-    assertThat(second.promiseMs(plans, Fixtures.WORKLOAD))
+    assertThat(second.imbalanceMs(plans, Fixtures.WORKLOAD))
         .isPositive()
         .isLessThan(plan.predictedMs());
   }

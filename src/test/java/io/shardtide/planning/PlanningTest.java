@@ -17,25 +17,25 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.PendingWork;
+import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.UnknownHardware;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.PlanningOutcome.Infeasible;
 import io.shardtide.planning.PlanningOutcome.Planned;
@@ -154,7 +154,7 @@ class PlanningTest {
     ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
     assertThat(second.groups()).isEqualTo(first.groups());
     assertThat(second.reason()).isEqualTo("1 table added (b)");
-    assertThat(run.second.promiseMs(run.plans, Fixtures.WORKLOAD)).isGreaterThanOrEqualTo(0);
+    assertThat(run.second.imbalanceMs(run.plans, Fixtures.WORKLOAD)).isGreaterThanOrEqualTo(0);
     ShardingPlan one =
         run.plan(
             new Change.ClusterSet(
@@ -171,7 +171,7 @@ class PlanningTest {
     ModelBundle nodes = ModelFiles.shippedForNodes();
     run.models.takeOver(nodes);
     ClusterSpec plain = new ClusterSpec(4, MEMORY, 65_536, 2, nodes.hardware());
-    WireCodec half = new WireCodec("fp16", 2);
+    CommCodec half = new CommCodec("fp16", 2);
     ClusterSpec cluster = ClusterSpecBuilder.builder(plain).codecs(List.of(half)).build();
     ShardingPlan without = run.plan(new Change.ClusterSet(plain), upsert("a", 5_000_000, 64, 5));
     assertThat(without.codecs()).isEmpty();
@@ -180,7 +180,7 @@ class PlanningTest {
     assertThat(with.predictedMs()).isLessThan(without.predictedMs());
     assertThat(with.moves()).as("no data moves for codecs").isEmpty();
     assertThat(with.planId()).isNotEqualTo(without.planId());
-    assertThat(run.second.promiseMs(run.plans, Fixtures.WORKLOAD)).isGreaterThanOrEqualTo(0);
+    assertThat(run.second.imbalanceMs(run.plans, Fixtures.WORKLOAD)).isGreaterThanOrEqualTo(0);
     ShardingPlan next = run.plan(upsert("b", 5_000_000, 64, 5));
     assertThat(next.codecs()).isNotEmpty();
     assertThat(run.plan(new Change.ClusterSet(plain), Fixtures.drop("b")).codecs()).isEmpty();
@@ -321,7 +321,9 @@ class PlanningTest {
 
     List<CostPredictions> parts =
         run.predict(event(new Change.ClusterSet(cluster), upsert("a", 1_000_000, 64, 20)));
-    assertThat(parts).extracting(CostPredictions::costsOf).containsOnly(Optional.of("simulated"));
+    assertThat(parts)
+        .extracting(CostPredictions::proxyHardware)
+        .containsOnly(Optional.of("simulated"));
     run.take(parts);
     ShardingPlan first = run.plan();
     assertThat(first.reason())
@@ -479,10 +481,10 @@ class PlanningTest {
     PlanningRun run = new PlanningRun();
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     run.report(first, PlanStatus.StatusKind.ADOPTED, 1);
-    for (int i = 0; i < RememberedPlans.MOST + 5; i++) {
+    for (int i = 0; i < PlanHistory.MOST + 5; i++) {
       assertThat(run.plan(upsert("b", 1_000 + i, 64, 5)).previousPlanId()).contains(first.planId());
     }
-    assertThat(run.plans.plans(Fixtures.WORKLOAD)).isEqualTo(RememberedPlans.MOST);
+    assertThat(run.plans.plans(Fixtures.WORKLOAD)).isEqualTo(PlanHistory.MOST);
   }
 
   /** A reshard takes as long as 40 changes, and fails. */
@@ -603,7 +605,7 @@ class PlanningTest {
           ((Planned) new Planner(() -> Fixtures.TIME, () -> 0).plan(search.request())).plan();
       assertThat(cheapest.predictedMs()).isLessThan(quick.predictedMs());
       ShardingPlan plan = found(run, search);
-      if (!plan.teaches()) {
+      if (!plan.isExploratory()) {
         assertThat(plan.planId()).isEqualTo(cheapest.planId());
         continue;
       }
@@ -616,7 +618,7 @@ class PlanningTest {
           .as("its moves need not pay")
           .hasValueSatisfying(
               published -> assertThat(published.plan().planId()).isEqualTo(plan.planId()));
-      assertThat(found(run, new PlanningStep.SearchTask(search.request(), plan)).teaches())
+      assertThat(found(run, new PlanningStep.SearchTask(search.request(), plan)).isExploratory())
           .as("the plan that runs teaches already")
           .isFalse();
     }
@@ -633,7 +635,7 @@ class PlanningTest {
       PlanningStep.SearchTask search =
           run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD).orElseThrow();
       ShardingPlan plan = found(run, search);
-      assertThat(plan.teaches()).isFalse();
+      assertThat(plan.isExploratory()).isFalse();
       assertThat(plan.reason()).isEqualTo("background search: nothing changed");
     }
   }
@@ -686,8 +688,8 @@ class PlanningTest {
     assertThat(anew).singleElement().satisfies(p -> assertThat(p.generation()).isEqualTo(1));
     assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).as("once").isEmpty();
     run.take(anew);
-    assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PlanningState.MODEL_PENDING);
-    assertThat(run.second.promiseMs(run.plans, Fixtures.WORKLOAD)).isNotNegative();
+    assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PendingWork.MODEL_PENDING);
+    assertThat(run.second.imbalanceMs(run.plans, Fixtures.WORKLOAD)).isNotNegative();
     ShardingPlan after = run.plan();
     assertThat(after.modelId()).isEqualTo(Fixtures.otherBundle().modelId());
     assertThat(after.generation()).isEqualTo(1);
@@ -704,7 +706,7 @@ class PlanningTest {
     run.take(run.predict(event(upsert("b", 1_000, 64, 5))));
     run.models.takeOver(Fixtures.otherBundle());
     run.take(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
-    assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PlanningState.CHANGE_PENDING);
+    assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PendingWork.CHANGE_PENDING);
     assertThat(run.plan().reason()).isEqualTo("1 table added (b), new cost model");
   }
 

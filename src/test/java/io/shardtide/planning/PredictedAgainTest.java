@@ -9,6 +9,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
@@ -17,7 +18,6 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.replay.MemoryPlanningStore;
 import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.testing.Fixtures;
@@ -124,7 +124,7 @@ class PredictedAgainTest {
         case 8 -> builder.forwardBytesPerElement(2 + 2 * random.nextInt(2));
         case 9 -> builder.synchronizationSteps(1 + random.nextInt(5));
         case 10 ->
-            builder.codecs(random.nextBoolean() ? List.of(new WireCodec("fp16", 2)) : List.of());
+            builder.codecs(random.nextBoolean() ? List.of(new CommCodec("fp16", 2)) : List.of());
         default -> builder.replicaGroups(random.nextBoolean() ? List.of(1, 2) : List.of(1));
       }
       try {

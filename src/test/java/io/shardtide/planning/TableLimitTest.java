@@ -10,7 +10,7 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.Workload;
-import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.domain.WorkloadState;
 import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
@@ -40,7 +40,7 @@ class TableLimitTest {
     fill(Workload.MAX_TABLES - 1);
     apply(upsert("last", 1, 4, 1));
     assertThat(store.tableCount(W)).isEqualTo(Workload.MAX_TABLES);
-    WorkloadHeader before = store.header(W);
+    WorkloadState before = store.header(W);
     assertThatThrownBy(() -> apply(upsert("one more", 1, 4, 1)))
         .isInstanceOfSatisfying(
             RejectedException.class,

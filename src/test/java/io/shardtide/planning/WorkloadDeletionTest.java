@@ -10,7 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.domain.Change;
-import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.PendingWork;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.RejectedException;
@@ -87,16 +87,16 @@ class WorkloadDeletionTest {
     plan();
     apply(upsert("b", 1_000, 64, 5));
     plan();
-    assertThat(plans.header(W).state()).isEqualTo(PlanningState.BACKGROUND_SEARCH_DUE);
+    assertThat(plans.header(W).state()).isEqualTo(PendingWork.BACKGROUND_SEARCH_DUE);
     PlanningStep.SearchTask search = second.backgroundSearch(plans, W).orElseThrow();
     apply(upsert("c", 1_000, 64, 5));
     apply(delete());
-    assertThat(plans.header(W)).isEqualTo(PlanningHeader.deleted(4));
+    assertThat(plans.header(W)).isEqualTo(PlanningState.deleted(4));
     assertThat(plans.tables(W)).isEmpty();
     assertThat(plans.plans(W)).isZero();
     assertThat(second.plan(plans, W)).as("the third generation is not planned").isEmpty();
     assertThat(second.finish(plans, search, second.search(search))).isEmpty();
-    assertThat(plans.header(W)).isEqualTo(PlanningHeader.deleted(4));
+    assertThat(plans.header(W)).isEqualTo(PlanningState.deleted(4));
   }
 
   @Test

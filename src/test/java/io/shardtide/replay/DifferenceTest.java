@@ -246,7 +246,7 @@ class DifferenceTest {
         part.part(),
         part.parts(),
         part.cluster(),
-        part.costsOf(),
+        part.proxyHardware(),
         Optional.of(
             new Update.Predicted(new TablePrediction(old.table(), towers, old.outOfRange()))));
   }

@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.wire.Codec;
@@ -103,8 +103,8 @@ class WorkloadTaskTest {
                     List.of(1, 2),
                     10,
                     List.of(
-                        new WireCodec("fp16", 2),
-                        new WireCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)))));
+                        new CommCodec("fp16", 2),
+                        new CommCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)))));
   }
 
   /** Events have the same fields and, but for {@code devicesPerNode}, the same defaults. */

@@ -33,8 +33,8 @@ public final class PlainTowers implements TowerPredictor {
   }
 
   @Override
-  public Optional<String> costsOf() {
-    return bundle.costsOf();
+  public Optional<String> proxyHardware() {
+    return bundle.proxyHardware();
   }
 
   @Override

@@ -14,7 +14,6 @@ import io.shardtide.domain.pool.NodeLinks;
 import io.shardtide.domain.pool.NodeTransfer;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolHeader;
 import io.shardtide.domain.pool.PoolLinks;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.domain.pool.PoolNode;
@@ -23,6 +22,7 @@ import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.domain.pool.RackLinks;
 import io.shardtide.domain.pool.RackPair;
 import io.shardtide.domain.pool.RingPrediction;
+import io.shardtide.domain.pool.StoredPool;
 import io.shardtide.domain.pool.ThroughputCurve;
 import io.shardtide.domain.pool.WorkloadAllocation;
 import java.util.ArrayList;
@@ -137,7 +137,7 @@ public final class PoolSamples {
         new AllocationQuality(10.5, 0.01, 0.25, 1));
   }
 
-  public static PoolHeader header() {
+  public static StoredPool header() {
     PoolState state =
         PoolState.empty(POOL)
             .apply(
@@ -149,7 +149,7 @@ public final class PoolSamples {
                     new PoolUpdate.PoolNodeLost("n1"),
                     new PoolUpdate.PoolNodeLost("n2"),
                     new PoolUpdate.PoolNodeLost("n3")));
-    return PoolHeader.empty(POOL).with(state).with(allocation());
+    return StoredPool.empty(POOL).with(state).with(allocation());
   }
 
   public static PoolMember member() {

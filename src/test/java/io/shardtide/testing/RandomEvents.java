@@ -6,6 +6,7 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
@@ -15,7 +16,6 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
@@ -172,7 +172,7 @@ public final class RandomEvents {
                 .forwardBytesPerElement(2)
                 .replicaGroups(devices == 3 ? List.of(1, 3) : ClusterSpec.ONE_GROUP)
                 .synchronizationSteps(1_000)
-                .codecs(devices == 4 ? List.of(new WireCodec("fp16", 1.9)) : List.of())
+                .codecs(devices == 4 ? List.of(new CommCodec("fp16", 1.9)) : List.of())
                 .build());
   }
 

@@ -62,7 +62,7 @@ public final class RandomShardings {
 
   /** Returns a sharding of a table of two rows or more, some of which are copied. */
   public Sharding byUse(TableSpec table, Sharding others) {
-    return new Sharding.ByUse(1 + random.nextInt((int) table.rows() - 1), others);
+    return new Sharding.HotColdSplit(1 + random.nextInt((int) table.rows() - 1), others);
   }
 
   /** Returns a sharding of a kind. */

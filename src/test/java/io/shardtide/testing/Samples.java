@@ -12,6 +12,7 @@ import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
@@ -51,7 +52,6 @@ import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.UseKnowledge;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.domain.WorkloadChange;
 import java.util.EnumSet;
 import java.util.List;
@@ -97,8 +97,8 @@ public final class Samples {
         List.of(1, 9),
         20,
         List.of(
-            new WireCodec("fp16", 2),
-            new WireCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false)));
+            new CommCodec("fp16", 2),
+            new CommCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false)));
   }
 
   public static WorkloadChange change() {
@@ -121,7 +121,7 @@ public final class Samples {
         .part(1)
         .parts(3)
         .cluster(Fixtures.cluster(8, Fixtures.GIB))
-        .costsOf(Optional.empty())
+        .proxyHardware(Optional.empty())
         .update(
             Optional.of(
                 new Update.Predicted(

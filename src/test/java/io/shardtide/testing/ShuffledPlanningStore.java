@@ -1,6 +1,6 @@
 package io.shardtide.testing;
 
-import io.shardtide.cost.DatedPrediction;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.replay.MemoryPlanningStore;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -19,8 +19,8 @@ public final class ShuffledPlanningStore extends MemoryPlanningStore {
   }
 
   @Override
-  public List<DatedPrediction> tables(String workloadId) {
-    List<DatedPrediction> all = new ArrayList<>(super.tables(workloadId));
+  public List<VersionedPrediction> tables(String workloadId) {
+    List<VersionedPrediction> all = new ArrayList<>(super.tables(workloadId));
     Collections.shuffle(all, order);
     return all;
   }

@@ -65,8 +65,8 @@ class ModelSubscriberIT {
     }
 
     @Override
-    public Optional<String> costsOf() {
-      return bundle.costsOf();
+    public Optional<String> proxyHardware() {
+      return bundle.proxyHardware();
     }
 
     @Override
@@ -228,7 +228,7 @@ class ModelSubscriberIT {
       CompletableFuture<Optional<TowerPredictor>> there =
           CompletableFuture.supplyAsync(() -> other.begin(h100()));
       Optional<TowerPredictor> here = models.begin(h100());
-      assertThat(here.orElseThrow().costsOf()).contains("simulated");
+      assertThat(here.orElseThrow().proxyHardware()).contains("simulated");
       assertThat(there.get(60, TimeUnit.SECONDS).orElseThrow().modelId())
           .isEqualTo(here.get().modelId());
       assertThat(client.committed(client.topics().costModels()))

@@ -10,9 +10,9 @@ import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolHeader;
 import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.domain.pool.StoredPool;
 import io.shardtide.learning.ExclusionReason;
 import io.shardtide.learning.Feedback;
 import io.shardtide.testing.Fixtures;
@@ -195,7 +195,7 @@ class PlannerMetricsTest {
 
   @Test
   void pools_are_shown_while_their_task_is_open() {
-    PoolHeader allocated = PoolSamples.header();
+    StoredPool allocated = PoolSamples.header();
     PoolState claimed =
         PoolState.empty("other")
             .apply(
@@ -211,12 +211,12 @@ class PlannerMetricsTest {
     try (PoolMetrics.OpenPools one = metrics.pools().open();
         PoolMetrics.OpenPools two = metrics.pools().open()) {
       one.show(allocated);
-      two.show(PoolHeader.empty("other").with(claimed));
+      two.show(StoredPool.empty("other").with(claimed));
       assertThat(gauge("shardtide.claims.without.devices")).isEqualTo(2);
       assertThat(gauge("shardtide.pool.free.nodes")).isEqualTo(3);
       assertThat(gauge("shardtide.allocation.gap")).isEqualTo(0.01);
       assertThat(gauge("shardtide.allocation.fairness.loss")).isEqualTo(0.25);
-      one.show(PoolHeader.empty(PoolSamples.POOL).with(allocated.state()));
+      one.show(StoredPool.empty(PoolSamples.POOL).with(allocated.state()));
       assertThat(gauge("shardtide.claims.without.devices")).as("no allocation yet").isEqualTo(3);
       assertThat(gauge("shardtide.allocation.gap")).isZero();
     }

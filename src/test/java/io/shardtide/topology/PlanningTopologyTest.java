@@ -11,11 +11,11 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
@@ -122,7 +122,7 @@ class PlanningTopologyTest extends TopologyFixture {
     assertThat(accepted.isEmpty()).as("told once").isTrue();
     publish(event(delete()));
     assertThat(accepted.readValue())
-        .isEqualTo(AcceptedStatus.of(Fixtures.WORKLOAD, Optional.empty(), RememberedPlans.NONE));
+        .isEqualTo(AcceptedStatus.of(Fixtures.WORKLOAD, Optional.empty(), PlanHistory.NONE));
     takeOver();
     assertThat(accepted.isEmpty()).as("of a deleted workload").isTrue();
   }

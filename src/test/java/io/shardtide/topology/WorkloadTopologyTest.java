@@ -235,10 +235,10 @@ class WorkloadTopologyTest extends TopologyFixture {
 
     void jumpTo(long generation) {
       driver
-          .<String, io.shardtide.domain.WorkloadHeader>getKeyValueStore("workload-headers")
+          .<String, io.shardtide.domain.WorkloadState>getKeyValueStore("workload-headers")
           .put(
               Fixtures.WORKLOAD,
-              new io.shardtide.domain.WorkloadHeader(
+              new io.shardtide.domain.WorkloadState(
                   generation,
                   java.util.Optional.empty(),
                   java.util.Optional.empty(),

@@ -306,7 +306,7 @@ class LogProjectionTest {
         .part(0)
         .parts(1)
         .cluster(Fixtures.cluster(2, 1000))
-        .costsOf(Optional.empty())
+        .proxyHardware(Optional.empty())
         .update(Optional.of(update))
         .build();
   }

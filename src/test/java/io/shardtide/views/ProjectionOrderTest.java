@@ -60,7 +60,7 @@ class ProjectionOrderTest {
         .part(0)
         .parts(1)
         .cluster(Fixtures.cluster((int) generation, 1000))
-        .costsOf(Optional.empty())
+        .proxyHardware(Optional.empty())
         .update(Optional.of(update))
         .build();
   }

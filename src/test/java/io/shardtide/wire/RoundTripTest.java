@@ -6,13 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostPredictionsBuilder;
-import io.shardtide.cost.DatedPrediction;
 import io.shardtide.cost.GroupPrediction;
+import io.shardtide.cost.HotColdPrediction;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.UsePrediction;
+import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Baseline;
@@ -20,17 +20,17 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.CostPart;
-import io.shardtide.domain.DatedTable;
 import io.shardtide.domain.Direction;
-import io.shardtide.domain.FeedbackHeader;
+import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.MeasuredCosts;
-import io.shardtide.domain.PlanningHeader;
+import io.shardtide.domain.PendingWork;
+import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.Position;
 import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.RememberedPlans;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.ShardKind;
@@ -41,13 +41,13 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingState;
-import io.shardtide.domain.WireCodec;
+import io.shardtide.domain.VersionedTable;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.domain.WorkloadHeader;
-import io.shardtide.domain.pool.CurveHeader;
+import io.shardtide.domain.WorkloadState;
 import io.shardtide.domain.pool.CurveReport;
-import io.shardtide.domain.pool.PoolHeader;
+import io.shardtide.domain.pool.CurveState;
 import io.shardtide.domain.pool.PoolMember;
+import io.shardtide.domain.pool.StoredPool;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PoolSamples;
 import io.shardtide.testing.Samples;
@@ -90,38 +90,38 @@ class RoundTripTest {
         Arguments.of(Codec.CURVE_REPORT, PoolSamples.report()),
         Arguments.of(Codec.CURVE_REPORT, new CurveReport("p", "w", Optional.empty())),
         Arguments.of(Codec.ALLOCATION, PoolSamples.allocation()),
-        Arguments.of(Codec.POOL_HEADER, PoolHeader.empty("p")),
+        Arguments.of(Codec.POOL_HEADER, StoredPool.empty("p")),
         Arguments.of(Codec.POOL_HEADER, PoolSamples.header()),
         Arguments.of(Codec.POOL_MEMBER, PoolSamples.member()),
         Arguments.of(
             Codec.POOL_MEMBER,
             new PoolMember(PoolSamples.request(), Optional.empty(), Optional.empty(), false)),
-        Arguments.of(Codec.CURVE_HEADER, CurveHeader.NONE),
+        Arguments.of(Codec.CURVE_HEADER, CurveState.NONE),
         Arguments.of(
             Codec.CURVE_HEADER,
-            CurveHeader.NONE
+            CurveState.NONE
                 .with(3, Optional.of(Samples.cluster()))
                 .with(PoolSamples.request())
                 .with(PoolSamples.report(), "id")),
-        Arguments.of(Codec.WORKLOAD_HEADER, WorkloadHeader.NONE),
+        Arguments.of(Codec.WORKLOAD_HEADER, WorkloadState.NONE),
         Arguments.of(
             Codec.WORKLOAD_HEADER,
-            new WorkloadHeader(
+            new WorkloadState(
                 3,
                 Optional.of(Samples.cluster()),
                 Optional.of("model"),
-                Optional.of(new WorkloadHeader.AppliedEvent(UUID.randomUUID(), Fixtures.at(9))))),
-        Arguments.of(Codec.PLANNING_HEADER, PlanningHeader.NONE),
+                Optional.of(new WorkloadState.AppliedEvent(UUID.randomUUID(), Fixtures.at(9))))),
+        Arguments.of(Codec.PLANNING_HEADER, PlanningState.NONE),
         Arguments.of(
             Codec.PLANNING_HEADER,
-            new PlanningHeader(
+            new PlanningState(
                 Optional.of(
-                    new PlanningHeader.PredictedGeneration(
+                    new PlanningState.PredictedGeneration(
                         4, Fixtures.at(9), "model", Fixtures.cluster(2, 5))),
                 true,
                 3,
-                PlanningState.MODEL_PENDING,
-                new RememberedPlans(
+                PendingWork.MODEL_PENDING,
+                new PlanHistory(
                     List.of("a", "b"),
                     Optional.of("a"),
                     Optional.empty(),
@@ -134,15 +134,15 @@ class RoundTripTest {
                 Samples.plan(),
                 List.of(
                     new CollectiveCodec(
-                        ShardScope.NODE, Direction.FORWARD, new WireCodec("fp16", 2), 0.25),
+                        ShardScope.NODE, Direction.FORWARD, new CommCodec("fp16", 2), 0.25),
                     new CollectiveCodec(
                         ShardScope.CLUSTER,
                         Direction.BACKWARD,
-                        new WireCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false),
+                        new CommCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false),
                         1.5)))),
         Arguments.of(Codec.PLAN_STATUS, Samples.status()),
         Arguments.of(
-            Codec.ACCEPTED_STATUS, AcceptedStatus.of("w", Optional.empty(), RememberedPlans.NONE)),
+            Codec.ACCEPTED_STATUS, AcceptedStatus.of("w", Optional.empty(), PlanHistory.NONE)),
         Arguments.of(
             Codec.ACCEPTED_STATUS,
             new AcceptedStatus(
@@ -159,13 +159,13 @@ class RoundTripTest {
         Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.empty())),
         Arguments.of(Codec.DRIFT_ALARM, Samples.alarm(OptionalInt.of(3))),
         Arguments.of(Codec.MODEL_DECISION, Samples.decision()),
-        Arguments.of(Codec.FEEDBACK_HEADER, FeedbackHeader.NONE),
+        Arguments.of(Codec.FEEDBACK_HEADER, FeedbackState.NONE),
         Arguments.of(
             Codec.FEEDBACK_HEADER,
-            FeedbackHeader.NONE
+            FeedbackState.NONE
                 .with(Fixtures.cluster(2, 5), 3)
                 .with(
-                    new RememberedPlans(
+                    new PlanHistory(
                         List.of("a", "b"),
                         Optional.of("a"),
                         Optional.empty(),
@@ -188,7 +188,7 @@ class RoundTripTest {
                 .slow("plan", Fixtures.TIME)),
         Arguments.of(
             Codec.RESIDUAL_WINDOW, ResidualWindow.begin("model").back(Optional.of("plan"))),
-        Arguments.of(Codec.DATED_TABLE, new DatedTable(Samples.table(), 7)));
+        Arguments.of(Codec.DATED_TABLE, new VersionedTable(Samples.table(), 7)));
   }
 
   @ParameterizedTest
@@ -225,7 +225,7 @@ class RoundTripTest {
             Samples.plan(),
             List.of(
                 new CollectiveCodec(
-                    ShardScope.DEVICE, Direction.FORWARD, new WireCodec("fp16", 2), 0.5)));
+                    ShardScope.DEVICE, Direction.FORWARD, new CommCodec("fp16", 2), 0.5)));
     byte[] stored = EarlierRecords.stored(EarlierRecords.of(Codec.SHARDING_PLAN, earlier, full));
     ShardingPlan read = StoreSerdes.of(Codec.SHARDING_PLAN).deserializer().deserialize("t", stored);
     assertThat(read.codecs()).isEmpty();
@@ -305,8 +305,8 @@ class RoundTripTest {
   /** Floats are the record that plans are made from: every bit must survive. */
   @Test
   void predictions_survive_a_store_bit_for_bit() {
-    DatedPrediction dated = new DatedPrediction(predictionOfSplits(), 12);
-    Serde<DatedPrediction> serde = StoreSerdes.of(Codec.DATED_PREDICTION);
+    VersionedPrediction dated = new VersionedPrediction(predictionOfSplits(), 12);
+    Serde<VersionedPrediction> serde = StoreSerdes.of(Codec.DATED_PREDICTION);
     assertSame(
         serde.deserializer().deserialize("t", serde.serializer().serialize("t", dated)), dated);
   }
@@ -314,7 +314,7 @@ class RoundTripTest {
   /** Before version 5, predictions were lists of floats. */
   @Test
   void predictions_of_earlier_stores_are_read() {
-    DatedPrediction dated = new DatedPrediction(predictionOfSplits(), 12);
+    VersionedPrediction dated = new VersionedPrediction(predictionOfSplits(), 12);
     io.shardtide.avro.DatedPrediction earlier =
         new io.shardtide.avro.DatedPrediction(
             12L, TablePredictionMapping.toAvro(dated.prediction()), ByteBuffer.allocate(0));
@@ -324,7 +324,7 @@ class RoundTripTest {
   @Test
   void truncated_predictions_of_a_store_are_refused() {
     io.shardtide.avro.DatedPrediction avro =
-        TablePredictionMapping.toAvro(new DatedPrediction(predictionOfSplits(), 12));
+        TablePredictionMapping.toAvro(new VersionedPrediction(predictionOfSplits(), 12));
     avro.setFloats(avro.getFloats().slice(0, avro.getFloats().remaining() - 4));
     assertThatThrownBy(() -> TablePredictionMapping.fromAvro(avro))
         .hasMessageStartingWith("bytes of 18 arrays of floats must be a multiple of 72, got ");
@@ -366,14 +366,14 @@ class RoundTripTest {
         columns.table(),
         columns.towers(),
         List.of(cached, copy),
-        List.of(new UsePrediction(256, hot, others), new UsePrediction(1024, hot, others)),
+        List.of(new HotColdPrediction(256, hot, others), new HotColdPrediction(1024, hot, others)),
         List.of(
             new GroupPrediction(new ReplicaGroups(2, GroupLayout.STRIDED), others),
             new GroupPrediction(new ReplicaGroups(4, GroupLayout.CONSECUTIVE), others)),
         columns.outOfRange());
   }
 
-  private static void assertSame(DatedPrediction read, DatedPrediction written) {
+  private static void assertSame(VersionedPrediction read, VersionedPrediction written) {
     assertThat(read.since()).isEqualTo(written.since());
     assertSame(read.prediction(), written.prediction());
   }
@@ -430,7 +430,7 @@ class RoundTripTest {
               .modelId("m")
               .part(0)
               .parts(1)
-              .costsOf(update.map(u -> "simulated"))
+              .proxyHardware(update.map(u -> "simulated"))
               .update(update)
               .build();
       assertThat(through(registry, topics.costPredictions(), part)).isEqualTo(part);
@@ -447,7 +447,7 @@ class RoundTripTest {
                     .part(2)
                     .parts(2)
                     .cluster(full.cluster())
-                    .costsOf(Optional.empty())
+                    .proxyHardware(Optional.empty())
                     .update(Optional.empty())
                     .build())
         .hasMessage("part must be between 0 and 1, got 2");

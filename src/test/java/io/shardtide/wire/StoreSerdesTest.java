@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.WireCodec;
-import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.domain.WorkloadState;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
 import java.nio.ByteBuffer;
@@ -23,15 +23,15 @@ class StoreSerdesTest {
   private static final ClusterSpec PLAIN = Fixtures.cluster(2, Fixtures.GIB);
   private static final ClusterSpec WITH_CODECS =
       ClusterSpecBuilder.builder(PLAIN)
-          .codecs(List.of(new WireCodec("fp16", List.of(Direction.FORWARD), 2, 0, 1, true)))
+          .codecs(List.of(new CommCodec("fp16", List.of(Direction.FORWARD), 2, 0, 1, true)))
           .build();
 
-  private final Serde<WorkloadHeader> serde = StoreSerdes.of(Codec.WORKLOAD_HEADER);
+  private final Serde<WorkloadState> serde = StoreSerdes.of(Codec.WORKLOAD_HEADER);
   private final List<Schema> released = StoreSerdes.released("WorkloadHeader");
 
   private byte[] write(ClusterSpec cluster) {
-    WorkloadHeader header =
-        new WorkloadHeader(1, Optional.of(cluster), Optional.empty(), Optional.empty());
+    WorkloadState header =
+        new WorkloadState(1, Optional.of(cluster), Optional.empty(), Optional.empty());
     byte[] bytes = serde.serializer().serialize("t", header);
     assertThat(serde.deserializer().deserialize("t", bytes)).isEqualTo(header);
     return bytes;

@@ -65,7 +65,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   private final WorkloadStep predicting = new WorkloadStep(this);
   private final PlanningStep planning;
   private final FeedbackStep feedback =
-      new FeedbackStep(DetectorKind.DEFAULT, id -> get(id).bundle().costsOf().isPresent());
+      new FeedbackStep(DetectorKind.DEFAULT, id -> get(id).bundle().proxyHardware().isPresent());
   private final Map<String, CostModel> models = new HashMap<>();
   private final List<TowerPredictor> opened = new ArrayList<>();
   private final List<CostSample> samples = new ArrayList<>();
@@ -239,7 +239,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
       state = state.received(sample.cost() instanceof CostSample.Computation);
     }
     state =
-        champion.costsOf().isPresent()
+        champion.proxyHardware().isPresent()
             ? state.coldStarted(champion.modelId())
             : state.forModel(champion.modelId());
     state.due(training.policy(), 0).ifPresent(this::retrain);

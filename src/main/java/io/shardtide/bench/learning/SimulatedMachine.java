@@ -7,8 +7,8 @@ import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ShardShape;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TablePredictions;
 import io.shardtide.cost.TowerPredictor;
@@ -147,7 +147,7 @@ public final class SimulatedMachine implements TowerPredictor {
   }
 
   @Override
-  public Optional<String> costsOf() {
+  public Optional<String> proxyHardware() {
     return Optional.empty();
   }
 
@@ -267,7 +267,7 @@ public final class SimulatedMachine implements TowerPredictor {
               .sum();
       List<Integer> devices = cluster.devicesOfNode(node);
       double inside =
-          StepWire.of(cluster)
+          StepComm.of(cluster)
               .rowsMs(
                   evaluator,
                   ShardScope.NODE,

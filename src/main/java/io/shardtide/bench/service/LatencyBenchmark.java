@@ -236,8 +236,8 @@ public final class LatencyBenchmark {
         }
 
         @Override
-        public Optional<String> costsOf() {
-          return towers.costsOf();
+        public Optional<String> proxyHardware() {
+          return towers.proxyHardware();
         }
 
         @Override

@@ -57,8 +57,8 @@ public final class TensorFlowTowers implements TowerPredictor {
   }
 
   @Override
-  public Optional<String> costsOf() {
-    return model.bundle().costsOf();
+  public Optional<String> proxyHardware() {
+    return model.bundle().proxyHardware();
   }
 
   @Override

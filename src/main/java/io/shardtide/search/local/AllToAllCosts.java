@@ -3,7 +3,7 @@ package io.shardtide.search.local;
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
-import io.shardtide.cost.StepWire;
+import io.shardtide.cost.StepComm;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import java.util.Arrays;
@@ -27,7 +27,7 @@ final class AllToAllCosts {
   private static final long MAX_COSTS = 1 << 22;
 
   private final CostEvaluator evaluator;
-  private final StepWire wire;
+  private final StepComm wire;
   private final ShardScope scope;
   private final DeviceGroup group;
   private final double elementsPerUnit;
@@ -90,7 +90,7 @@ final class AllToAllCosts {
    * @param scope the shards whose all-to-all it is: those on devices, or those split over nodes
    * @param elementsPerUnit numbers that a unit of load stands for
    */
-  AllToAllCosts(CostEvaluator evaluator, StepWire wire, ShardScope scope, double elementsPerUnit) {
+  AllToAllCosts(CostEvaluator evaluator, StepComm wire, ShardScope scope, double elementsPerUnit) {
     this.evaluator = evaluator;
     this.wire = wire;
     this.scope = scope;

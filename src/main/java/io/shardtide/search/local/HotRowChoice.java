@@ -4,11 +4,11 @@ import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
+import io.shardtide.cost.HotColdPrediction;
 import io.shardtide.cost.PartTower;
-import io.shardtide.cost.StepWire;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.UsePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.search.SearchProblem;
@@ -32,7 +32,7 @@ final class HotRowChoice {
   private static final int MAX_ROUNDS = 8;
 
   private final ClusterSpec cluster;
-  private final StepWire wire;
+  private final StepComm wire;
   private final CostEvaluator evaluator;
 
   /** What all tables together add to each device. */
@@ -143,7 +143,7 @@ final class HotRowChoice {
         + copyMs;
   }
 
-  private UseWay way(UsePrediction use) {
+  private UseWay way(HotColdPrediction use) {
     UseWay others = way(use.others());
     TablePrediction hot = use.hot();
     double[] tower = others.tower().clone();

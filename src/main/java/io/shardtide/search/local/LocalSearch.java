@@ -3,8 +3,8 @@ package io.shardtide.search.local;
 import io.shardtide.cost.CodecChoice;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceLoad;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
@@ -137,13 +137,13 @@ public final class LocalSearch {
 
   /** Searches a problem; if checked, compares every cost with one from scratch, which is slow. */
   static SearchResult search(SearchProblem problem, SearchSettings settings, boolean checked) {
-    UseCuts cuts = UseCuts.of(problem);
+    HotColdSplits cuts = HotColdSplits.of(problem);
     SearchResult best = cuts.join(searchTables(cuts.problem(), settings, checked));
     // The choice of hot rows leaves out what a search is there for, balance and memory.
     boolean isSure =
         cuts.isEmpty() || (best instanceof SearchResult.Found && !problem.start().isEmpty());
     if (!isSure) {
-      SearchResult uncut = searchTables(UseCuts.none(problem).problem(), settings, checked);
+      SearchResult uncut = searchTables(HotColdSplits.none(problem).problem(), settings, checked);
       best = best instanceof SearchResult.Found found && !isCheaper(uncut, found) ? found : uncut;
     }
     return best instanceof SearchResult.NotFound none
@@ -321,7 +321,7 @@ public final class LocalSearch {
     return new Annealing(assignment, objective, work, options, random);
   }
 
-  private AllToAllCosts allToAll(StepWire wire) {
+  private AllToAllCosts allToAll(StepComm wire) {
     return new AllToAllCosts(evaluator, wire, ShardScope.DEVICE, costs.elementsPerAllToAllUnit());
   }
 
@@ -329,7 +329,7 @@ public final class LocalSearch {
       Assignment assignment,
       CurrentPlan before,
       CostEvaluator checker,
-      StepWire wire,
+      StepComm wire,
       AllToAllCosts ofWire) {
     SplitCosts split = new SplitCosts(evaluator, wire, places, costs.elementsPerNodeUnit());
     return new Objective(
@@ -364,7 +364,7 @@ public final class LocalSearch {
   private SearchResult.Found found(Assignment assignment, long evaluations) {
     List<DeviceLoad> loads = assignment.loads();
     List<CollectiveCodec> codecs = CodecChoice.of(expected, cluster, loads, problem.slowdowns());
-    StepWire wire = new StepWire(cluster, codecs);
+    StepComm wire = new StepComm(cluster, codecs);
     StepCost cost = StepCost.of(expected, wire, loads, problem.slowdowns());
     Map<String, List<Shard>> byTable = ShardLayout.of(assignment, tables, cluster, running);
     List<Shard> shards =

@@ -4,11 +4,11 @@ import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
+import io.shardtide.cost.HotColdPrediction;
 import io.shardtide.cost.PartTower;
-import io.shardtide.cost.StepWire;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.UsePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
@@ -50,7 +50,7 @@ final class LowerBound {
   private final List<TablePrediction> tables;
   private final ClusterSpec cluster;
   private final CostEvaluator evaluator;
-  private final List<StepWire> wires;
+  private final List<StepComm> wires;
   private final List<AllToAllCosts> allToAlls;
   private final double elementsPerUnit;
   private final double[] factors;
@@ -64,7 +64,7 @@ final class LowerBound {
     this.cluster = cluster;
     this.evaluator = evaluator;
     this.elementsPerUnit = elementsPerUnit;
-    wires = StepWire.extremes(cluster);
+    wires = StepComm.extremes(cluster);
     allToAlls =
         wires.stream()
             .map(wire -> new AllToAllCosts(evaluator, wire, ShardScope.DEVICE, elementsPerUnit))
@@ -124,7 +124,7 @@ final class LowerBound {
     for (TablePrediction table : tables) {
       if (!table.parts().isEmpty()) {
         List<LeastCost> ofTable = new ArrayList<>(ways(table, perUnit, msPerElement));
-        for (UsePrediction use : table.byUse()) {
+        for (HotColdPrediction use : table.byUse()) {
           // Copies have one way.
           LeastCost copies = ofPart(use.hot(), use.hot().parts().get(0), perUnit, msPerElement);
           for (LeastCost way : ways(use.others(), perUnit, msPerElement)) {
@@ -259,7 +259,7 @@ final class LowerBound {
 
   private double rowsMs(ShardScope scope, Direction direction, double elements, DeviceGroup group) {
     double least = Double.POSITIVE_INFINITY;
-    for (StepWire wire : wires) {
+    for (StepComm wire : wires) {
       least = Math.min(least, wire.rowsMs(evaluator, scope, direction, group, elements));
     }
     return least;

@@ -14,7 +14,8 @@ import io.shardtide.search.local.AllToAllCosts.CostRow;
  * again. A move that is not local is made, evaluated on all devices that it changes, and taken
  * back.
  *
- * <p>Most moves leave the largest cost as it is; {@link #score} adds a {@link Slope} to follow.
+ * <p>Most moves leave the largest cost as it is; {@link #score} adds a {@link TieBreaker} to
+ * follow.
  */
 final class Objective {
   private final Assignment assignment;
@@ -25,7 +26,7 @@ final class Objective {
   private final CostEvaluator checker;
   private final int devices;
   private final int towerSize;
-  private final Slope slope;
+  private final TieBreaker slope;
 
   private final double[] computeMs;
   private final double[] startMs;
@@ -84,7 +85,7 @@ final class Objective {
     latestStart = new LargestThree(startMs);
     longestForward = new LargestThree(forwardMs);
     largestUnits = new LargestThree(units);
-    slope = new Slope(devices, communication.msPerUnit());
+    slope = new TieBreaker(devices, communication.msPerUnit());
     refresh();
   }
 
@@ -196,8 +197,8 @@ final class Objective {
     startSquares = 0;
     unitSquares = 0;
     for (int d = 0; d < devices; d++) {
-      startSquares += Slope.square(startMs[d]);
-      unitSquares += Slope.square(units[d]);
+      startSquares += TieBreaker.square(startMs[d]);
+      unitSquares += TieBreaker.square(units[d]);
     }
     latestStart.rank();
     longestForward.rank();
@@ -233,9 +234,9 @@ final class Objective {
     if (same) {
       lastStart = latestStart.largestBut(d, e);
       lastForward = Math.max(lastForward, longestForward.largestBut(d, e));
-      squares = startSquares - Slope.square(startMs[d]);
+      squares = startSquares - TieBreaker.square(startMs[d]);
       if (e != d) {
-        squares -= Slope.square(startMs[e]);
+        squares -= TieBreaker.square(startMs[e]);
       }
       squares = Math.max(0, squares);
     } else {
@@ -246,17 +247,17 @@ final class Objective {
           double start = computeMs[o] + communication.backwardMs(backwardRow, o, own);
           lastStart = Math.max(lastStart, start);
           lastForward = Math.max(lastForward, communication.forwardMs(forwardRow, o, own));
-          squares += Slope.square(start);
+          squares += TieBreaker.square(start);
         }
       }
     }
     double squaresOfUnits = unitSquares;
     if (e != d) {
       squaresOfUnits +=
-          Slope.square(unitsOfFirst)
-              - Slope.square(assignment.allToAllUnits(d))
-              + Slope.square(unitsOfSecond)
-              - Slope.square(assignment.allToAllUnits(e));
+          TieBreaker.square(unitsOfFirst)
+              - TieBreaker.square(assignment.allToAllUnits(d))
+              + TieBreaker.square(unitsOfSecond)
+              - TieBreaker.square(assignment.allToAllUnits(e));
     }
     double rest = lastForward + prices.ms() + prices.change(assignment, move);
 
@@ -264,7 +265,7 @@ final class Objective {
     secondComputeMs = computeMs(move, e, unitsOfSecond);
     double start = secondComputeMs + communication.backwardMs(backwardRow, e, unitsOfSecond);
     lastStart = Math.max(lastStart, start);
-    squares += Slope.square(start);
+    squares += TieBreaker.square(start);
     movedCostMs = lastStart + rest;
     movedScore = movedCostMs + slope.ms(squares, squaresOfUnits);
     movedStartSquares = squares;
@@ -279,7 +280,7 @@ final class Objective {
     firstComputeMs = computeMs(move, d, unitsOfFirst);
     start = firstComputeMs + communication.backwardMs(backwardRow, d, unitsOfFirst);
     lastStart = Math.max(lastStart, start);
-    squares += Slope.square(start);
+    squares += TieBreaker.square(start);
     movedCostMs = lastStart + rest;
     movedScore = movedCostMs + slope.ms(squares, squaresOfUnits);
     movedStartSquares = squares;

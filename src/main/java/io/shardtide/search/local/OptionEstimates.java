@@ -4,7 +4,7 @@ import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
-import io.shardtide.cost.StepWire;
+import io.shardtide.cost.StepComm;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
@@ -22,7 +22,7 @@ final class OptionEstimates {
   private final ShapeCosts costs;
   private final CostEvaluator evaluator;
   private final ClusterSpec cluster;
-  private final StepWire wire;
+  private final StepComm wire;
   private final Places places;
   private final double msPerUnit;
   private final double msPerUnitBetweenNodes;
@@ -30,7 +30,7 @@ final class OptionEstimates {
   OptionEstimates(
       ShapeCosts costs,
       CostEvaluator evaluator,
-      StepWire wire,
+      StepComm wire,
       Places places,
       AllToAllCosts allToAll) {
     this.costs = costs;

@@ -4,7 +4,7 @@ import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
-import io.shardtide.cost.StepWire;
+import io.shardtide.cost.StepComm;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 
@@ -16,7 +16,7 @@ import io.shardtide.domain.ShardScope;
  */
 final class SplitCosts {
   private final CostEvaluator evaluator;
-  private final StepWire wire;
+  private final StepComm wire;
   private final Places places;
   private final DeviceGroup all;
   private final AllToAllCosts between;
@@ -29,7 +29,7 @@ final class SplitCosts {
   private double commonForwardMs;
   private double commonBackwardMs;
 
-  SplitCosts(CostEvaluator evaluator, StepWire wire, Places places, double elementsPerUnit) {
+  SplitCosts(CostEvaluator evaluator, StepComm wire, Places places, double elementsPerUnit) {
     this.evaluator = evaluator;
     this.wire = wire;
     this.places = places;

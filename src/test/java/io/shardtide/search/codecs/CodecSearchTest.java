@@ -5,11 +5,12 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Slowdowns;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.StepWire;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
@@ -17,7 +18,6 @@ import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WireCodec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.groups.GroupedProblem;
@@ -40,9 +40,9 @@ class CodecSearchTest {
       new SearchSettings(300, 2_000, 10, 10, 0, 1_000, ColumnCuts.EQUAL);
   private static final ClusterSpec PLAIN =
       new ClusterSpec(8, 40 * Fixtures.GIB, 65_536, 4, MODEL.hardware());
-  private static final WireCodec HALF = new WireCodec("fp16", 2);
+  private static final CommCodec HALF = new CommCodec("fp16", 2);
 
-  private static ClusterSpec with(WireCodec... codecs) {
+  private static ClusterSpec with(CommCodec... codecs) {
     return ClusterSpecBuilder.builder(PLAIN).codecs(List.of(codecs)).build();
   }
 
@@ -56,7 +56,7 @@ class CodecSearchTest {
     return (SearchResult.Found) CodecSearch.search(problem, BRIEF);
   }
 
-  private static double stepMs(SearchProblem problem, SearchResult.Found found, StepWire wire) {
+  private static double stepMs(SearchProblem problem, SearchResult.Found found, StepComm wire) {
     return StepCost.of(
             problem.tables(), found.shards(), wire, MODEL, Slowdowns.none(PLAIN.devices()))
         .predictedMs();
@@ -83,8 +83,8 @@ class CodecSearchTest {
             .backwardBytesPerElement(2)
             .build();
     assertThat(found.predictedMs())
-        .isEqualTo(stepMs(problem, found, StepWire.of(half)))
-        .isLessThan(stepMs(problem, found, StepWire.of(PLAIN)));
+        .isEqualTo(stepMs(problem, found, StepComm.of(half)))
+        .isLessThan(stepMs(problem, found, StepComm.of(PLAIN)));
     SearchResult.Found ofHalf = plan(problem(tables, half, PlanShards.NONE));
     assertThat(found.predictedMs())
         .as("the second search has the bytes of the codec")
@@ -97,7 +97,7 @@ class CodecSearchTest {
   @Test
   void a_codec_that_takes_too_long_changes_nothing() {
     List<TableSpec> tables = Plans.randomTables(new Random(4), 12);
-    WireCodec slow = new WireCodec("slow", List.of(), 1, 0.001, 1, true);
+    CommCodec slow = new CommCodec("slow", List.of(), 1, 0.001, 1, true);
     SearchResult.Found found = plan(problem(tables, with(slow), PlanShards.NONE));
     SearchResult.Found plain = plan(problem(tables, PLAIN, PlanShards.NONE));
     assertThat(found.shards()).isEqualTo(plain.shards());
@@ -113,8 +113,8 @@ class CodecSearchTest {
     List<TableSpec> tables = Plans.randomTables(random, 4 + random.nextInt(8));
     ClusterSpec cluster =
         with(
-            new WireCodec("a", List.of(), 2, random.nextBoolean() ? 0 : 200, 1, true),
-            new WireCodec("b", List.of(), 1, 50 + random.nextInt(500), 1, random.nextBoolean()));
+            new CommCodec("a", List.of(), 2, random.nextBoolean() ? 0 : 200, 1, true),
+            new CommCodec("b", List.of(), 1, 50 + random.nextInt(500), 1, random.nextBoolean()));
     SearchProblem first = problem(tables, cluster, PlanShards.NONE);
     SearchResult.Found running = checked(first, tables, PlanShards.NONE);
     tables.remove(random.nextInt(tables.size()));
@@ -129,7 +129,7 @@ class CodecSearchTest {
     assertThat(totalMs(found, tables, running))
         .isLessThanOrEqualTo(totalMs(without, tables, running));
     assertThat(found.predictedMs())
-        .isEqualTo(stepMs(problem, found, new StepWire(problem.cluster(), found.codecs())));
+        .isEqualTo(stepMs(problem, found, new StepComm(problem.cluster(), found.codecs())));
     assertThat(found.insight().orElseThrow().lowerBoundMs())
         .isLessThanOrEqualTo(found.predictedMs());
     assertThat(plan(problem)).isEqualTo(found);
@@ -151,7 +151,7 @@ class CodecSearchTest {
     PlanShards running =
         plan(inGroup(tables, inGroups(16, 2, 4), PlanShards.NONE, before)).placed();
     tables.add(Plans.randomTable(random, "new"));
-    WireCodec codec = new WireCodec("a", List.of(), 1 + random.nextInt(2), 200, 1, true);
+    CommCodec codec = new CommCodec("a", List.of(), 1 + random.nextInt(2), 200, 1, true);
     ClusterSpec cluster = ClusterSpecBuilder.builder(plain).codecs(List.of(codec)).build();
     for (ReplicaGroups groups : plain.groupings()) {
       SearchResult.Found with = plan(inGroup(tables, cluster, running, groups));

@@ -3,7 +3,7 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.AllToAllLoad;
-import io.shardtide.cost.StepWire;
+import io.shardtide.cost.StepComm;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Explanation;
@@ -286,7 +286,7 @@ class LocalSearchTest {
       ClusterSpec cluster = Fixtures.cluster(devices, Fixtures.GIB);
       AllToAllCosts allToAll =
           new AllToAllCosts(
-              Fixtures.model().evaluator(), StepWire.of(cluster), ShardScope.DEVICE, 4.0 * 65_536);
+              Fixtures.model().evaluator(), StepComm.of(cluster), ShardScope.DEVICE, 4.0 * 65_536);
       double before = 0;
       for (int max = 100; max <= Math.min(total, 750); max++) {
         double ms = allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS);

@@ -6,7 +6,7 @@ import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
-import io.shardtide.cost.StepWire;
+import io.shardtide.cost.StepComm;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.ColumnCuts;
@@ -59,7 +59,7 @@ class LowerBoundTest {
     ClusterSpec cluster = KindsTest.cluster(16, 8, Fixtures.GIB);
     AllToAllCosts allToAll =
         new AllToAllCosts(
-            evaluator, StepWire.of(cluster), ShardScope.DEVICE, 4.0 * cluster.batchSize());
+            evaluator, StepComm.of(cluster), ShardScope.DEVICE, 4.0 * cluster.batchSize());
     double before = 0;
     for (int total = 1; total < 5_000; total += 16) {
       int max = (total + 15) / 16;

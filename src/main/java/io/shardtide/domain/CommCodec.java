@@ -23,7 +23,7 @@ import java.util.Set;
  * @param canBeSummed whether a reduce-scatter can add encoded numbers
  */
 @RecordBuilder
-public record WireCodec(
+public record CommCodec(
     String name,
     List<Direction> directions,
     double bytesPerElement,
@@ -37,7 +37,7 @@ public record WireCodec(
   public static final double MAX_SPEED = 1_000_000;
 
   /** The order of codecs in a cluster. */
-  static final Comparator<WireCodec> ORDER = Comparator.comparing(WireCodec::name);
+  static final Comparator<CommCodec> ORDER = Comparator.comparing(CommCodec::name);
 
   private static final double SINGLE_PRECISION_BYTES = 4;
 
@@ -46,7 +46,7 @@ public record WireCodec(
   /**
    * @throws RejectedException if the name is none, or a value is outside its range
    */
-  public WireCodec {
+  public CommCodec {
     Names.check(name, "name of a codec", RejectionReason.INVALID_CLUSTER);
     Set<Direction> distinct =
         directions.isEmpty() ? EnumSet.allOf(Direction.class) : EnumSet.copyOf(directions);
@@ -72,7 +72,7 @@ public record WireCodec(
   }
 
   /** A codec for both directions that takes no time and sends all elements. */
-  public WireCodec(String name, double bytesPerElement) {
+  public CommCodec(String name, double bytesPerElement) {
     this(name, List.of(), bytesPerElement, 0, 1, true);
   }
 

@@ -13,18 +13,18 @@ import java.util.Optional;
  * @param report the curve that was published last, if one was since the request's pool came
  * @param inputId SHA-256 of what that curve depends on; empty before the first
  */
-public record CurveHeader(
+public record CurveState(
     long generation,
     Optional<ClusterSpec> cluster,
     Optional<CurveRequest> request,
     Optional<CurveReport> report,
     String inputId) {
   /** A workload that nothing is known of. */
-  public static final CurveHeader NONE =
-      new CurveHeader(0, Optional.empty(), Optional.empty(), Optional.empty(), "");
+  public static final CurveState NONE =
+      new CurveState(0, Optional.empty(), Optional.empty(), Optional.empty(), "");
 
   /** Checks that nothing is missing. */
-  public CurveHeader {
+  public CurveState {
     Objects.requireNonNull(cluster, "cluster");
     Objects.requireNonNull(request, "request");
     Objects.requireNonNull(report, "report");
@@ -32,19 +32,19 @@ public record CurveHeader(
   }
 
   /** Returns the state after a generation of the workload. */
-  public CurveHeader with(long next, Optional<ClusterSpec> nextCluster) {
-    return new CurveHeader(next, nextCluster, request, report, inputId);
+  public CurveState with(long next, Optional<ClusterSpec> nextCluster) {
+    return new CurveState(next, nextCluster, request, report, inputId);
   }
 
   /** Returns the state after a request; nothing is kept of a pool that withdrew it. */
-  public CurveHeader with(CurveRequest next) {
+  public CurveState with(CurveRequest next) {
     return next.isWithdrawn()
-        ? new CurveHeader(generation, cluster, Optional.empty(), Optional.empty(), "")
-        : new CurveHeader(generation, cluster, Optional.of(next), report, inputId);
+        ? new CurveState(generation, cluster, Optional.empty(), Optional.empty(), "")
+        : new CurveState(generation, cluster, Optional.of(next), report, inputId);
   }
 
   /** Returns the state after a curve was published. */
-  public CurveHeader with(CurveReport next, String nextInputId) {
-    return new CurveHeader(generation, cluster, request, Optional.of(next), nextInputId);
+  public CurveState with(CurveReport next, String nextInputId) {
+    return new CurveState(generation, cluster, request, Optional.of(next), nextInputId);
   }
 }

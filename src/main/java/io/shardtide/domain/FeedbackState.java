@@ -19,10 +19,10 @@ import java.util.OptionalLong;
  * @param planMeasurements number of consecutive measurements of that plan
  * @param speeds the positions of the measured plan that are slow, or were slow lately
  */
-public record FeedbackHeader(
+public record FeedbackState(
     Optional<ClusterSpec> cluster,
     long batchSince,
-    RememberedPlans plans,
+    PlanHistory plans,
     List<String> measurements,
     List<MeasuredRun> runs,
     String measuredPlan,
@@ -36,9 +36,9 @@ public record FeedbackHeader(
   public static final int REMEMBERED_RUNS = 8;
 
   /** Before the first prediction. */
-  public static final FeedbackHeader NONE =
-      new FeedbackHeader(
-          Optional.empty(), 0, RememberedPlans.NONE, List.of(), List.of(), "", 0, List.of());
+  public static final FeedbackState NONE =
+      new FeedbackState(
+          Optional.empty(), 0, PlanHistory.NONE, List.of(), List.of(), "", 0, List.of());
 
   /**
    * Progress of a trainer's run.
@@ -54,7 +54,7 @@ public record FeedbackHeader(
   }
 
   /** Checks that nothing is missing. */
-  public FeedbackHeader {
+  public FeedbackState {
     Objects.requireNonNull(cluster, "cluster");
     Objects.requireNonNull(plans, "plans");
     measurements = List.copyOf(measurements);
@@ -67,8 +67,8 @@ public record FeedbackHeader(
    * Returns the header of a deleted workload: the generation is kept, and what other topics say of
    * later ones.
    */
-  public static FeedbackHeader deleted(long generation, RememberedPlans later) {
-    return new FeedbackHeader(
+  public static FeedbackState deleted(long generation, PlanHistory later) {
+    return new FeedbackState(
         Optional.empty(), generation, later, List.of(), List.of(), "", 0, List.of());
   }
 
@@ -86,9 +86,9 @@ public record FeedbackHeader(
   }
 
   /** Returns this with the cluster of a generation. */
-  public FeedbackHeader with(ClusterSpec next, long generation) {
+  public FeedbackState with(ClusterSpec next, long generation) {
     boolean same = cluster.filter(c -> hasSameCosts(c, next)).isPresent();
-    return new FeedbackHeader(
+    return new FeedbackState(
         Optional.of(next),
         same ? batchSince : generation,
         plans,
@@ -115,22 +115,22 @@ public record FeedbackHeader(
   }
 
   /** Returns this with other plans stored, or after the trainer reported. */
-  public FeedbackHeader with(RememberedPlans others) {
-    return new FeedbackHeader(
+  public FeedbackState with(PlanHistory others) {
+    return new FeedbackState(
         cluster, batchSince, others, measurements, runs, measuredPlan, planMeasurements, speeds);
   }
 
   /** Returns this with other histories of slow devices. */
-  public FeedbackHeader withSpeeds(List<SpeedHistory> others) {
-    return new FeedbackHeader(
+  public FeedbackState withSpeeds(List<SpeedHistory> others) {
+    return new FeedbackState(
         cluster, batchSince, plans, measurements, runs, measuredPlan, planMeasurements, others);
   }
 
   /** Returns this after a measurement. */
-  public FeedbackHeader measured(MeasuredCosts measured) {
+  public FeedbackState measured(MeasuredCosts measured) {
     List<MeasuredRun> others = new ArrayList<>(runs);
     others.removeIf(r -> r.run().equals(measured.run()));
-    return new FeedbackHeader(
+    return new FeedbackState(
         cluster,
         batchSince,
         plans,

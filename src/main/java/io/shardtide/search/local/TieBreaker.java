@@ -7,7 +7,7 @@ package io.shardtide.search.local;
  * @param devices number of devices
  * @param msPerUnit milliseconds of both all-to-alls for each unit of load
  */
-record Slope(int devices, double msPerUnit) {
+record TieBreaker(int devices, double msPerUnit) {
   /** Weight of the root mean square of costs, for each device. */
   private static final double COST_WEIGHT = 1.0 / 16;
 

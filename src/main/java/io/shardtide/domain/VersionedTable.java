@@ -8,9 +8,9 @@ import java.util.Objects;
  * @param table the table
  * @param since generation of the workload that added the table or changed it
  */
-public record DatedTable(TableSpec table, long since) {
+public record VersionedTable(TableSpec table, long since) {
   /** Checks that there is a table. */
-  public DatedTable {
+  public VersionedTable {
     Objects.requireNonNull(table, "table");
   }
 }

@@ -2,9 +2,9 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.WireCodec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -19,34 +19,34 @@ import java.util.Optional;
  * @param cluster the devices
  * @param codecs the codecs in use, at most one for each scope and direction
  */
-public record StepWire(ClusterSpec cluster, List<CollectiveCodec> codecs) {
+public record StepComm(ClusterSpec cluster, List<CollectiveCodec> codecs) {
   /** The scopes whose collectives can have a codec. */
   static final List<ShardScope> SCOPES =
       List.of(ShardScope.DEVICE, ShardScope.NODE, ShardScope.CLUSTER);
 
-  private static final Comparator<WireCodec> LEAST_COMPRESSION =
-      Comparator.comparingDouble(WireCodec::sentBytesPerElement)
+  private static final Comparator<CommCodec> LEAST_COMPRESSION =
+      Comparator.comparingDouble(CommCodec::sentBytesPerElement)
           .reversed()
-          .thenComparing(WireCodec::name);
+          .thenComparing(CommCodec::name);
 
   /** Copies what may change. */
-  public StepWire {
+  public StepComm {
     codecs = List.copyOf(codecs);
   }
 
   /** Returns a step without codecs. */
-  public static StepWire of(ClusterSpec cluster) {
-    return new StepWire(cluster, List.of());
+  public static StepComm of(ClusterSpec cluster) {
+    return new StepComm(cluster, List.of());
   }
 
   /**
    * Returns steps whose collectives are, one by one, as short as those of any choice of codecs: one
    * without codecs, and one for each codec that the cluster allows, used wherever it may be.
    */
-  public static List<StepWire> extremes(ClusterSpec cluster) {
-    List<StepWire> all = new ArrayList<>();
+  public static List<StepComm> extremes(ClusterSpec cluster) {
+    List<StepComm> all = new ArrayList<>();
     all.add(of(cluster));
-    for (WireCodec codec : cluster.codecs()) {
+    for (CommCodec codec : cluster.codecs()) {
       List<CollectiveCodec> everywhere = new ArrayList<>();
       for (ShardScope scope : SCOPES) {
         for (Direction direction : Direction.values()) {
@@ -55,7 +55,7 @@ public record StepWire(ClusterSpec cluster, List<CollectiveCodec> codecs) {
           }
         }
       }
-      all.add(new StepWire(cluster, everywhere));
+      all.add(new StepComm(cluster, everywhere));
     }
     return all;
   }
@@ -64,7 +64,7 @@ public record StepWire(ClusterSpec cluster, List<CollectiveCodec> codecs) {
    * Returns the codecs that the cluster allows for collectives, the least compression first;
    * without those that send no fewer bytes than no codec.
    */
-  static List<WireCodec> candidates(ClusterSpec cluster, ShardScope scope, Direction direction) {
+  static List<CommCodec> candidates(ClusterSpec cluster, ShardScope scope, Direction direction) {
     double without = cluster.wireBytesPerElement(direction);
     return cluster.codecs().stream()
         .filter(codec -> codec.serves(scope, direction) && codec.sentBytesPerElement() < without)
@@ -72,7 +72,7 @@ public record StepWire(ClusterSpec cluster, List<CollectiveCodec> codecs) {
         .toList();
   }
 
-  private Optional<WireCodec> codec(ShardScope scope, Direction direction) {
+  private Optional<CommCodec> codec(ShardScope scope, Direction direction) {
     // A loop, since searches ask for each load that they compare.
     for (CollectiveCodec of : codecs) {
       if (of.scope() == scope && of.direction() == direction) {
@@ -85,12 +85,12 @@ public record StepWire(ClusterSpec cluster, List<CollectiveCodec> codecs) {
   /** Returns the bytes of an element on the wire. */
   public double bytesPerElement(ShardScope scope, Direction direction) {
     return codec(scope, direction)
-        .map(WireCodec::sentBytesPerElement)
+        .map(CommCodec::sentBytesPerElement)
         .orElse(cluster.wireBytesPerElement(direction));
   }
 
   /** Returns whether all collectives send the same as those of another step. */
-  public boolean sendsAs(StepWire other) {
+  public boolean sendsAs(StepComm other) {
     return SCOPES.stream()
         .allMatch(
             scope ->

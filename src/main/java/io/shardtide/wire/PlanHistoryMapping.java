@@ -1,13 +1,13 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.RememberedPlans;
+import io.shardtide.domain.PlanHistory;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-final class RememberedPlansMapping {
-  private RememberedPlansMapping() {}
+final class PlanHistoryMapping {
+  private PlanHistoryMapping() {}
 
-  static io.shardtide.avro.RememberedPlans toAvro(RememberedPlans plans) {
+  static io.shardtide.avro.RememberedPlans toAvro(PlanHistory plans) {
     return new io.shardtide.avro.RememberedPlans(
         plans.ids(),
         plans.adopted().orElse(null),
@@ -15,9 +15,9 @@ final class RememberedPlansMapping {
         plans.reportedRun());
   }
 
-  static RememberedPlans fromAvro(io.shardtide.avro.RememberedPlans avro) {
+  static PlanHistory fromAvro(io.shardtide.avro.RememberedPlans avro) {
     Long step = avro.getReportedStep();
-    return new RememberedPlans(
+    return new PlanHistory(
         avro.getIds(),
         Optional.ofNullable(avro.getAdopted()),
         // In a store of its own: the version before could not read a new field.

@@ -21,11 +21,11 @@ import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.Size;
 import org.junit.jupiter.api.Test;
 
-class RememberedPlansTest {
-  private static final RememberedPlans TWO = of("a", "b");
+class PlanHistoryTest {
+  private static final PlanHistory TWO = of("a", "b");
 
-  private static RememberedPlans of(String... ids) {
-    RememberedPlans plans = RememberedPlans.NONE;
+  private static PlanHistory of(String... ids) {
+    PlanHistory plans = PlanHistory.NONE;
     for (String id : ids) {
       plans = plans.with(id, plan -> Optional.empty(), removed -> {});
     }
@@ -36,7 +36,7 @@ class RememberedPlansTest {
     return new PlanStatus("w", planId, kind, step, Optional.empty(), "trainer", run, Fixtures.TIME);
   }
 
-  private static RememberedPlans reported(RememberedPlans plans, String planId, StatusKind kind) {
+  private static PlanHistory reported(PlanHistory plans, String planId, StatusKind kind) {
     return plans.reported(status(planId, kind, 1, ""), plan -> Optional.empty());
   }
 
@@ -44,7 +44,7 @@ class RememberedPlansTest {
   @Property(tries = 200)
   void the_latest_plans_and_the_running_one_are_stored(
       @ForAll @Size(min = 1, max = 120) List<@IntRange(min = 0, max = 59) Integer> actions) {
-    RememberedPlans plans = RememberedPlans.NONE;
+    PlanHistory plans = PlanHistory.NONE;
     Set<String> newestLast = new LinkedHashSet<>();
     int added = 0;
     for (int action : actions) {
@@ -62,7 +62,7 @@ class RememberedPlansTest {
       newestLast.add(id);
       List<String> expected = new ArrayList<>();
       for (String old : newestLast) {
-        boolean isOld = newestLast.size() - expected.size() > RememberedPlans.MOST;
+        boolean isOld = newestLast.size() - expected.size() > PlanHistory.MOST;
         if (isOld && !kept.contains(old)) {
           expected.add(old);
         }
@@ -84,7 +84,7 @@ class RememberedPlansTest {
     Map<String, String> previous = new HashMap<>();
     Function<String, Optional<String>> previousOf = id -> Optional.ofNullable(previous.get(id));
     Set<String> stored = new HashSet<>();
-    RememberedPlans plans = RememberedPlans.NONE;
+    PlanHistory plans = PlanHistory.NONE;
     Optional<String> runs = Optional.empty();
     Optional<String> before = Optional.empty();
     int step = 0;
@@ -113,15 +113,15 @@ class RememberedPlansTest {
       if (runs.isPresent()) {
         assertThat(plans.running()).isEqualTo(runs);
       }
-      assertThat(stored).hasSizeLessThanOrEqualTo(RememberedPlans.MOST);
+      assertThat(stored).hasSizeLessThanOrEqualTo(PlanHistory.MOST);
       assertThat(plans.ids()).containsExactlyInAnyOrderElementsOf(stored);
     }
   }
 
   @Test
   void the_latest_plan_runs_until_the_trainer_reports() {
-    assertThat(RememberedPlans.NONE.latest()).isEmpty();
-    assertThat(RememberedPlans.NONE.running()).isEmpty();
+    assertThat(PlanHistory.NONE.latest()).isEmpty();
+    assertThat(PlanHistory.NONE.running()).isEmpty();
     assertThat(TWO.running()).contains("b");
     assertThat(reported(TWO, "a", StatusKind.ADOPTED).running()).contains("a");
     assertThat(reported(TWO, "a", StatusKind.FINISHED_MOVING).running()).contains("a");
@@ -130,11 +130,10 @@ class RememberedPlansTest {
   @Test
   void after_a_rejection_the_plan_before_runs() {
     PlanStatus rejected = status("b", StatusKind.REJECTED, 3, "run");
-    RememberedPlans after =
-        TWO.reported(rejected, plan -> Optional.of(plan.equals("b") ? "a" : ""));
+    PlanHistory after = TWO.reported(rejected, plan -> Optional.of(plan.equals("b") ? "a" : ""));
     assertThat(after)
         .isEqualTo(
-            new RememberedPlans(
+            new PlanHistory(
                 List.of("a", "b"), Optional.of("a"), Optional.empty(), OptionalLong.of(3), "run"));
     assertThat(TWO.reported(rejected, plan -> Optional.of("removed")).running()).isEmpty();
     assertThat(reported(TWO, "a", StatusKind.REJECTED).running())
@@ -158,7 +157,7 @@ class RememberedPlansTest {
   void a_status_of_an_earlier_step_is_rejected() {
     PlanStatus ten = status("b", StatusKind.ADOPTED, 10, "run");
     TWO.check(status("b", StatusKind.ADOPTED, 0, ""));
-    RememberedPlans after = TWO.reported(ten, plan -> Optional.empty());
+    PlanHistory after = TWO.reported(ten, plan -> Optional.empty());
     after.check(ten);
     after.check(status("a", StatusKind.ADOPTED, 9, "another run"));
     PlanStatus late = status("a", StatusKind.ADOPTED, 9, "run");

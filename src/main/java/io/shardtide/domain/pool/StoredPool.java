@@ -10,30 +10,30 @@ import java.util.Optional;
  * @param allocation the latest allocation, if there was one
  * @param isDue whether something changed since the latest allocation
  */
-public record PoolHeader(PoolState state, Optional<Allocation> allocation, boolean isDue) {
+public record StoredPool(PoolState state, Optional<Allocation> allocation, boolean isDue) {
   /** Checks that nothing is missing. */
-  public PoolHeader {
+  public StoredPool {
     Objects.requireNonNull(state, "state");
     Objects.requireNonNull(allocation, "allocation");
   }
 
   /** Returns the state of a pool before its first event. */
-  public static PoolHeader empty(String poolId) {
-    return new PoolHeader(PoolState.empty(poolId), Optional.empty(), false);
+  public static StoredPool empty(String poolId) {
+    return new StoredPool(PoolState.empty(poolId), Optional.empty(), false);
   }
 
   /** Returns the state after an event. */
-  public PoolHeader with(PoolState next) {
-    return new PoolHeader(next, allocation, next.pool().isPresent());
+  public StoredPool with(PoolState next) {
+    return new StoredPool(next, allocation, next.pool().isPresent());
   }
 
   /** Returns the state after a curve changed. */
-  public PoolHeader due() {
-    return new PoolHeader(state, allocation, state.pool().isPresent());
+  public StoredPool due() {
+    return new StoredPool(state, allocation, state.pool().isPresent());
   }
 
   /** Returns the state after an allocation. */
-  public PoolHeader with(Allocation made) {
-    return new PoolHeader(state, Optional.of(made), false);
+  public StoredPool with(Allocation made) {
+    return new StoredPool(state, Optional.of(made), false);
   }
 }

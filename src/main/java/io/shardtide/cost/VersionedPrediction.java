@@ -8,9 +8,9 @@ import java.util.Objects;
  * @param prediction the prediction of a table
  * @param since generation of the workload that added the table or changed it
  */
-public record DatedPrediction(TablePrediction prediction, long since) {
+public record VersionedPrediction(TablePrediction prediction, long since) {
   /** Checks that there is a prediction. */
-  public DatedPrediction {
+  public VersionedPrediction {
     Objects.requireNonNull(prediction, "prediction");
   }
 }

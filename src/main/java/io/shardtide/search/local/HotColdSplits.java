@@ -1,9 +1,9 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.HotColdPrediction;
+import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.StepWire;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.UsePrediction;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
@@ -32,7 +32,7 @@ import java.util.stream.Stream;
  * A problem some of whose tables are cut by use ({@link HotRows}): the search sees two tables in
  * place of each, and its plan is put together again.
  */
-final class UseCuts {
+final class HotColdSplits {
   /** Tables that are explained; each takes a prediction of the whole plan. */
   private static final int MAX_TABLES = 32;
 
@@ -41,18 +41,18 @@ final class UseCuts {
   /** Hot rows by table. */
   private final Map<String, Long> hotRows;
 
-  private UseCuts(SearchProblem problem, Map<String, Long> hotRows) {
+  private HotColdSplits(SearchProblem problem, Map<String, Long> hotRows) {
     this.problem = problem;
     this.hotRows = new TreeMap<>(hotRows);
   }
 
   /** Cuts no table. */
-  static UseCuts none(SearchProblem problem) {
-    return new UseCuts(problem, Map.of());
+  static HotColdSplits none(SearchProblem problem) {
+    return new HotColdSplits(problem, Map.of());
   }
 
   /** Cuts the tables of a running plan as they are, and new ones as {@link HotRowChoice} says. */
-  static UseCuts of(SearchProblem problem) {
+  static HotColdSplits of(SearchProblem problem) {
     Map<String, Long> before = HotRows.byTable(problem.start().shards());
     Set<String> ran =
         problem.start().shards().stream().map(Shard::table).collect(Collectors.toSet());
@@ -70,7 +70,7 @@ final class UseCuts {
     if (!added.isEmpty()) {
       hotRows.putAll(HotRowChoice.of(problem, added));
     }
-    return new UseCuts(problem, hotRows);
+    return new HotColdSplits(problem, hotRows);
   }
 
   /** Returns the tables that may be cut: no other table must be where their shards are. */
@@ -94,7 +94,7 @@ final class UseCuts {
   SearchProblem problem() {
     PlanShards start = problem.start();
     return new SearchProblem(
-        UsePrediction.separate(problem.tables(), hotRows),
+        HotColdPrediction.separate(problem.tables(), hotRows),
         problem.cluster(),
         problem.model(),
         new PlanShards(HotRows.separate(start.shards()), start.devices(), start.groups()),
@@ -127,7 +127,7 @@ final class UseCuts {
                         insight,
                         byTable,
                         shards,
-                        new StepWire(problem.cluster(), found.codecs()),
+                        new StepComm(problem.cluster(), found.codecs()),
                         found.predictedMs() - found.replication().msPerStep())),
         found.evaluations());
   }
@@ -136,7 +136,7 @@ final class UseCuts {
       Insight insight,
       Map<String, List<Shard>> byTable,
       List<Shard> shards,
-      StepWire wire,
+      StepComm wire,
       double predictedMs) {
     Map<String, String> tables = new HashMap<>();
     hotRows.keySet().forEach(table -> tables.put(HotRows.name(table), table));
@@ -159,7 +159,7 @@ final class UseCuts {
 
   /** Explains copies of the hot rows that were not there: predicts the step without them. */
   private Stream<Explanation> explanations(
-      Map<String, List<Shard>> byTable, List<Shard> shards, StepWire wire, double predictedMs) {
+      Map<String, List<Shard>> byTable, List<Shard> shards, StepComm wire, double predictedMs) {
     Map<String, Long> before = HotRows.byTable(problem.start().shards());
     return problem.tables().stream()
         .map(TablePrediction::table)
@@ -182,8 +182,9 @@ final class UseCuts {
             });
   }
 
-  private double uncutMs(TableSpec table, List<Shard> ofTable, List<Shard> shards, StepWire wire) {
-    Sharding.ByUse cut = (Sharding.ByUse) Sharding.of(table, ofTable, problem.cluster());
+  private double uncutMs(TableSpec table, List<Shard> ofTable, List<Shard> shards, StepComm wire) {
+    Sharding.HotColdSplit cut =
+        (Sharding.HotColdSplit) Sharding.of(table, ofTable, problem.cluster());
     List<Shard> uncut = new ArrayList<>(shards);
     uncut.removeAll(ofTable);
     cut.others().shards(table, problem.cluster()).stream()

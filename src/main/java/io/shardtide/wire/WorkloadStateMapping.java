@@ -1,12 +1,12 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.WorkloadHeader;
+import io.shardtide.domain.WorkloadState;
 import java.util.Optional;
 
-final class WorkloadHeaderMapping {
-  private WorkloadHeaderMapping() {}
+final class WorkloadStateMapping {
+  private WorkloadStateMapping() {}
 
-  static io.shardtide.avro.WorkloadHeader toAvro(WorkloadHeader state) {
+  static io.shardtide.avro.WorkloadHeader toAvro(WorkloadState state) {
     return new io.shardtide.avro.WorkloadHeader(
         state.generation(),
         state.cluster().map(SpecMapping::toAvro).orElse(null),
@@ -20,15 +20,15 @@ final class WorkloadHeaderMapping {
             .orElse(null));
   }
 
-  static WorkloadHeader fromAvro(io.shardtide.avro.WorkloadHeader avro) {
-    return new WorkloadHeader(
+  static WorkloadState fromAvro(io.shardtide.avro.WorkloadHeader avro) {
+    return new WorkloadState(
         avro.getGeneration(),
         Optional.ofNullable(avro.getCluster()).map(SpecMapping::fromAvro),
         Optional.ofNullable(avro.getModelId()),
         Optional.ofNullable(avro.getLastEvent())
             .map(
                 event ->
-                    new WorkloadHeader.AppliedEvent(
+                    new WorkloadState.AppliedEvent(
                         event.getEventId(), SpecMapping.fromAvro(event.getSource()))));
   }
 }

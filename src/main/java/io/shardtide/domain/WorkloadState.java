@@ -12,7 +12,7 @@ import java.util.UUID;
  * @param modelId the cost model that predicted all tables, once one did
  * @param lastEvent the latest applied event
  */
-public record WorkloadHeader(
+public record WorkloadState(
     long generation,
     Optional<ClusterSpec> cluster,
     Optional<String> modelId,
@@ -27,11 +27,11 @@ public record WorkloadHeader(
   public record AppliedEvent(UUID eventId, SourcePosition source) {}
 
   /** Before the first event. */
-  public static final WorkloadHeader NONE =
-      new WorkloadHeader(0, Optional.empty(), Optional.empty(), Optional.empty());
+  public static final WorkloadState NONE =
+      new WorkloadState(0, Optional.empty(), Optional.empty(), Optional.empty());
 
   /** Checks that nothing is missing. */
-  public WorkloadHeader {
+  public WorkloadState {
     Objects.requireNonNull(cluster, "cluster");
     Objects.requireNonNull(modelId, "modelId");
     Objects.requireNonNull(lastEvent, "lastEvent");

@@ -23,7 +23,7 @@ import java.util.stream.Stream;
  *     never reported
  * @param reportedRun the trainer's latest run
  */
-public record RememberedPlans(
+public record PlanHistory(
     List<String> ids,
     Optional<String> adopted,
     Optional<String> movedFrom,
@@ -36,11 +36,11 @@ public record RememberedPlans(
   public static final int MOST_FOLLOWED = 2 * MOST;
 
   /** Before the first plan. */
-  public static final RememberedPlans NONE =
-      new RememberedPlans(List.of(), Optional.empty(), Optional.empty(), OptionalLong.empty(), "");
+  public static final PlanHistory NONE =
+      new PlanHistory(List.of(), Optional.empty(), Optional.empty(), OptionalLong.empty(), "");
 
   /** Copies what may change. */
-  public RememberedPlans {
+  public PlanHistory {
     ids = List.copyOf(ids);
     Objects.requireNonNull(adopted, "adopted");
     Objects.requireNonNull(movedFrom, "movedFrom");
@@ -77,7 +77,7 @@ public record RememberedPlans(
    * @param previousOf returns the plan that a plan was searched from
    * @param forget receives the id of each plan that is removed
    */
-  public RememberedPlans with(
+  public PlanHistory with(
       String planId, Function<String, Optional<String>> previousOf, Consumer<String> forget) {
     Optional<String> before = before(previousOf);
     return keep(planId, MOST, Stream.of(adopted, before), forget);
@@ -92,7 +92,7 @@ public record RememberedPlans(
    * @param previousOf returns the plan that a plan was searched from
    * @param forget receives the id of each plan that is removed
    */
-  public RememberedPlans follow(
+  public PlanHistory follow(
       ShardingPlan plan, Function<String, Optional<String>> previousOf, Consumer<String> forget) {
     Optional<String> ran = plan.previousPlanId();
     return keep(
@@ -102,7 +102,7 @@ public record RememberedPlans(
         forget);
   }
 
-  private RememberedPlans keep(
+  private PlanHistory keep(
       String planId, int most, Stream<Optional<String>> needed, Consumer<String> forget) {
     Set<String> kept = needed.flatMap(Optional::stream).collect(Collectors.toSet());
     List<String> next = new ArrayList<>(ids);
@@ -115,12 +115,12 @@ public record RememberedPlans(
         forget.accept(next.remove(i));
       }
     }
-    return new RememberedPlans(next, adopted, movedFrom, reportedStep, reportedRun);
+    return new PlanHistory(next, adopted, movedFrom, reportedStep, reportedRun);
   }
 
   /** Returns this without some of the plans. */
-  public RememberedPlans without(Collection<String> others) {
-    return new RememberedPlans(
+  public PlanHistory without(Collection<String> others) {
+    return new PlanHistory(
         ids.stream().filter(id -> !others.contains(id)).toList(),
         adopted,
         movedFrom,
@@ -129,13 +129,13 @@ public record RememberedPlans(
   }
 
   /** Returns this with the plan that was adopted before {@code adopted}. */
-  public RememberedPlans movedFrom(String planId) {
-    return new RememberedPlans(ids, adopted, Optional.of(planId), reportedStep, reportedRun);
+  public PlanHistory movedFrom(String planId) {
+    return new PlanHistory(ids, adopted, Optional.of(planId), reportedStep, reportedRun);
   }
 
   /** Returns this with the judgement of planning about what the trainer reported. */
-  public RememberedPlans with(AcceptedStatus accepted) {
-    return new RememberedPlans(
+  public PlanHistory with(AcceptedStatus accepted) {
+    return new PlanHistory(
         ids,
         accepted.runningPlanId(),
         accepted.movedFromPlanId(),
@@ -176,8 +176,7 @@ public record RememberedPlans(
    *
    * @param previousOf returns the plan that a plan was searched from
    */
-  public RememberedPlans reported(
-      PlanStatus status, Function<String, Optional<String>> previousOf) {
+  public PlanHistory reported(PlanStatus status, Function<String, Optional<String>> previousOf) {
     Optional<String> plan = Optional.of(status.planId());
     Optional<String> now = running();
     Optional<String> from = movedFrom;
@@ -190,6 +189,6 @@ public record RememberedPlans(
       now = from.or(() -> plan.flatMap(previousOf)).filter(ids::contains);
       from = Optional.empty();
     }
-    return new RememberedPlans(ids, now, from, OptionalLong.of(status.step()), status.run());
+    return new PlanHistory(ids, now, from, OptionalLong.of(status.step()), status.run());
   }
 }

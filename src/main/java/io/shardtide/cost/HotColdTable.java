@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
  * @param hot the most used rows, always copied
  * @param others all other rows, under the table's name
  */
-public record TableByUse(TableSpec hot, TableSpec others) {
+public record HotColdTable(TableSpec hot, TableSpec others) {
   /** Fewer hot rows save too little; a power of 4, as entries of an access CDF. */
   private static final long LEAST_ROWS = 256;
 
@@ -46,10 +46,10 @@ public record TableByUse(TableSpec hot, TableSpec others) {
    * @param table a table whose access CDF is known
    * @param hotRows rows of the first of the two, above 0 and less than all
    */
-  public static TableByUse of(TableSpec table, long hotRows) {
+  public static HotColdTable of(TableSpec table, long hotRows) {
     RowUse use = RowUse.of(table, 1);
     double share = use.lookupShare((double) hotRows);
-    return new TableByUse(
+    return new HotColdTable(
         part(table, use, 0, hotRows, share)
             .name(HotRows.name(table.name()))
             .constraints(COPIED)

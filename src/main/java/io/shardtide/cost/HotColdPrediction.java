@@ -12,9 +12,9 @@ import java.util.Objects;
  * @param hot predictions of the copies
  * @param others predictions of all other rows
  */
-public record UsePrediction(long hotRows, TablePrediction hot, TablePrediction others) {
+public record HotColdPrediction(long hotRows, TablePrediction hot, TablePrediction others) {
   /** Checks that there are both. */
-  public UsePrediction {
+  public HotColdPrediction {
     Objects.requireNonNull(hot, "hot");
     Objects.requireNonNull(others, "others");
   }

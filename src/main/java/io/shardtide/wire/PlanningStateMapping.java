@@ -1,14 +1,14 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.PlanningHeader;
-import io.shardtide.domain.PlanningHeader.PredictedGeneration;
+import io.shardtide.domain.PendingWork;
 import io.shardtide.domain.PlanningState;
+import io.shardtide.domain.PlanningState.PredictedGeneration;
 import java.util.Optional;
 
-final class PlanningHeaderMapping {
-  private PlanningHeaderMapping() {}
+final class PlanningStateMapping {
+  private PlanningStateMapping() {}
 
-  static io.shardtide.avro.PlanningHeader toAvro(PlanningHeader header) {
+  static io.shardtide.avro.PlanningHeader toAvro(PlanningState header) {
     return new io.shardtide.avro.PlanningHeader(
         header
             .predicted()
@@ -23,14 +23,14 @@ final class PlanningHeaderMapping {
         header.isPartial(),
         header.answered(),
         header.state().isPending(),
-        header.state() == PlanningState.MODEL_PENDING,
-        header.state() == PlanningState.BACKGROUND_SEARCH_DUE,
-        RememberedPlansMapping.toAvro(header.plans()),
+        header.state() == PendingWork.MODEL_PENDING,
+        header.state() == PendingWork.BACKGROUND_SEARCH_DUE,
+        PlanHistoryMapping.toAvro(header.plans()),
         SpeedMapping.toAvro(header.slow()));
   }
 
-  static PlanningHeader fromAvro(io.shardtide.avro.PlanningHeader avro) {
-    return new PlanningHeader(
+  static PlanningState fromAvro(io.shardtide.avro.PlanningHeader avro) {
+    return new PlanningState(
         Optional.ofNullable(avro.getGeneration())
             .map(
                 p ->
@@ -42,12 +42,12 @@ final class PlanningHeaderMapping {
         avro.getIsPartial(),
         avro.getAnswered(),
         state(avro),
-        RememberedPlansMapping.fromAvro(avro.getPlans()),
+        PlanHistoryMapping.fromAvro(avro.getPlans()),
         SpeedMapping.fromAvro(avro.getSlow()));
   }
 
   /** The store keeps the state as three flags. */
-  private static PlanningState state(io.shardtide.avro.PlanningHeader avro) {
+  private static PendingWork state(io.shardtide.avro.PlanningHeader avro) {
     boolean waits = avro.getWaits();
     boolean deepening = avro.getDeepening();
     if ((avro.getModelChanged() && !waits) || (deepening && waits)) {
@@ -56,11 +56,11 @@ final class PlanningHeaderMapping {
               .formatted(waits, avro.getModelChanged(), deepening));
     }
     if (deepening) {
-      return PlanningState.BACKGROUND_SEARCH_DUE;
+      return PendingWork.BACKGROUND_SEARCH_DUE;
     }
     if (waits) {
-      return avro.getModelChanged() ? PlanningState.MODEL_PENDING : PlanningState.CHANGE_PENDING;
+      return avro.getModelChanged() ? PendingWork.MODEL_PENDING : PendingWork.CHANGE_PENDING;
     }
-    return PlanningState.IDLE;
+    return PendingWork.IDLE;
   }
 }

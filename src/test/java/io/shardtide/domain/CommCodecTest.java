@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-class WireCodecTest {
+class CommCodecTest {
   private static final ClusterSpec CLUSTER = new ClusterSpec(4, 100, 64, 2, "h100");
 
   private static void assertRejected(ThrowingCallable action, String text) {
@@ -38,37 +38,37 @@ class WireCodecTest {
           """)
   void a_value_outside_of_its_range_is_rejected(
       double bytes, double speed, double density, String text) {
-    assertRejected(() -> new WireCodec("c", List.of(), bytes, speed, density, true), text);
+    assertRejected(() -> new CommCodec("c", List.of(), bytes, speed, density, true), text);
   }
 
   @Test
   void names_and_directions_are_checked() {
-    assertThatThrownBy(() -> new WireCodec("", 2))
+    assertThatThrownBy(() -> new CommCodec("", 2))
         .isInstanceOf(RejectedException.class)
         .hasMessageStartingWith("name of a codec must have 1 to 255 characters");
-    assertThat(WireCodec.directionsOf("c", List.of("backward", "forward")))
+    assertThat(CommCodec.directionsOf("c", List.of("backward", "forward")))
         .containsExactly(Direction.BACKWARD, Direction.FORWARD);
     assertRejected(
-        () -> WireCodec.directionsOf("c", List.of("forward", "up")),
+        () -> CommCodec.directionsOf("c", List.of("forward", "up")),
         "direction of codec \"c\" must be forward or backward, got \"up\"");
   }
 
-  private static ClusterSpec with(List<WireCodec> codecs) {
+  private static ClusterSpec with(List<CommCodec> codecs) {
     return ClusterSpecBuilder.builder(CLUSTER).codecs(codecs).build();
   }
 
   @Test
   void codecs_of_a_cluster_have_different_names_and_no_order() {
-    WireCodec half = new WireCodec("fp16", 2);
-    WireCodec quarter = new WireCodec("fp8", 1);
+    CommCodec half = new CommCodec("fp16", 2);
+    CommCodec quarter = new CommCodec("fp8", 1);
     assertThat(with(List.of(half, quarter))).isEqualTo(with(List.of(quarter, half)));
     assertThat(with(List.of())).isEqualTo(CLUSTER);
     assertRejected(
-        () -> with(List.of(half, quarter, new WireCodec("fp16", 1))),
+        () -> with(List.of(half, quarter, new CommCodec("fp16", 1))),
         "codecs of a cluster must have different names, got \"fp16\" twice");
-    List<WireCodec> nine = new ArrayList<>();
+    List<CommCodec> nine = new ArrayList<>();
     for (int i = 0; i < 9; i++) {
-      nine.add(new WireCodec("c" + i, 2));
+      nine.add(new CommCodec("c" + i, 2));
     }
     assertRejected(() -> with(nine), "codecs of a cluster must be at most 8, got 9");
     assertThat(with(nine.subList(0, 8)).codecs()).hasSize(8);
@@ -76,14 +76,14 @@ class WireCodecTest {
 
   @Test
   void a_codec_whose_numbers_cannot_be_added_is_for_all_but_reduce_scatters() {
-    WireCodec codec = new WireCodec("int8", List.of(), 1, 0, 1, false);
+    CommCodec codec = new CommCodec("int8", List.of(), 1, 0, 1, false);
     assertThat(codec.serves(ShardScope.DEVICE, Direction.FORWARD)).isTrue();
     assertThat(codec.serves(ShardScope.NODE, Direction.FORWARD)).isFalse();
     assertThat(codec.serves(ShardScope.CLUSTER, Direction.FORWARD)).isFalse();
     assertThat(codec.serves(ShardScope.CLUSTER, Direction.BACKWARD)).isTrue();
-    assertThat(new WireCodec("fp16", 2).serves(ShardScope.CLUSTER, Direction.FORWARD)).isTrue();
-    assertThat(new WireCodec("fp16", 2).serves(ShardScope.COPIES, Direction.BACKWARD)).isFalse();
-    WireCodec forward = new WireCodec("fp16", List.of(Direction.FORWARD), 2, 0, 1, true);
+    assertThat(new CommCodec("fp16", 2).serves(ShardScope.CLUSTER, Direction.FORWARD)).isTrue();
+    assertThat(new CommCodec("fp16", 2).serves(ShardScope.COPIES, Direction.BACKWARD)).isFalse();
+    CommCodec forward = new CommCodec("fp16", List.of(Direction.FORWARD), 2, 0, 1, true);
     assertThat(forward.serves(ShardScope.DEVICE, Direction.BACKWARD)).isFalse();
     assertThatThrownBy(() -> new CollectiveCodec(ShardScope.DEVICE, Direction.BACKWARD, forward, 1))
         .hasMessage(
@@ -93,8 +93,8 @@ class WireCodecTest {
   /** 4 bytes of each of a million numbers at 2 GB/s are 2 ms. */
   @Test
   void coding_takes_as_long_as_its_speed_says() {
-    assertThat(new WireCodec("c", List.of(), 2, 2, 1, true).codingMs(1_000_000)).isEqualTo(2);
-    assertThat(new WireCodec("c", 2).codingMs(1_000_000)).isZero();
-    assertThat(new WireCodec("c", List.of(), 8, 0, 0.25, true).sentBytesPerElement()).isEqualTo(2);
+    assertThat(new CommCodec("c", List.of(), 2, 2, 1, true).codingMs(1_000_000)).isEqualTo(2);
+    assertThat(new CommCodec("c", 2).codingMs(1_000_000)).isZero();
+    assertThat(new CommCodec("c", List.of(), 8, 0, 0.25, true).sentBytesPerElement()).isEqualTo(2);
   }
 }
