@@ -42,6 +42,9 @@ final class FlatPlanJson extends SimpleModule {
 
     @JsonUnwrapped
     SearchRun run();
+
+    @JsonIgnore
+    boolean isExploratory();
   }
 
   interface GroupsUnwrapped {

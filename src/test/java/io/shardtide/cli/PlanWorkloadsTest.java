@@ -286,8 +286,9 @@ class PlanWorkloadsTest {
     assertThat(plan(workloads)).isEqualTo(1);
     assertThat(err.toString())
         .contains(
-            workloads + " line 2: hardware of a cluster must be that of a shipped model, \"cpu",
-            "\"simulated\", \"simulated-8xh100\", got \"x\"");
+            workloads
+                + " line 2: hardware of a cluster must be that of a shipped model, \"simulated\","
+                + " \"simulated-8xh100\", got \"x\"");
     assertThat(plan(workloads, "--model", "models/simulated.avro")).isEqualTo(1);
     assertThat(err.toString())
         .contains(

@@ -8,15 +8,16 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.MoveWaves;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WaveSettings;
+import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Python;
 import io.shardtide.testing.RandomMoves;
+import io.shardtide.testing.SimulatedTrainer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.Random;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -29,18 +30,14 @@ class MoveWavesPythonTest {
 
   @TempDir private Path folder;
 
-  /** Plans of the real planner that have moves. */
-  private List<ShardingPlan> recorded() throws Exception {
-    List<ShardingPlan> found = new ArrayList<>();
-    try (Stream<Path> files = Files.walk(Path.of("src/test/resources/replay"))) {
-      for (Path file : files.filter(f -> f.endsWith("plans.jsonl")).sorted().toList()) {
-        Files.readAllLines(file).stream()
-            .map(plans::read)
-            .filter(plan -> !plan.moves().isEmpty())
-            .forEach(found::add);
-      }
+  /** Plans of the real planner that have moves: devices are lost and added. */
+  private static List<ShardingPlan> planned() {
+    SimulatedTrainer trainer = new SimulatedTrainer();
+    List<ShardingPlan> found = new ArrayList<>(List.of(trainer.plan()));
+    for (int devices : new int[] {3, 2, 6, 4}) {
+      found.add(trainer.plan(Fixtures.set(devices, 8 * Fixtures.GIB)));
     }
-    assertThat(found).isNotEmpty();
+    assertThat(found.stream().filter(plan -> !plan.moves().isEmpty())).hasSizeGreaterThan(1);
     return found;
   }
 
@@ -49,7 +46,7 @@ class MoveWavesPythonTest {
     Python.assumeHas("json");
     List<String> expected = new ArrayList<>();
     List<String> cases = new ArrayList<>();
-    List<ShardingPlan> all = new ArrayList<>(recorded());
+    List<ShardingPlan> all = new ArrayList<>(planned());
     for (int seed = 0; seed < RANDOM_PLANS; seed++) {
       all.add(RandomMoves.of(1 + seed % 12, seed).plan());
     }
