@@ -278,13 +278,7 @@ public final class CurveSearch {
     SearchResult result =
         GroupSearch.search(
             new GroupedProblem(
-                predictor.predict(tables, cluster),
-                cluster,
-                model,
-                running,
-                settings.columnCuts(),
-                true,
-                List.of()),
+                predictor.predict(tables, cluster), cluster, model, running, true, List.of()),
             settings);
     return Optional.of(result)
         .filter(SearchResult.Found.class::isInstance)

@@ -173,8 +173,7 @@ public final class ChangesBenchmark implements AutoCloseable {
 
   private ChangedPlan search(List<TableSpec> tables, PlanShards running, SearchSettings settings) {
     SearchProblem problem =
-        new SearchProblem(
-            towers.predict(tables, cluster), cluster, model, running, settings.columnCuts());
+        new SearchProblem(towers.predict(tables, cluster), cluster, model, running);
     long start = System.nanoTime();
     SearchResult result = LocalSearch.search(problem, settings);
     double millis = (System.nanoTime() - start) / 1e6;

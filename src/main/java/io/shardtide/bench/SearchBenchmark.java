@@ -5,7 +5,6 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
@@ -144,8 +143,7 @@ public final class SearchBenchmark implements AutoCloseable {
   /** Returns a problem of all kinds of shards. */
   private SearchProblem allKinds(List<TableSpec> tables, int devices, PlanShards running) {
     ClusterSpec cluster = new ClusterSpec(devices, 80 * GIB, BATCH_SIZE, 8, nodesBundle.hardware());
-    return new SearchProblem(
-        nodesTowers.predict(tables, cluster), cluster, nodesModel, running, QUICK.columnCuts());
+    return new SearchProblem(nodesTowers.predict(tables, cluster), cluster, nodesModel, running);
   }
 
   private SearchRow referenceTasks(Path folder, List<TableSpec> tables) throws IOException {
@@ -199,13 +197,7 @@ public final class SearchBenchmark implements AutoCloseable {
     progress.accept(name + ", 10x budget");
     SearchSettings tenfold =
         new SearchSettings(
-            10 * SearchSettings.DEFAULTS.evaluationsPerTable(),
-            0,
-            10,
-            0.1,
-            0,
-            1_000,
-            ColumnCuts.ANY);
+            10 * SearchSettings.DEFAULTS.evaluationsPerTable(), 0, 10, 0.1, 0, 1_000);
     TimedSearch longer = search(problem, tenfold);
     return new SearchRow(
         name,

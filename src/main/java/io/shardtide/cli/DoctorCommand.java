@@ -52,7 +52,13 @@ final class DoctorCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     ServiceSettings settings;
     try {
-      settings = SettingsFile.read(config);
+      settings =
+          SettingsFile.read(
+              config,
+              warning ->
+                  spec.commandLine()
+                      .getErr()
+                      .println("shardtide: %s: %s".formatted(config, warning)));
     } catch (InvalidSettingsException | IOException e) {
       PrintWriter err = spec.commandLine().getErr();
       err.println(

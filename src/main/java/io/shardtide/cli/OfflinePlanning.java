@@ -7,7 +7,6 @@ import io.shardtide.cost.TableShapes;
 import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.samples.WorkloadTask;
@@ -26,7 +25,6 @@ import me.tongfei.progressbar.ProgressBar;
 /** Plans tasks one after another, writes the plans, and reports on them. Single-use. */
 final class OfflinePlanning {
   private final PlanModels models;
-  private final ColumnCuts columnCuts;
   private final boolean isColumnsOnly;
   private final PlanLayout layout;
   private final RangeWarnings warnings = new RangeWarnings();
@@ -46,10 +44,8 @@ final class OfflinePlanning {
   /**
    * @param isColumnsOnly whether plans have shards with all rows on one device only
    */
-  OfflinePlanning(
-      PlanModels models, ColumnCuts columnCuts, boolean isColumnsOnly, PlanLayout layout) {
+  OfflinePlanning(PlanModels models, boolean isColumnsOnly, PlanLayout layout) {
     this.models = models;
-    this.columnCuts = columnCuts;
     this.isColumnsOnly = isColumnsOnly;
     this.layout = layout;
   }
@@ -76,13 +72,7 @@ final class OfflinePlanning {
     long start = System.nanoTime();
     GroupedProblem problem =
         new GroupedProblem(
-            predictions(model, task),
-            cluster,
-            model.cost(),
-            PlanShards.NONE,
-            columnCuts,
-            false,
-            List.of());
+            predictions(model, task), cluster, model.cost(), PlanShards.NONE, false, List.of());
     SearchResult result = GroupSearch.search(problem, SearchSettings.DEFAULTS);
     double seconds = (System.nanoTime() - start) / 1e9;
     warnings.add(model.cost(), cluster, problem.tables());

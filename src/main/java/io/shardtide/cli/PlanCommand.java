@@ -45,10 +45,9 @@ final class PlanCommand implements Callable<Integer> {
   @Option(
       names = "--column-cuts",
       paramLabel = "NAME",
-      description =
-          "With --workloads: equal (column parts of a table are of equal width, on different"
-              + " devices) or any. Default: equal.")
-  private ColumnCuts columnCuts;
+      hidden = true,
+      description = "Must be equal: column parts of a table are of equal width.")
+  private String columnCuts;
 
   @Option(
       names = "--predict",
@@ -90,14 +89,13 @@ final class PlanCommand implements Callable<Integer> {
           "Missing required options: %s%s"
               .formatted(missing, workloads == null ? "; or use --workloads" : ""));
     }
-    if (workloads == null && columnCuts != null) {
-      throw wrong("--column-cuts needs --workloads");
+    if (columnCuts != null && !columnCuts.equals(ColumnCuts.EQUAL.key())) {
+      throw wrong(
+          "--column-cuts must be equal, got \"%s\": 0.2.0 was the last version with other widths"
+              .formatted(columnCuts));
     }
     if (workloads == null && predicted != null) {
       throw wrong("--predict needs --workloads");
-    }
-    if (predicted != null && columnCuts != null) {
-      throw wrong("--column-cuts must be given without --predict, which searches nothing");
     }
     String others =
         Stream.concat(
@@ -117,12 +115,10 @@ final class PlanCommand implements Callable<Integer> {
 
   private int planTasks() throws IOException {
     PlanLayout layout = layout(new PlanLayout.ByDevice());
-    // TorchRec cannot load checkpoints of parts of unequal width.
-    ColumnCuts cuts = tasks.isTorchRec() ? ColumnCuts.EQUAL : ColumnCuts.ANY;
     ModelBundle bundle = model.load();
     List<WorkloadTask> list = tasks.load(bundle.hardware());
     try (PlanModels models = PlanModels.of(bundle)) {
-      return plan(new OfflinePlanning(models, cuts, true, layout), list);
+      return plan(new OfflinePlanning(models, true, layout), list);
     }
   }
 
@@ -152,8 +148,7 @@ final class PlanCommand implements Callable<Integer> {
             spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out, json);
         return ExitCode.OK;
       }
-      ColumnCuts cuts = columnCuts == null ? ColumnCuts.EQUAL : columnCuts;
-      return plan(new OfflinePlanning(models, cuts, false, layout), list);
+      return plan(new OfflinePlanning(models, false, layout), list);
     }
   }
 

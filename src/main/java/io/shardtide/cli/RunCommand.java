@@ -81,6 +81,10 @@ final class RunCommand implements Callable<Integer> {
     private boolean example;
   }
 
+  private void warn(String warning) {
+    spec.commandLine().getErr().println("shardtide: %s: %s".formatted(options.config, warning));
+  }
+
   @Override
   public Integer call() throws Exception {
     PrintWriter console = spec.commandLine().getOut();
@@ -91,7 +95,7 @@ final class RunCommand implements Callable<Integer> {
     }
     ServiceSettings settings;
     try {
-      settings = SettingsFile.read(options.config);
+      settings = SettingsFile.read(options.config, this::warn);
     } catch (InvalidSettingsException | IOException e) {
       PrintWriter err = spec.commandLine().getErr();
       err.println(
@@ -238,7 +242,6 @@ final class RunCommand implements Callable<Integer> {
                 planning.quick().moveOverheadMs(),
                 planning.quick().reshardMs(),
                 planning.quick().paybackSteps()));
-    lines.put("column cuts", planning.quick().columnCuts().key());
     lines.put("drift detector", settings.detector().key());
     if (settings.pools()) {
       AllocationPolicy policy = settings.allocation();

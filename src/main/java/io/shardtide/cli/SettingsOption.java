@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.domain.SearchSettings;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import picocli.CommandLine.Option;
@@ -13,7 +14,7 @@ final class SettingsOption {
       paramLabel = "KEY=VALUE",
       description =
           "With --what-if: a search setting to change; repeatable. Keys: evaluationsPerTable, repairEvaluations,"
-              + " moveGigabytesPerSecond, moveOverheadMs, reshardMs, paybackSteps, columnCuts, risk.")
+              + " moveGigabytesPerSecond, moveOverheadMs, reshardMs, paybackSteps, risk.")
   private Map<String, String> settings = new LinkedHashMap<>();
 
   boolean isGiven() {
@@ -26,7 +27,8 @@ final class SettingsOption {
    * @throws IllegalArgumentException if a key is unknown or a value is out of range
    */
   SearchSettings in(SearchSettings base) {
-    Set<String> keys = RecordText.keys(SearchSettings.class);
+    Set<String> keys = new LinkedHashSet<>(RecordText.keys(SearchSettings.class));
+    keys.remove("columnCuts");
     Map<String, String> values = new LinkedHashMap<>();
     settings.forEach(
         (key, value) -> {

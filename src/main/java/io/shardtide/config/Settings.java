@@ -1,6 +1,5 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
@@ -99,9 +98,9 @@ public final class Settings {
           1,
           "Other instances that keep a copy of each state store, so that they take over without restoring it. A single"
               + " instance keeps none.");
-  static final Setting<Long> QUIET_MS =
+  static final Setting<Long> DEBOUNCE_MS =
       Setting.whole(
-          "planning.quiet.ms",
+          "planning.debounce.ms",
           PlanningSettings.WAIT_MS,
           " ms, at most planning.longest.wait.ms",
           PLANNING.debounce().toMillis(),
@@ -191,14 +190,6 @@ public final class Settings {
           " ms",
           QUICK.reshardMs(),
           "Time that training stops for a change of plan that moves any shard, besides the moves.");
-  static final Setting<ColumnCuts> COLUMN_CUTS =
-      Setting.optional(
-          "planning.column.cuts",
-          "one of equal, any",
-          QUICK.columnCuts().key(),
-          "How tables are cut into column parts: of equal width on different devices, which TorchRec requires to"
-              + " load checkpoints and to reshard, or of any widths.",
-          Values::columnCuts);
   static final Setting<Double> RISK =
       Setting.real(
           "planning.risk",
@@ -351,7 +342,7 @@ public final class Settings {
         UNKNOWN_HARDWARE,
         THREADS,
         STANDBY_REPLICAS,
-        QUIET_MS,
+        DEBOUNCE_MS,
         LONGEST_WAIT_MS,
         QUICK_EVALUATIONS,
         QUICK_REPAIR,
@@ -365,7 +356,6 @@ public final class Settings {
         MOVE_OVERHEAD_MS,
         RESHARD_MS,
         PAYBACK_STEPS,
-        COLUMN_CUTS,
         RISK,
         EXPLORATION,
         DETECTOR,

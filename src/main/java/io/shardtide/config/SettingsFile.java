@@ -23,6 +23,7 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -43,6 +44,12 @@ public final class SettingsFile {
           "isolation.level", "leave it out; it is read_committed, which plans rely on",
           "enable.auto.commit", "leave it out; transactions commit");
 
+  /** Key of {@link Settings#DEBOUNCE_MS} in 0.2.0. */
+  private static final String EARLIER_DEBOUNCE = "planning.quiet.ms";
+
+  /** Whether column parts have equal widths, in 0.2.0. */
+  private static final String REMOVED_CUTS = "planning.column.cuts";
+
   private final Map<String, String> values;
   private final List<String> problems = new ArrayList<>();
   private final Set<String> invalid = new HashSet<>();
@@ -58,6 +65,16 @@ public final class SettingsFile {
    * @throws IOException if it cannot be read
    */
   public static ServiceSettings read(Path file) throws IOException {
+    return read(file, warning -> {});
+  }
+
+  /**
+   * Reads a file.
+   *
+   * @param warnings receives a sentence for each key of an earlier version
+   * @throws InvalidSettingsException if it is invalid, with all problems
+   */
+  public static ServiceSettings read(Path file, Consumer<String> warnings) throws IOException {
     String text;
     try {
       text = TextFiles.read(file);
@@ -65,7 +82,7 @@ public final class SettingsFile {
       throw new InvalidSettingsException(
           file.toString(), List.of("Line %d: %s.".formatted(e.line(), e.problem())));
     }
-    return parse(file.toString(), text);
+    return parse(file.toString(), text, warnings);
   }
 
   /**
@@ -75,6 +92,10 @@ public final class SettingsFile {
    * @throws InvalidSettingsException if it is invalid, with all problems
    */
   static ServiceSettings parse(String name, String text) {
+    return parse(name, text, warning -> {});
+  }
+
+  static ServiceSettings parse(String name, String text, Consumer<String> warnings) {
     List<String> twice = new ArrayList<>();
     Lines lines = new Lines(twice);
     try (Reader reader = new StringReader(text)) {
@@ -86,12 +107,32 @@ public final class SettingsFile {
     Map<String, String> values = new TreeMap<>();
     lines.stringPropertyNames().forEach(key -> values.put(key, lines.getProperty(key).strip()));
     SettingsFile file = new SettingsFile(values);
+    file.earlierKeys(warnings);
     file.problems.addAll(twice);
     Optional<ServiceSettings> settings = file.settings();
     if (!file.problems.isEmpty()) {
       throw new InvalidSettingsException(name, file.problems);
     }
     return settings.orElseThrow();
+  }
+
+  /** Reads the keys of 0.2.0 that were renamed or removed since. */
+  private void earlierKeys(Consumer<String> warnings) {
+    String debounce = values.remove(EARLIER_DEBOUNCE);
+    String key = Settings.DEBOUNCE_MS.key();
+    if (debounce != null && values.putIfAbsent(key, debounce) == null) {
+      warnings.accept("%s is now %s; rename it.".formatted(EARLIER_DEBOUNCE, key));
+    } else if (debounce != null) {
+      problems.add("%s is now %s, which is set too; remove it.".formatted(EARLIER_DEBOUNCE, key));
+    }
+    String cuts = values.remove(REMOVED_CUTS);
+    if (cuts != null && cuts.equals(ColumnCuts.EQUAL.key())) {
+      warnings.accept("%s is what every search does now; remove it.".formatted(REMOVED_CUTS));
+    } else if (cuts != null) {
+      problems.add(
+          "%s must be equal, got \"%s\": column parts of a table have equal widths now, which TorchRec requires; remove it."
+              .formatted(REMOVED_CUTS, cuts));
+    }
   }
 
   /** Properties that notice repeated keys. */
@@ -169,7 +210,6 @@ public final class SettingsFile {
     double bandwidth = get(Settings.MOVE_BANDWIDTH);
     double overhead = get(Settings.MOVE_OVERHEAD_MS);
     double reshard = get(Settings.RESHARD_MS);
-    ColumnCuts cuts = get(Settings.COLUMN_CUTS);
     double risk = get(Settings.RISK);
     double exploration = get(Settings.EXPLORATION);
     SearchSettings quick =
@@ -180,7 +220,7 @@ public final class SettingsFile {
             overhead,
             reshard,
             get(Settings.PAYBACK_STEPS),
-            cuts,
+            ColumnCuts.EQUAL,
             risk);
     SearchSettings deep =
         new SearchSettings(
@@ -190,17 +230,17 @@ public final class SettingsFile {
             overhead,
             reshard,
             get(Settings.DEEP_PAYBACK_STEPS),
-            cuts,
+            ColumnCuts.EQUAL,
             risk);
     Optional<SearchSettings> background =
         get(Settings.DEEP_ON) ? Optional.of(deep) : Optional.empty();
     Duration backgroundAfter = Duration.ofMillis(get(Settings.DEEP_AFTER_MS));
     double gain = get(Settings.DEEP_GAIN);
     return combine(
-        List.of(Settings.QUIET_MS, Settings.LONGEST_WAIT_MS),
+        List.of(Settings.DEBOUNCE_MS, Settings.LONGEST_WAIT_MS),
         () ->
             new PlanningSettings(
-                Duration.ofMillis(get(Settings.QUIET_MS)),
+                Duration.ofMillis(get(Settings.DEBOUNCE_MS)),
                 Duration.ofMillis(get(Settings.LONGEST_WAIT_MS)),
                 quick,
                 background,

@@ -1,6 +1,5 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.NumberRange;
 import io.shardtide.domain.UnknownHardware;
@@ -67,10 +66,6 @@ final class Values {
 
   static UnknownHardware unknownHardware(String text) {
     return UnknownHardware.of(text);
-  }
-
-  static ColumnCuts columnCuts(String text) {
-    return ColumnCuts.of(text);
   }
 
   static String brokers(String text) {

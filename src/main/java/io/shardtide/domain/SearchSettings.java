@@ -22,7 +22,7 @@ import java.util.Objects;
  * @param paybackSteps training steps within which moves must pay for themselves; {@link
  *     #PAYBACK_STEPS}. Moves of B bytes cost {@code B / bandwidth / steps} a step, and are made
  *     where steps get shorter by more
- * @param columnCuts how tables may be cut into column parts
+ * @param columnCuts how tables are cut into column parts: EQUAL, in plans until 0.2.0 also ANY
  * @param risk how much the search pays for what is not known of a cost: standard deviations that it
  *     adds to each prediction; {@link #RISK}. Below 0 it looks for shards that teach most
  */
@@ -97,15 +97,14 @@ public record SearchSettings(
     RISK.check("risk", risk);
   }
 
-  /** Settings of a search that reads means only. */
+  /** Settings of a search that reads means only, with parts of equal width. */
   public SearchSettings(
       long evaluationsPerTable,
       long repairEvaluations,
       double moveGigabytesPerSecond,
       double moveOverheadMs,
       double reshardMs,
-      long paybackSteps,
-      ColumnCuts columnCuts) {
+      long paybackSteps) {
     this(
         evaluationsPerTable,
         repairEvaluations,
@@ -113,7 +112,7 @@ public record SearchSettings(
         moveOverheadMs,
         reshardMs,
         paybackSteps,
-        columnCuts,
+        ColumnCuts.EQUAL,
         0);
   }
 

@@ -148,7 +148,6 @@ public final class Planner {
                 predicted.cluster(),
                 request.model(),
                 running,
-                request.settings().columnCuts(),
                 request.effort() == Effort.QUICK,
                 request.slow()),
             request.settings());

@@ -4,6 +4,7 @@ import io.shardtide.cost.CostModels;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.PlanningState.PredictedGeneration;
 import io.shardtide.domain.SearchSettings;
@@ -164,6 +165,11 @@ public final class Replay {
       CostPredictions part,
       MemoryPlanningStore store) {
     ShardingPlan plan = entry.plan();
+    if (plan.settings().columnCuts() == ColumnCuts.ANY) {
+      entry.notReproducible(
+          "its column parts may have any widths (columnCuts ANY), which 0.2.0 was the last version to search");
+      return;
+    }
     if (!part.modelId().equals(plan.modelId())) {
       entry.predictedByOtherModel(part.modelId());
       return;

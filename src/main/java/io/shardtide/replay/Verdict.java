@@ -10,7 +10,7 @@ public enum Verdict {
   DIFFERS,
   /** No plan is recorded. */
   NOT_RECORDED,
-  /** An input of the plan is missing. */
+  /** An input of the plan is missing, or its search is one that this version does not have. */
   NOT_REPRODUCED;
 
   @Override

@@ -7,7 +7,6 @@ import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanShards;
 import java.util.List;
 import java.util.Objects;
@@ -20,7 +19,6 @@ import java.util.Objects;
  * @param model the model that predicted
  * @param running the running plan on the devices of all its groups, if there is one; it may have
  *     tables and devices that no longer exist, and other replica groups
- * @param columnCuts how tables may be cut into column parts
  * @param synchronization how the groups are kept equal
  * @param slowdowns how slow the devices are
  * @param codecs the codecs that collectives have while plans are compared; the plan that is found
@@ -31,7 +29,6 @@ public record SearchProblem(
     ClusterSpec cluster,
     CostModel model,
     PlanShards running,
-    ColumnCuts columnCuts,
     Synchronization synchronization,
     Slowdowns slowdowns,
     List<CollectiveCodec> codecs) {
@@ -41,7 +38,6 @@ public record SearchProblem(
     Objects.requireNonNull(cluster, "cluster");
     Objects.requireNonNull(model, "model");
     Objects.requireNonNull(running, "running");
-    Objects.requireNonNull(columnCuts, "columnCuts");
     Objects.requireNonNull(synchronization, "synchronization");
     Objects.requireNonNull(slowdowns, "slowdowns");
     codecs = List.copyOf(codecs);
@@ -53,33 +49,15 @@ public record SearchProblem(
       ClusterSpec cluster,
       CostModel model,
       PlanShards running,
-      ColumnCuts columnCuts,
       Synchronization synchronization,
       Slowdowns slowdowns) {
-    this(tables, cluster, model, running, columnCuts, synchronization, slowdowns, List.of());
+    this(tables, cluster, model, running, synchronization, slowdowns, List.of());
   }
 
   /** A problem of one group: all devices, which are well. */
   public SearchProblem(
-      List<TablePrediction> tables,
-      ClusterSpec cluster,
-      CostModel model,
-      PlanShards running,
-      ColumnCuts columnCuts) {
-    this(
-        tables,
-        cluster,
-        model,
-        running,
-        columnCuts,
-        Synchronization.NONE,
-        Slowdowns.none(cluster.devices()));
-  }
-
-  /** A problem whose tables may be cut anywhere. */
-  public SearchProblem(
       List<TablePrediction> tables, ClusterSpec cluster, CostModel model, PlanShards running) {
-    this(tables, cluster, model, running, ColumnCuts.ANY);
+    this(tables, cluster, model, running, Synchronization.NONE, Slowdowns.none(cluster.devices()));
   }
 
   /** A problem without a running plan. */
@@ -89,8 +67,7 @@ public record SearchProblem(
 
   /** Returns this problem with other codecs in use. */
   public SearchProblem with(List<CollectiveCodec> others) {
-    return new SearchProblem(
-        tables, cluster, model, running, columnCuts, synchronization, slowdowns, others);
+    return new SearchProblem(tables, cluster, model, running, synchronization, slowdowns, others);
   }
 
   /**

@@ -130,7 +130,6 @@ class CurveSearchTest {
                   cluster,
                   MODEL,
                   PlanShards.NONE,
-                  SearchSettings.DEFAULTS.columnCuts(),
                   false,
                   List.of()),
               SearchSettings.DEFAULTS);

@@ -24,7 +24,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code plan --workloads}: what it writes, checked on the file alone. */
 class PlanWorkloadsTest {
@@ -115,9 +114,8 @@ class PlanWorkloadsTest {
         table("b", 200, 64, 1));
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"equal", "any"})
-  void plans_of_all_kinds_are_complete_and_fit(String cuts) throws IOException {
+  @Test
+  void plans_of_all_kinds_are_complete_and_fit() throws IOException {
     Path workloads =
         write(
             mixed(),
@@ -128,7 +126,7 @@ class PlanWorkloadsTest {
             task("grid", cluster(16, 8, 40L << 30, HARDWARE), GRID),
             task("one", cluster(1, 1, 1L << 30, HARDWARE), table("a", 1000, 8, 1)),
             task("short", cluster(2, 2, 1L << 20, HARDWARE), table("a", 1_000_000, 64, 1)));
-    assertThat(plan(workloads, "--column-cuts", cuts)).as(err.toString()).isZero();
+    assertThat(plan(workloads, "--column-cuts", "equal")).as(err.toString()).isZero();
     assertThat(out.toString())
         .startsWith("7 of 8 tasks planned")
         .contains("trained on simulated costs");
@@ -144,7 +142,7 @@ class PlanWorkloadsTest {
       assertThat(line.get("feasible").booleanValue()).isTrue();
       assertThat(line.get("predicted_ms").doubleValue()).isPositive();
       assertThat(line.get("seconds").doubleValue()).isPositive();
-      check(line.get("tables"), tasks.get(i), cuts.equals("equal"), kinds);
+      check(line.get("tables"), tasks.get(i), kinds);
     }
     assertThat(kinds)
         .contains(
@@ -170,8 +168,7 @@ class PlanWorkloadsTest {
   }
 
   /** Covers each table once, within the memory of each device. */
-  private static void check(
-      JsonNode tables, WorkloadTask task, boolean isEqual, Set<String> kinds) {
+  private static void check(JsonNode tables, WorkloadTask task, Set<String> kinds) {
     ClusterSpec cluster = task.cluster();
     long[] bytes = new long[cluster.devices()];
     assertThat(tables).hasSameSizeAs(task.tables());
@@ -212,9 +209,7 @@ class PlanWorkloadsTest {
       // Without an overlap, as many cells as the table has are all of them, once.
       assertThat(cells).as(table.name()).isEqualTo(table.rows() * table.columns());
       checkDevices(kind, shards, cluster);
-      if (isEqual) {
-        checkEqual(shards);
-      }
+      checkEqual(shards);
     }
     assertThat(Arrays.stream(bytes).max().orElseThrow())
         .isLessThanOrEqualTo(cluster.memoryBytesPerDevice());
@@ -319,12 +314,10 @@ class PlanWorkloadsTest {
           plan --workloads w --out o --tables t --devices 4 | --workloads must be given without options of tasks and their cluster, got --
           plan --workloads w --out o --format torchrec --devices-per-node 4 | without options of tasks and their cluster, got --devices-per-node
           plan --workloads w --out o --kernel dense         | --reshardable need --format torchrec
-          plan --workloads w --out o --predict p --column-cuts any | --column-cuts must be given without --predict, which searches nothing
           plan --out o --tables t --tasks t --devices 4 --memory-gib 4 --predict p | --predict needs --workloads
-          plan --workloads w --out o --column-cuts odd      | Invalid value for option '--column-cuts'
+          plan --workloads w --out o --column-cuts any      | --column-cuts must be equal, got "any": 0.2.0 was the last version with other widths
           plan --workloads w                                | Missing required options: --out
-          plan --out o --tables t --column-cuts any         | Missing required options: --tasks, --devices, --memory-gib; or use --workloads
-          plan --out o --tables t --tasks t --devices 4 --memory-gib 4 --column-cuts any | --column-cuts needs --workloads
+          plan --out o --tables t                           | Missing required options: --tasks, --devices, --memory-gib; or use --workloads
           """)
   void options_that_do_not_go_together_are_named(String command, String message) {
     int status = Shardtide.run(new PrintWriter(out), new PrintWriter(err), command.split(" +", -1));

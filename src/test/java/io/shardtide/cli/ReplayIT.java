@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
@@ -57,7 +56,7 @@ class ReplayIT {
           Duration.ofMillis(300),
           Duration.ofSeconds(3),
           SearchSettings.QUICK,
-          Optional.of(new SearchSettings(5_000, 60_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL)),
+          Optional.of(new SearchSettings(5_000, 60_000, 10, 0.1, 0, 100_000)),
           Duration.ofMillis(200),
           0.0001);
 

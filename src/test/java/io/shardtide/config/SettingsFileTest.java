@@ -17,6 +17,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -87,7 +88,7 @@ class SettingsFileTest {
             models = %s, %s
             threads = 4
             standby.replicas = 2
-            planning.quiet.ms = 5
+            planning.debounce.ms = 5
             planning.longest.wait.ms = 60000
             planning.quick.evaluations.per.table = 7
             planning.quick.repair.evaluations = 0
@@ -101,7 +102,6 @@ class SettingsFileTest {
             planning.move.overhead.ms = 0
             planning.reshard.ms = 1000000
             planning.payback.steps = 1000000000000
-            planning.column.cuts = any
             planning.risk = -3
             planning.exploration = 0.1
             feedback.detector = adwin
@@ -142,7 +142,7 @@ class SettingsFileTest {
                     Duration.ofMillis(5),
                     Duration.ofMinutes(1),
                     new SearchSettings(
-                        7, 0, 1e-3, 0, 1_000_000, 1_000_000_000_000L, ColumnCuts.ANY, -3),
+                        7, 0, 1e-3, 0, 1_000_000, 1_000_000_000_000L, ColumnCuts.EQUAL, -3),
                     Optional.of(
                         new SearchSettings(
                             10_000_000,
@@ -151,7 +151,7 @@ class SettingsFileTest {
                             0,
                             1_000_000,
                             2,
-                            ColumnCuts.ANY,
+                            ColumnCuts.EQUAL,
                             -3)),
                     Duration.ofDays(1),
                     1,
@@ -186,7 +186,7 @@ class SettingsFileTest {
                 topics.partition=3
                 threads=0
                 threads=1
-                planning.quiet.ms=600
+                planning.debounce.ms=600
                 planning.deep.gain=NaN
                 feedback.detector=guess
                 kafka.bootstrap.servers=x:1
@@ -202,7 +202,7 @@ class SettingsFileTest {
             "topics.partitions must be 1 to 10000 partitions, got \"none\": it is not a whole number.",
             "topics.partition is not a setting (its value is \"3\"). Maybe topics.partitions.",
             "threads is repeated; remove all but one.",
-            "planning.quiet.ms and planning.longest.wait.ms: the debounce interval must be at most the"
+            "planning.debounce.ms and planning.longest.wait.ms: the debounce interval must be at most the"
                 + " longest wait of 500 ms, got 600 ms.",
             "planning.deep.gain must be 0 to 1 of the running plan's predicted cost, got \"NaN\".",
             "feedback.detector must be one of median-band, ewma, cusum, page-hinkley, adwin, got"
@@ -214,6 +214,28 @@ class SettingsFileTest {
         .hasMessage(
             "conf/a.properties has 1 problem:\n"
                 + "  threads must be 1 to 256 threads, got \"x\": it is not a whole number.");
+  }
+
+  @Test
+  void keys_of_0_2_0_are_read_with_a_warning_or_refused_with_a_reason() {
+    List<String> warnings = new ArrayList<>();
+    ServiceSettings settings =
+        SettingsFile.parse(
+            "a.properties",
+            LEAST + "planning.quiet.ms=7\nplanning.column.cuts=equal\n",
+            warnings::add);
+    assertThat(settings.planning().debounce()).isEqualTo(Duration.ofMillis(7));
+    assertThat(warnings)
+        .containsExactly(
+            "planning.quiet.ms is now planning.debounce.ms; rename it.",
+            "planning.column.cuts is what every search does now; remove it.");
+    assertThat(
+            problems(
+                LEAST + "planning.quiet.ms=7\nplanning.debounce.ms=8\nplanning.column.cuts=any\n"))
+        .containsExactly(
+            "planning.quiet.ms is now planning.debounce.ms, which is set too; remove it.",
+            "planning.column.cuts must be equal, got \"any\": column parts of a table have equal"
+                + " widths now, which TorchRec requires; remove it.");
   }
 
   @Test

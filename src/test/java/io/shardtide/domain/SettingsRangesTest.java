@@ -76,20 +76,17 @@ class SettingsRangesTest {
       long steps,
       String message) {
     assertThatThrownBy(
-            () ->
-                new SearchSettings(
-                    perTable, repair, bandwidth, overhead, reshard, steps, ColumnCuts.ANY))
+            () -> new SearchSettings(perTable, repair, bandwidth, overhead, reshard, steps))
         .hasMessage(message);
   }
 
   @Test
   void the_ends_of_the_ranges_are_inside() {
-    assertThatCode(() -> new SearchSettings(1, 0, Double.MIN_VALUE, 0, 0, 1, ColumnCuts.ANY))
+    assertThatCode(() -> new SearchSettings(1, 0, Double.MIN_VALUE, 0, 0, 1))
         .doesNotThrowAnyException();
     assertThatCode(
             () ->
-                new SearchSettings(
-                    10_000_000, 10_000_000_000L, 1e6, 1e6, 1e6, 1_000_000_000_000L, ColumnCuts.ANY))
+                new SearchSettings(10_000_000, 10_000_000_000L, 1e6, 1e6, 1e6, 1_000_000_000_000L))
         .doesNotThrowAnyException();
   }
 

@@ -46,7 +46,7 @@ class ShardingPlanTest {
 
   /** Of every version: defaults may change, and ids must not. */
   private static final SearchSettings SETTINGS =
-      new SearchSettings(5_000, 10_000, 10, 0.1, 0, 1_000, ColumnCuts.ANY);
+      new SearchSettings(5_000, 10_000, 10, 0.1, 0, 1_000, ColumnCuts.ANY, 0);
 
   private static final PlanOrigin ORIGIN =
       new PlanOrigin(

@@ -184,14 +184,7 @@ class SlowDeviceTest {
       SearchResult.Found best =
           (SearchResult.Found)
               GroupSearch.search(
-                  new GroupedProblem(
-                      predictions(),
-                      cluster,
-                      MODEL,
-                      PlanShards.NONE,
-                      SearchSettings.DEFAULTS.columnCuts(),
-                      false,
-                      truth),
+                  new GroupedProblem(predictions(), cluster, MODEL, PlanShards.NONE, false, truth),
                   SearchSettings.DEFAULTS);
       return cost().predictedMs() / Math.min(best.predictedMs(), cost().predictedMs());
     }

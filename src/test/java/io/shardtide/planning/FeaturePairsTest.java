@@ -15,7 +15,6 @@ import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DetectorKind;
@@ -116,8 +115,8 @@ class FeaturePairsTest {
       new PlanningSettings(
           Duration.ZERO,
           Duration.ZERO,
-          new SearchSettings(20, 100, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL),
-          Optional.of(new SearchSettings(30, 300, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL)),
+          new SearchSettings(20, 100, 10, 0.1, 0, 1_000),
+          Optional.of(new SearchSettings(30, 300, 10, 0.1, 0, 1_000)),
           Duration.ZERO,
           0);
 

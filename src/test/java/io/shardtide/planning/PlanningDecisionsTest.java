@@ -13,7 +13,6 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanShards;
@@ -49,8 +48,8 @@ class PlanningDecisionsTest {
       new PlanningSettings(
           Duration.ZERO,
           Duration.ZERO,
-          new SearchSettings(1, 0, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL),
-          Optional.of(new SearchSettings(1, 100, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL)),
+          new SearchSettings(1, 0, 10, 0.1, 0, 1_000),
+          Optional.of(new SearchSettings(1, 100, 10, 0.1, 0, 1_000)),
           Duration.ZERO,
           0.125);
 

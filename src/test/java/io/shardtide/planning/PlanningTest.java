@@ -16,7 +16,6 @@ import io.shardtide.cost.ShapeBasis;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceCost;
@@ -511,8 +510,8 @@ class PlanningTest {
       new PlanningSettings(
           Duration.ZERO,
           Duration.ZERO,
-          new SearchSettings(1, 0, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL),
-          Optional.of(new SearchSettings(1, 100_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL)),
+          new SearchSettings(1, 0, 10, 0.1, 0, 1_000),
+          Optional.of(new SearchSettings(1, 100_000, 10, 0.1, 0, 100_000)),
           Duration.ZERO,
           0.005);
 

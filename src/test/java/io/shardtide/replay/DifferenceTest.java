@@ -45,7 +45,7 @@ class DifferenceTest {
     Assume.that(
         records.all(RecordKind.PLANS).stream().filter(p -> p.effort() == Effort.QUICK).count() > 1);
     ShardingPlan victim = quick(records, seed);
-    SearchSettings other = new SearchSettings(7, 11, 3, 0.2, 0, 13, ColumnCuts.ANY);
+    SearchSettings other = new SearchSettings(7, 11, 3, 0.2, 0, 13, ColumnCuts.ANY, 0);
     records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, other) : plan);
     ReplayResult result = replay(records);
     assertThat(result.isEqual()).isFalse();

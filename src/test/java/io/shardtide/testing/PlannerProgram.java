@@ -1,6 +1,5 @@
 package io.shardtide.testing;
 
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.embedded.JavaProcess;
@@ -43,8 +42,7 @@ public final class PlannerProgram {
                 PlanningSettings.DEFAULTS.debounce(),
                 PlanningSettings.DEFAULTS.longestWait(),
                 SearchSettings.QUICK,
-                Optional.of(
-                    new SearchSettings(2_000, 50_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL)),
+                Optional.of(new SearchSettings(2_000, 50_000, 10, 0.1, 0, 100_000)),
                 Duration.ofMillis(200),
                 0);
       };

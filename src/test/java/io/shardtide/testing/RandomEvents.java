@@ -5,7 +5,6 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
@@ -44,8 +43,8 @@ public final class RandomEvents {
       new PlanningSettings(
           Duration.ofMillis(1),
           Duration.ofMillis(1),
-          new SearchSettings(40, 300, 10, 0.1, 0, 1_000, ColumnCuts.EQUAL),
-          Optional.of(new SearchSettings(40, 3_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL)),
+          new SearchSettings(40, 300, 10, 0.1, 0, 1_000),
+          Optional.of(new SearchSettings(40, 3_000, 10, 0.1, 0, 100_000)),
           Duration.ZERO,
           0);
 

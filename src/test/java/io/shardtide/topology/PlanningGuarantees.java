@@ -11,7 +11,6 @@ import static org.awaitility.Awaitility.await;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
@@ -219,8 +218,7 @@ abstract class PlanningGuarantees {
             Duration.ZERO,
             Duration.ZERO,
             SearchSettings.QUICK,
-            Optional.of(
-                new SearchSettings(5_000, 1_000_000, 10, 0.1, 0, 100_000, ColumnCuts.EQUAL)),
+            Optional.of(new SearchSettings(5_000, 1_000_000, 10, 0.1, 0, 100_000)),
             Duration.ZERO,
             0);
     try (PlannerService service = start(settings(prefix, folder, 1, deep));

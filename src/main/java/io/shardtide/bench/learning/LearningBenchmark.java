@@ -211,8 +211,6 @@ public final class LearningBenchmark {
       PlanShards running,
       SearchSettings settings) {
     return (SearchResult.Found)
-        LocalSearch.search(
-            new SearchProblem(predictions, cluster, costs, running, settings.columnCuts()),
-            settings);
+        LocalSearch.search(new SearchProblem(predictions, cluster, costs, running), settings);
   }
 }

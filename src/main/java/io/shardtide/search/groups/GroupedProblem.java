@@ -5,7 +5,6 @@ import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
@@ -20,7 +19,6 @@ import java.util.Objects;
  * @param cluster the devices of all groups, and the groups to choose among
  * @param model the model that predicted
  * @param running the running plan, if there is one
- * @param columnCuts how tables may be cut into column parts
  * @param keepsGroups whether the groups of a running plan stay as long as its tables fit: a change
  *     stops the training
  * @param slow the slow devices, by rank
@@ -30,7 +28,6 @@ public record GroupedProblem(
     ClusterSpec cluster,
     CostModel model,
     PlanShards running,
-    ColumnCuts columnCuts,
     boolean keepsGroups,
     List<DeviceSpeed> slow) {
   /** Copies what may change. */
@@ -40,7 +37,6 @@ public record GroupedProblem(
     Objects.requireNonNull(cluster, "cluster");
     Objects.requireNonNull(model, "model");
     Objects.requireNonNull(running, "running");
-    Objects.requireNonNull(columnCuts, "columnCuts");
   }
 
   /**
@@ -55,7 +51,6 @@ public record GroupedProblem(
         group,
         model,
         running,
-        columnCuts,
         Synchronization.of(groups, cluster),
         Slowdowns.of(slow, groups, group.devices()));
   }

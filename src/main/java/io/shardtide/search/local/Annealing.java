@@ -1,6 +1,5 @@
 package io.shardtide.search.local;
 
-import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,7 +83,7 @@ final class Annealing {
     devices = new RandomDevices(assignment, objective, random);
     move = new SearchMove(assignment.costs());
     optionMoves = new OptionMoves(options, assignment, objective, random);
-    otherWayEvery = options.exist() ? Math.max(OTHER_WAY_EVERY, assignment.devices() / 2) : 0;
+    otherWayEvery = Math.max(OTHER_WAY_EVERY, assignment.devices() / 2);
     bestMs = objective.costMs();
   }
 
@@ -166,33 +165,9 @@ final class Annealing {
       int j = random.below(count);
       i = aloneMs(d, j) > aloneMs(d, i) ? j : i;
       int table = assignment.table(d, i);
-      if (options.areEqual(table)) {
-        if (optionMoves.propose(move, table)) {
-          objective.evaluate(move, Double.POSITIVE_INFINITY);
-          apply();
-        }
-        continue;
-      }
-      int whole = assignment.columnsOfPlace(d, i);
-      int units = whole / TableSpec.COLUMN_UNIT;
-      int parts = 2 + random.below(2);
-      if (units < parts) {
-        continue;
-      }
-      int part = units / parts * TableSpec.COLUMN_UNIT;
-      int left = whole;
-      for (int p = 1; p < parts; p++) {
-        int e = devices.recipient(d);
-        if (e != d) {
-          move.begin(d, e);
-          move.edit(table, d, left, left - part);
-          move.edit(table, e, 0, part);
-          if (fits()) {
-            objective.evaluate(move, Double.POSITIVE_INFINITY);
-            apply();
-            left -= part;
-          }
-        }
+      if (optionMoves.propose(move, table)) {
+        objective.evaluate(move, Double.POSITIVE_INFINITY);
+        apply();
       }
     }
   }
@@ -260,16 +235,13 @@ final class Annealing {
     if (only != null) {
       return proposeOf(only[random.below(only.length)]);
     }
-    if (otherWayEvery > 0 && random.below(otherWayEvery) == 0) {
+    if (random.below(otherWayEvery) == 0) {
       return proposeOtherWay();
     }
     if (options.cacheable().length > 0 && random.below(CACHE_EVERY) == 0) {
       return optionMoves.proposeCache(move);
     }
-    int kind = options.areEqual() ? 4 + random.below(12) : random.below(16);
-    if (kind < 3) {
-      return proposeWithinTable();
-    }
+    boolean isSwap = random.below(12) >= 6;
     int d = devices.donor(isRepair);
     int count = assignment.shardsOfPlace(d);
     if (count == 0) {
@@ -277,24 +249,13 @@ final class Annealing {
     }
     int i = random.below(count);
     int table = assignment.table(d, i);
-    int whole = assignment.columnsOfPlace(d, i);
-    if (kind == 3) {
-      int part = allOrPart(table, whole);
-      if (part == whole) {
-        return false;
-      }
-      move.begin(d, d);
-      move.edit(table, d, whole, whole - part);
-      move.edit(table, d, 0, part);
-      return true;
-    }
     int e = devices.recipient(d);
     if (e == d || !mayMove(table, e)) {
       return false;
     }
     move.begin(d, e);
-    if (kind < 10) {
-      give(table, d, assignment.shapeOfPlace(d, i), allOrPart(table, whole), e);
+    if (!isSwap) {
+      move.shift(table, assignment.shapeOfPlace(d, i), d, e);
       return true;
     }
     int back = assignment.shardsOfPlace(e);
@@ -303,21 +264,17 @@ final class Annealing {
     }
     int j = random.below(back);
     int other = assignment.table(e, j);
-    int otherWhole = assignment.columnsOfPlace(e, j);
     if (other == table || !mayMove(other, d)) {
       return false;
     }
-    // Whole shards, or equally many columns of both: all-to-all loads stay.
-    boolean areCut = kind < 13 && !options.areEqual(table) && !options.areEqual(other);
-    int even = areCut ? Math.min(whole, otherWhole) : Integer.MAX_VALUE;
-    give(table, d, assignment.shapeOfPlace(d, i), Math.min(whole, even), e);
-    give(other, e, assignment.shapeOfPlace(e, j), Math.min(otherWhole, even), d);
+    move.shift(table, assignment.shapeOfPlace(d, i), d, e);
+    move.shift(other, assignment.shapeOfPlace(e, j), e, d);
     return true;
   }
 
-  /** Shards a table in another way, or moves columns of it to another device. */
+  /** Shards a table in another way, or moves a part of it to another device. */
   private boolean proposeOf(int table) {
-    if (options.exist() && random.below(2) == 0) {
+    if (random.below(2) == 0) {
       return optionMoves.propose(move, table);
     }
     int i = random.below(assignment.shardsOfTable(table));
@@ -329,15 +286,14 @@ final class Annealing {
     if (e == d || !mayMove(table, e)) {
       return false;
     }
-    int whole = assignment.columnsOfTable(table, i);
     move.begin(d, e);
-    give(table, d, assignment.shapeOfTable(table, i), allOrPart(table, whole), e);
+    move.shift(table, assignment.shapeOfTable(table, i), d, e);
     return true;
   }
 
   /** Returns whether a part of a table may move to a device. */
   private boolean mayMove(int table, int to) {
-    if (options.areEqual(table) && assignment.shape(table, to) != ShapeCosts.NONE) {
+    if (assignment.shape(table, to) != ShapeCosts.NONE) {
       return false;
     }
     Places places = assignment.places();
@@ -355,46 +311,5 @@ final class Annealing {
             ? random.below(assignment.tables())
             : assignment.table(d, random.below(count));
     return optionMoves.propose(move, table);
-  }
-
-  /** Moves columns of a shard to another device, into a shard of their table if there is one. */
-  private void give(int table, int from, int shape, int columns, int to) {
-    int joined = assignment.costs().columns(assignment.shape(table, to));
-    int whole = assignment.costs().columns(shape);
-    if (columns == whole && joined == 0) {
-      move.shift(table, shape, from, to);
-      return;
-    }
-    move.edit(table, from, whole, whole - columns);
-    move.edit(table, to, joined, joined + columns);
-  }
-
-  /** Moves columns from one shard of a table to another. */
-  private boolean proposeWithinTable() {
-    int table = random.below(assignment.tables());
-    int shards = assignment.shardsOfTable(table);
-    if (shards < 2
-        || assignment.place(table, 0) >= assignment.devices()
-        || options.areEqual(table)) {
-      return false;
-    }
-    int i = random.below(shards);
-    int j = random.below(shards - 1);
-    j = j >= i ? j + 1 : j;
-    int from = assignment.columnsOfTable(table, i);
-    int to = assignment.columnsOfTable(table, j);
-    int columns = allOrPart(table, from);
-    move.begin(assignment.place(table, i), assignment.place(table, j));
-    move.edit(table, move.first, from, from - columns);
-    move.edit(table, move.second, to, to + columns);
-    return true;
-  }
-
-  /** Returns all columns of a shard, or a random part of them. */
-  private int allOrPart(int table, int whole) {
-    int units = whole / TableSpec.COLUMN_UNIT;
-    return units == 1 || options.areEqual(table) || random.below(8) < 5
-        ? whole
-        : TableSpec.COLUMN_UNIT * (1 + random.below(units - 1));
   }
 }

@@ -98,7 +98,6 @@ final class HotColdSplits {
         problem.cluster(),
         problem.model(),
         new PlanShards(HotRows.separate(start.shards()), start.devices(), start.groups()),
-        problem.columnCuts(),
         problem.synchronization(),
         problem.slowdowns(),
         problem.codecs());

@@ -20,6 +20,7 @@ import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.ShapeCosts;
 import io.shardtide.search.TableGroup;
+import io.shardtide.search.local.OptionPlacer.PlacementStrategy;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -44,11 +45,6 @@ import java.util.function.Predicate;
  * give the same plan, and a larger budget continues where a smaller one stopped.
  */
 public final class LocalSearch {
-  /** Initial granularities of cutting tables, and the smallest factor between two of them. */
-  private static final int GRAINS = 6;
-
-  private static final double GRAINS_APART = 1.25;
-
   /** Largest initial all-to-all load of a device, as multiples of the mean. */
   private static final double[] CAPS = {1, 1.2};
 
@@ -64,17 +60,16 @@ public final class LocalSearch {
   /** Searches that continue after the first round. */
   private static final int KEPT = 5;
 
-  private static final List<Placer.PlacementStrategy> STRATEGIES =
-      List.of(
-          Placer.PlacementStrategy.FIRST,
-          Placer.PlacementStrategy.BEST,
-          Placer.PlacementStrategy.WORST);
+  private static final List<PlacementStrategy> STRATEGIES = List.of(PlacementStrategy.values());
 
   /** Cycles that evaluate no move, because nothing can move, after which a search ends. */
   private static final int MAX_IDLE = 8;
 
   /** Packings by bytes that are tried if no placement by cost fits. */
   private static final int PACKINGS = 64;
+
+  /** Tables times devices times parts of all packings, at most, but for one of each strategy. */
+  private static final long PACKING_WORK = 50_000_000;
 
   /** How much more each packing shuffles the order of tables than the one before it. */
   private static final double DISORDER = 0.02;
@@ -118,7 +113,7 @@ public final class LocalSearch {
     allToAll = allToAll(problem.wire());
     OptionEstimates estimates =
         new OptionEstimates(costs, evaluator, problem.wire(), places, allToAll);
-    options = new TableOptions(tables, cluster, costs, estimates, problem.columnCuts());
+    options = new TableOptions(tables, cluster, costs, estimates);
     optionPlacer =
         new OptionPlacer(
             tables, cluster, costs, evaluator, problem.slowdowns(), estimates, options);
@@ -229,10 +224,6 @@ public final class LocalSearch {
     return options.areFixed(places);
   }
 
-  private List<Annealing> starts() {
-    return options.exist() ? startsOfOptions() : startsOfColumns();
-  }
-
   /** Returns the search with the best plan, or null if none fits. */
   Annealing fromScratch() {
     long budget = settings.evaluations(tables.size()) / SEEDS.length;
@@ -261,7 +252,7 @@ public final class LocalSearch {
   }
 
   /** Returns searches from tables that are sharded in various ways; none if nothing fits. */
-  private List<Annealing> startsOfOptions() {
+  private List<Annealing> starts() {
     List<Annealing> searches = new ArrayList<>();
     if (hasOnePlan()) {
       addStart(searches, optionPlacer::placeCopies);
@@ -278,7 +269,18 @@ public final class LocalSearch {
       int smallest = small;
       addStart(searches, assignment -> optionPlacer.placeSmall(assignment, smallest));
     }
+    for (int attempt = 0; attempt < packings() && searches.isEmpty(); attempt++) {
+      PlacementStrategy strategy = STRATEGIES.get(attempt % STRATEGIES.size());
+      double disorder = attempt < STRATEGIES.size() ? 0 : DISORDER * attempt;
+      addStart(searches, assignment -> optionPlacer.pack(assignment, strategy, disorder, random));
+    }
     return searches;
+  }
+
+  /** Returns how many packings may be tried: fewer of many tables on many devices. */
+  private int packings() {
+    long work = (long) tables.size() * cluster.devices() * cluster.devices();
+    return (int) Math.max(STRATEGIES.size(), Math.min(PACKINGS, PACKING_WORK / work));
   }
 
   private void addStart(List<Annealing> searches, Predicate<Assignment> placer) {
@@ -288,31 +290,6 @@ public final class LocalSearch {
     } else {
       unplacedBytes = Math.min(unplacedBytes, optionPlacer.unplacedBytes(assignment));
     }
-  }
-
-  /** Returns searches from tables that are cut more or less finely; none if nothing fits. */
-  private List<Annealing> startsOfColumns() {
-    List<Annealing> searches = new ArrayList<>();
-    Placer placer = placer();
-    for (double grain : placer.grains(GRAINS, GRAINS_APART)) {
-      for (double cap : CAPS) {
-        Assignment assignment = empty();
-        if (placer.place(assignment, grain, cap)) {
-          searches.add(annealing(assignment));
-        }
-      }
-    }
-    for (int attempt = 0; attempt < PACKINGS && searches.isEmpty(); attempt++) {
-      Assignment assignment = empty();
-      double disorder = attempt < STRATEGIES.size() ? 0 : DISORDER * attempt;
-      long left =
-          placer.pack(assignment, STRATEGIES.get(attempt % STRATEGIES.size()), disorder, random);
-      unplacedBytes = Math.min(unplacedBytes, left);
-      if (left == 0) {
-        searches.add(annealing(assignment));
-      }
-    }
-    return searches;
   }
 
   Annealing annealing(Assignment assignment) {
@@ -337,12 +314,8 @@ public final class LocalSearch {
         evaluator,
         problem.slowdowns(),
         new Communication(assignment, ofWire, split, problem.slowdowns()),
-        Prices.of(problem, tables, before, settings, options.areEqual(), evaluator),
+        Prices.of(problem, tables, before, settings, evaluator),
         checker);
-  }
-
-  Placer placer() {
-    return new Placer(tables, cluster, costs, evaluator, problem.slowdowns(), allToAll);
   }
 
   /** Returns a lower bound of the predicted cost of every plan of a problem, in milliseconds. */

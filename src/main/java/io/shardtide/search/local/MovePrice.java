@@ -30,7 +30,6 @@ final class MovePrice {
   private final ClusterSpec cluster;
   private final SearchSettings settings;
   private final double msPerMove;
-  private final boolean areEqual;
   private final ReplicaGroups groups;
 
   /** The price of each table as it was applied last. */
@@ -48,8 +47,6 @@ final class MovePrice {
    * @param tables the tables
    * @param cluster the devices
    * @param settings what moves cost
-   * @param areEqual whether parts must be of equal width; otherwise prices of parts that are cut in
-   *     another way are estimates
    * @param groups the replica groups
    */
   MovePrice(
@@ -57,9 +54,7 @@ final class MovePrice {
       List<TableGroup> tables,
       ClusterSpec cluster,
       SearchSettings settings,
-      boolean areEqual,
       ReplicaGroups groups) {
-    this.areEqual = areEqual;
     this.groups = groups;
     this.running = running;
     this.tables = tables;
@@ -81,7 +76,7 @@ final class MovePrice {
 
   /** Returns a calculator of the same prices, before any assignment. */
   MovePrice copy() {
-    return new MovePrice(running, tables, cluster, settings, areEqual, groups);
+    return new MovePrice(running, tables, cluster, settings, groups);
   }
 
   /** Recomputes the price from the assignment. */
@@ -174,7 +169,7 @@ final class MovePrice {
     boolean areComparable =
         running.scope(table) == scope
             && (scope == ShardScope.DEVICE || scope == ShardScope.NODE)
-            && (!areEqual || isCutAsBefore(table));
+            && isCutAsBefore(table);
     double ofOneGroup =
         areComparable
             ? priceOfPlaces(places, table)

@@ -202,6 +202,78 @@ final class OptionPlacer {
                 : way(options.of(t), targetMs(), Double.POSITIVE_INFINITY, 0));
   }
 
+  /** How {@link #pack} chooses among devices with room. */
+  enum PlacementStrategy {
+    /** The first. */
+    FIRST,
+    /** The one with the least room. */
+    BEST,
+    /** The one with the most room. */
+    WORST
+  }
+
+  /**
+   * Packs all tables by bytes alone, each in the way that takes the least memory of a device: those
+   * with the largest parts first.
+   *
+   * @param assignment receives everything; empty
+   * @param strategy how to choose among devices
+   * @param disorder 0 for the order by size; larger values shuffle it more
+   * @param random shuffles
+   * @return whether everything has found room; otherwise the assignment is incomplete
+   */
+  boolean pack(
+      Assignment assignment, PlacementStrategy strategy, double disorder, SeededRandom random) {
+    Integer[] order = new Integer[tables.size()];
+    double[] key = new double[order.length];
+    for (int t = 0; t < order.length; t++) {
+      if (options.of(t).isEmpty()) {
+        return false;
+      }
+      order[t] = t;
+      key[t] = options.smallest(t).bytes() * (1 + disorder * random.exponential());
+    }
+    // A stable sort: of equal tables, the first one comes first.
+    Arrays.sort(order, Comparator.comparingDouble((Integer t) -> -key[t]));
+    boolean fit = true;
+    for (int t : order) {
+      Option way = options.smallest(t);
+      fit &=
+          way.scope() == ShardScope.DEVICE
+              ? pack(assignment, t, way, strategy)
+              : place(assignment, t, way);
+    }
+    return fit;
+  }
+
+  private boolean pack(Assignment assignment, int table, Option way, PlacementStrategy strategy) {
+    for (int shape : way.shapes()) {
+      int chosen = -1;
+      for (int d = 0; d < assignment.devices(); d++) {
+        if (hasRoom(assignment, d, shape)
+            && assignment.shape(table, d) == ShapeCosts.NONE
+            && isInNode(assignment, table, d)
+            && (chosen < 0 || isBetter(strategy, assignment, d, chosen))) {
+          chosen = d;
+        }
+      }
+      if (chosen < 0) {
+        return false;
+      }
+      assignment.edit(table, chosen, ShapeCosts.NONE, shape);
+    }
+    return true;
+  }
+
+  private static boolean isBetter(
+      PlacementStrategy strategy, Assignment assignment, int d, int than) {
+    return switch (strategy) {
+      case FIRST -> false;
+      case BEST -> assignment.bytes(d) > assignment.bytes(than);
+      case WORST -> assignment.bytes(d) < assignment.bytes(than);
+    };
+  }
+
   private boolean place(Assignment assignment, IntFunction<Option> choice) {
     List<WaitingPart> waiting = new ArrayList<>();
     for (int t : largestFirst) {
@@ -284,8 +356,7 @@ final class OptionPlacer {
     int best = -1;
     for (int d = 0; d < loadMs.length; d++) {
       if (hasRoom(assignment, d, part.shape())
-          && (!options.areEqual(part.table())
-              || assignment.shape(part.table(), d) == ShapeCosts.NONE)
+          && assignment.shape(part.table(), d) == ShapeCosts.NONE
           && isInNode(assignment, part.table(), d)
           && (best < 0 || loadMs[d] < loadMs[best])) {
         best = d;

@@ -20,7 +20,6 @@ record Prices(MovePrice moves, SynchronizationPrice synchronization) {
    * @param tables the tables, those that are placed together as one
    * @param running the running plan
    * @param settings what moves cost
-   * @param areEqual whether parts must be of equal width
    * @param evaluator predicts
    */
   static Prices of(
@@ -28,12 +27,10 @@ record Prices(MovePrice moves, SynchronizationPrice synchronization) {
       List<TableGroup> tables,
       CurrentPlan running,
       SearchSettings settings,
-      boolean areEqual,
       CostEvaluator evaluator) {
     ClusterSpec cluster = problem.cluster();
     return new Prices(
-        new MovePrice(
-            running, tables, cluster, settings, areEqual, problem.synchronization().groups()),
+        new MovePrice(running, tables, cluster, settings, problem.synchronization().groups()),
         new SynchronizationPrice(problem.synchronization(), evaluator, cluster.devices()));
   }
 

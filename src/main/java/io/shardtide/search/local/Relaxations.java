@@ -113,8 +113,7 @@ final class Relaxations {
             shapes -> Collections.nCopies(shapes.size(), unknown),
             problem.tables().stream().map(TablePrediction::table).toList(),
             cluster);
-    return LocalSearch.fits(
-            new SearchProblem(tables, cluster, model, PlanShards.NONE, problem.columnCuts()))
+    return LocalSearch.fits(new SearchProblem(tables, cluster, model, PlanShards.NONE))
         ? Optional.of(perDevice)
         : Optional.empty();
   }
@@ -200,7 +199,6 @@ final class Relaxations {
               : table);
     }
     return LocalSearch.fits(
-        new SearchProblem(
-            tables, problem.cluster(), problem.model(), PlanShards.NONE, problem.columnCuts()));
+        new SearchProblem(tables, problem.cluster(), problem.model(), PlanShards.NONE));
   }
 }

@@ -44,20 +44,10 @@ final class Repair {
         assignment.edit(t, part.place(), ShapeCosts.NONE, shape);
       }
     }
-    int[] waiting;
-    if (search.options.exist()) {
-      new Eviction(assignment).run();
-      waiting = waiting(assignment);
-      if (!search.optionPlacer.complete(assignment, scope -> true)) {
-        return null;
-      }
-    } else {
-      Placer placer = search.placer();
-      placer.evict(assignment);
-      waiting = waiting(assignment);
-      if (!placer.place(assignment, 1, 1.1)) {
-        return null;
-      }
+    new Eviction(assignment).run();
+    int[] waiting = waiting(assignment);
+    if (!search.optionPlacer.complete(assignment, scope -> true)) {
+      return null;
     }
     return search.cluster.devices() == 1 ? assignment : improved(assignment, waiting);
   }

@@ -1,9 +1,7 @@
 package io.shardtide.search.local;
 
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.search.ShapeCosts;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
@@ -15,9 +13,8 @@ import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 
 /**
- * The ways to shard each table of a problem: in how many column parts, and where their rows are.
- * With {@link ColumnCuts#ANY} and without predictions of split parts there are none: local moves
- * alone reach every plan then.
+ * The ways to shard each table of a problem: in how many column parts of equal width, and where
+ * their rows are.
  */
 final class TableOptions {
   /**
@@ -43,15 +40,11 @@ final class TableOptions {
   /** The way of each table whose parts take the least memory, once the ways are needed. */
   private final List<Option> smallest;
 
-  private final boolean areConstrained;
-  private final boolean[] areEqual;
   private final boolean[] keepsPartsInNode;
 
   /** Whether a table has one way that fits, once the ways are needed. */
   private final boolean[] isOnly;
 
-  private final ColumnCuts cuts;
-  private final boolean exist;
   private final int[] cacheable;
 
   /**
@@ -80,59 +73,38 @@ final class TableOptions {
   }
 
   TableOptions(
-      List<TableGroup> tables,
-      ClusterSpec cluster,
-      ShapeCosts costs,
-      OptionEstimates estimates,
-      ColumnCuts cuts) {
+      List<TableGroup> tables, ClusterSpec cluster, ShapeCosts costs, OptionEstimates estimates) {
     this.tables = tables;
     this.cluster = cluster;
     this.costs = costs;
     this.estimates = estimates;
-    this.cuts = cuts;
     ofTable = new ArrayList<>(Collections.nCopies(tables.size(), null));
     smallest = new ArrayList<>(Collections.nCopies(tables.size(), null));
-    areConstrained = tables.stream().anyMatch(TableGroup::isConstrained);
-    areEqual = new boolean[tables.size()];
     keepsPartsInNode = new boolean[tables.size()];
     isOnly = new boolean[tables.size()];
     for (int t = 0; t < tables.size(); t++) {
-      // The units of unpooled tables are rounded: those of two halves may be fewer or more.
-      areEqual[t] =
-          cuts == ColumnCuts.EQUAL
-              || !costs.arePooled()
-              || tables.get(t).isConstrained()
-              || isCached(t);
       keepsPartsInNode[t] = tables.get(t).keepsPartsInNode();
     }
     cacheable = IntStream.range(0, tables.size()).filter(this::isCached).toArray();
-    exist =
-        cuts == ColumnCuts.EQUAL
-            || areConstrained
-            || IntStream.range(0, tables.size()).anyMatch(t -> costs.parts(t) > 0);
   }
 
-  /** Returns whether a table may be cached; its parts are of equal width then. */
+  /** Returns whether a table may be cached. */
   private boolean isCached(int table) {
     int first = costs.firstPart(table);
     return IntStream.range(first, first + costs.parts(table)).anyMatch(costs::isCached);
   }
 
   private void addColumns(List<Option> options, TableGroup table, int t) {
-    int units = table.columns() / TableSpec.COLUMN_UNIT;
     int most = table.maxColumnParts(cluster);
     for (int count = 1; count <= most; count++) {
-      if (!table.isDivisible(count) && (areEqual(t) || count > 8)) {
+      if (!table.isDivisible(count)) {
         continue;
       }
       if (table.isConstrained() && !table.allows(ShardScope.DEVICE, count, cluster)) {
         continue;
       }
       int[] shapes = new int[count];
-      for (int i = 0; i < count; i++) {
-        int ofPart = units / count + (i < units % count ? 1 : 0);
-        shapes[i] = costs.shape(t, ofPart * TableSpec.COLUMN_UNIT);
-      }
+      Arrays.fill(shapes, costs.shape(t, table.columns() / count));
       options.add(option(ShardScope.DEVICE, shapes));
     }
   }
@@ -200,10 +172,8 @@ final class TableOptions {
     List<Option> known = ofTable.get(table);
     if (known == null) {
       List<Option> options = new ArrayList<>();
-      if (cuts == ColumnCuts.EQUAL || areConstrained || costs.parts(table) > 0) {
-        addColumns(options, tables.get(table), table);
-        addParts(options, tables.get(table), table);
-      }
+      addColumns(options, tables.get(table), table);
+      addParts(options, tables.get(table), table);
       List<Option> fitting = fitting(options);
       known = plausible(fitting, tables.get(table).bytes());
       ofTable.set(table, known);
@@ -225,7 +195,7 @@ final class TableOptions {
 
   /** Returns whether each table has one way to be sharded, with equal parts at all its places. */
   boolean areFixed(Places places) {
-    return exist && IntStream.range(0, tables.size()).allMatch(t -> isFixed(t, places));
+    return IntStream.range(0, tables.size()).allMatch(t -> isFixed(t, places));
   }
 
   private boolean isFixed(int table, Places places) {
@@ -241,11 +211,15 @@ final class TableOptions {
   /** Returns the running parts of a table if a plan may keep them, otherwise none. */
   List<CurrentPlan.RunningPart> kept(
       int table, List<CurrentPlan.RunningPart> running, Places places) {
-    if (running.isEmpty() || !exist()) {
+    if (running.isEmpty()) {
       return running;
     }
     TableGroup group = tables.get(table);
     ShardScope scope = places.scope(running.get(0).place());
+    int columns = running.stream().mapToInt(CurrentPlan.RunningPart::columns).sum();
+    if (scope != ShardScope.DEVICE && columns < group.columns()) {
+      return List.of(); // A table that is split over nodes is placed as a whole.
+    }
     if (group.isConstrained() && !keepsConstraints(group, scope, running, places)) {
       return List.of();
     }
@@ -254,7 +228,7 @@ final class TableOptions {
             && running.stream().map(CurrentPlan.RunningPart::place).distinct().count()
                 == running.size();
     boolean isPredicted = costs.shape(table, running.get(0).part(places)) != ShapeCosts.NONE;
-    return isPredicted && (isEqual || !areEqual(table)) ? running : List.of();
+    return isPredicted && isEqual ? running : List.of();
   }
 
   private boolean keepsConstraints(
@@ -274,26 +248,8 @@ final class TableOptions {
     return cacheable;
   }
 
-  /** Returns whether parts of all tables must be of equal width, on different devices. */
-  boolean areEqual() {
-    return cuts == ColumnCuts.EQUAL;
-  }
-
-  /** Returns whether parts of a table must be of equal width, on different devices. */
-  boolean areEqual(int table) {
-    return areEqual[table];
-  }
-
   /** Returns whether parts of a table on single devices must all be in one node. */
   boolean keepsPartsInNode(int table) {
     return keepsPartsInNode[table];
-  }
-
-  /**
-   * Returns whether tables are sharded by options; always if parts must be of equal width, which
-   * local moves alone do not keep.
-   */
-  boolean exist() {
-    return exist;
   }
 }

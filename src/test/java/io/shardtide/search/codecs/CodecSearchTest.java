@@ -9,7 +9,6 @@ import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.Move;
@@ -36,8 +35,7 @@ import org.junit.jupiter.api.Test;
 class CodecSearchTest {
   private static final CostModel MODEL = new CostModel(ModelFiles.shippedForNodes());
   private static final PlainTowers TOWERS = new PlainTowers(MODEL.bundle());
-  private static final SearchSettings BRIEF =
-      new SearchSettings(300, 2_000, 10, 10, 0, 1_000, ColumnCuts.EQUAL);
+  private static final SearchSettings BRIEF = new SearchSettings(300, 2_000, 10, 10, 0, 1_000);
   private static final ClusterSpec PLAIN =
       new ClusterSpec(8, 40 * Fixtures.GIB, 65_536, 4, MODEL.hardware());
   private static final CommCodec HALF = new CommCodec("fp16", 2);
@@ -48,8 +46,7 @@ class CodecSearchTest {
 
   private static SearchProblem problem(
       List<TableSpec> tables, ClusterSpec cluster, PlanShards running) {
-    return new SearchProblem(
-        TOWERS.predict(tables, cluster), cluster, MODEL, running, ColumnCuts.EQUAL);
+    return new SearchProblem(TOWERS.predict(tables, cluster), cluster, MODEL, running);
   }
 
   private static SearchResult.Found plan(SearchProblem problem) {
@@ -172,13 +169,7 @@ class CodecSearchTest {
   private static SearchProblem inGroup(
       List<TableSpec> tables, ClusterSpec cluster, PlanShards running, ReplicaGroups groups) {
     return new GroupedProblem(
-            TOWERS.predict(tables, cluster),
-            cluster,
-            MODEL,
-            running,
-            ColumnCuts.EQUAL,
-            false,
-            List.of())
+            TOWERS.predict(tables, cluster), cluster, MODEL, running, false, List.of())
         .inGroup(groups);
   }
 

@@ -10,7 +10,6 @@ import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Explanation.ExplainedAction;
 import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.Overlap;
@@ -36,8 +35,7 @@ import org.junit.jupiter.api.Test;
 class GroupSearchTest {
   private static final CostModel MODEL = new CostModel(ModelFiles.shippedForNodes());
   private static final PlainTowers TOWERS = new PlainTowers(MODEL.bundle());
-  private static final SearchSettings BRIEF =
-      new SearchSettings(1_000, 2_000, 10, 0, 0, 1_000_000, ColumnCuts.EQUAL);
+  private static final SearchSettings BRIEF = new SearchSettings(1_000, 2_000, 10, 0, 0, 1_000_000);
 
   private static ClusterSpec cluster(long memory, int steps, Integer... groups) {
     return ClusterSpecBuilder.builder(new ClusterSpec(16, memory, 65_536, 8, MODEL.hardware()))
@@ -53,13 +51,7 @@ class GroupSearchTest {
   private static GroupedProblem problem(
       List<TableSpec> tables, ClusterSpec cluster, PlanShards running, boolean keepsGroups) {
     return new GroupedProblem(
-        TOWERS.predict(tables, cluster),
-        cluster,
-        MODEL,
-        running,
-        ColumnCuts.EQUAL,
-        keepsGroups,
-        List.of());
+        TOWERS.predict(tables, cluster), cluster, MODEL, running, keepsGroups, List.of());
   }
 
   private static SearchResult.Found plan(ClusterSpec cluster) {
@@ -151,8 +143,7 @@ class GroupSearchTest {
             GroupSearch.search(problem(tables(), cluster, one.placed(), false), BRIEF);
     assertThat(changed.replication().groups().areSeveral()).isTrue();
     assertThat(changed.predictedMs()).isLessThan(kept.predictedMs());
-    SearchSettings expensiveMoves =
-        new SearchSettings(1_000, 2_000, 0.001, 0, 0, 10, ColumnCuts.EQUAL);
+    SearchSettings expensiveMoves = new SearchSettings(1_000, 2_000, 0.001, 0, 0, 10);
     SearchResult.Found unchanged =
         (SearchResult.Found)
             GroupSearch.search(problem(tables(), cluster, one.placed(), false), expensiveMoves);
@@ -206,7 +197,6 @@ class GroupSearchTest {
             cluster,
             MODEL,
             PlanShards.NONE,
-            ColumnCuts.EQUAL,
             false,
             List.of());
     SearchResult.Found found = (SearchResult.Found) GroupSearch.search(problem, BRIEF);
@@ -221,7 +211,6 @@ class GroupSearchTest {
             cluster(Fixtures.GIB, 1, 2),
             MODEL,
             PlanShards.NONE,
-            ColumnCuts.EQUAL,
             false,
             List.of());
     assertThatThrownBy(() -> GroupSearch.search(problem, BRIEF))

@@ -7,7 +7,6 @@ import io.shardtide.cost.TableShapes;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
@@ -35,8 +34,7 @@ import org.junit.jupiter.api.Test;
 
 /** Plans of tables that device memory does not hold: their rows are in host memory, with caches. */
 class CachesTest {
-  private static final SearchSettings BRIEF =
-      new SearchSettings(200, 1_000, 10, 10, 0, 1_000, ColumnCuts.ANY);
+  private static final SearchSettings BRIEF = new SearchSettings(200, 1_000, 10, 10, 0, 1_000);
   private static final Pattern WOULD_DO =
       Pattern.compile("With ([0-9.]+) (MiB|GiB|TiB) of host memory a device, cached tables would");
 
@@ -47,7 +45,7 @@ class CachesTest {
   }
 
   private static SearchProblem problem(List<TableSpec> tables, ClusterSpec cluster) {
-    return KindsTest.problem(tables, cluster, PlanShards.NONE, ColumnCuts.EQUAL);
+    return KindsTest.problem(tables, cluster, PlanShards.NONE);
   }
 
   /** A table whose most used rows get more of the lookups the smaller the exponent is. */
@@ -115,9 +113,7 @@ class CachesTest {
   @Property(tries = 30)
   void a_plan_keeps_to_both_memories(@ForAll long seed) {
     Random random = new Random(seed);
-    ColumnCuts cuts = random.nextBoolean() ? ColumnCuts.EQUAL : ColumnCuts.ANY;
-    SearchProblem problem =
-        KindsTest.problem(tables(random), cluster(random), PlanShards.NONE, cuts);
+    SearchProblem problem = KindsTest.problem(tables(random), cluster(random), PlanShards.NONE);
     SearchResult result = LocalSearch.search(problem, BRIEF, true);
     assertThat(Plans.digest(LocalSearch.search(problem, BRIEF))).isEqualTo(Plans.digest(result));
     check(problem, result);
@@ -140,8 +136,7 @@ class CachesTest {
       List<TableSpec> changed = new ArrayList<>(tables);
       changed.set(0, changed.get(0).withPoolingFactor(7));
       SearchProblem problem =
-          KindsTest.problem(
-              changed, now, new PlanShards(found.shards(), before.devices()), ColumnCuts.EQUAL);
+          KindsTest.problem(changed, now, new PlanShards(found.shards(), before.devices()));
       check(problem, LocalSearch.search(problem, BRIEF, true));
     }
   }

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
@@ -37,14 +36,13 @@ import org.junit.jupiter.api.Test;
 
 /** Plans keep to the constraints of tables, or the constraint that prevents a plan is named. */
 class ConstraintsTest {
-  private static final SearchSettings BRIEF =
-      new SearchSettings(200, 1_000, 10, 10, 0, 1_000, ColumnCuts.ANY);
+  private static final SearchSettings BRIEF = new SearchSettings(200, 1_000, 10, 10, 0, 1_000);
   private static final List<ShardKind> KINDS = List.of(ShardKind.values());
   private static final Pattern KIND_ALLOWED =
       Pattern.compile("[wW]ith (\\w+) allowed for table (\\S+) it would fit$");
 
   private static SearchProblem problem(ClusterSpec cluster, TableSpec... tables) {
-    return KindsTest.problem(List.of(tables), cluster, PlanShards.NONE, ColumnCuts.EQUAL);
+    return KindsTest.problem(List.of(tables), cluster, PlanShards.NONE);
   }
 
   private static TableConstraints only(ShardKind... kinds) {
@@ -100,16 +98,14 @@ class ConstraintsTest {
     Random random = new Random(seed);
     List<TableSpec> tables = tables(random);
     ClusterSpec cluster = cluster(random);
-    ColumnCuts cuts = random.nextBoolean() ? ColumnCuts.EQUAL : ColumnCuts.ANY;
-    SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE, cuts);
+    SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE);
     if (random.nextInt(4) == 0) {
       problem =
           new SearchProblem(
               KindsTest.TOWERS.predict(tables, cluster.batchSize()),
               cluster,
               KindsTest.MODEL,
-              PlanShards.NONE,
-              cuts);
+              PlanShards.NONE);
     }
     SearchResult result = LocalSearch.search(problem, BRIEF, true);
     assertThat(Plans.digest(LocalSearch.search(problem, BRIEF))).isEqualTo(Plans.digest(result));
@@ -124,15 +120,14 @@ class ConstraintsTest {
     List<TableSpec> tables = tables(random);
     List<TableSpec> plain =
         tables.stream().map(t -> t.withConstraints(TableConstraints.NONE)).toList();
-    ColumnCuts cuts = random.nextBoolean() ? ColumnCuts.EQUAL : ColumnCuts.ANY;
     SearchResult running =
         LocalSearch.search(
-            KindsTest.problem(random.nextBoolean() ? plain : tables, before, PlanShards.NONE, cuts),
+            KindsTest.problem(random.nextBoolean() ? plain : tables, before, PlanShards.NONE),
             BRIEF);
     if (running instanceof SearchResult.Found found) {
       ClusterSpec now = random.nextBoolean() ? before : cluster(random);
       SearchProblem changed =
-          KindsTest.problem(tables, now, new PlanShards(found.shards(), before.devices()), cuts);
+          KindsTest.problem(tables, now, new PlanShards(found.shards(), before.devices()));
       check(changed, LocalSearch.search(changed, BRIEF, true));
     }
   }
@@ -183,8 +178,7 @@ class ConstraintsTest {
                             t.outOfRange())
                         : t)
             .toList();
-    return new SearchProblem(
-        tables, problem.cluster(), problem.model(), PlanShards.NONE, problem.columnCuts());
+    return new SearchProblem(tables, problem.cluster(), problem.model(), PlanShards.NONE);
   }
 
   private static void checkConstraints(SearchProblem problem, List<Shard> all) {
@@ -300,8 +294,7 @@ class ConstraintsTest {
       tables.set(t, tables.get(t).withConstraints(sameAs(leader)));
     }
     SearchProblem problem =
-        KindsTest.problem(
-            tables, KindsTest.cluster(8, 4, 8 * Fixtures.GIB), PlanShards.NONE, ColumnCuts.ANY);
+        KindsTest.problem(tables, KindsTest.cluster(8, 4, 8 * Fixtures.GIB), PlanShards.NONE);
     assertThat(kinds(problem)).isNotEmpty();
   }
 
@@ -378,15 +371,14 @@ class ConstraintsTest {
               .build());
     }
     ClusterSpec cluster = KindsTest.cluster(1, 1 + random.nextInt(2), 400 * Fixtures.GIB);
-    SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE, ColumnCuts.EQUAL);
+    SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE);
     SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF, true);
     KindsTest.check(problem, found);
     for (int t = 0; t < tables.size(); t++) {
       TableConstraints constraints = tables.get(t).constraints();
       assertThat(constraints.allows(found.shards().get(t).kind())).isTrue();
     }
-    SearchProblem running =
-        KindsTest.problem(tables, cluster, new PlanShards(found.shards(), 1), ColumnCuts.EQUAL);
+    SearchProblem running = KindsTest.problem(tables, cluster, new PlanShards(found.shards(), 1));
     assertThat(((SearchResult.Found) LocalSearch.search(running, BRIEF, true)).shards())
         .as("a plan that runs stays")
         .isEqualTo(found.shards());
@@ -434,10 +426,7 @@ class ConstraintsTest {
                 problem(two, a.withConstraints(only(ShardKind.TABLE_ROW_WISE))), BRIEF);
     SearchProblem smaller =
         KindsTest.problem(
-            List.of(a),
-            KindsTest.cluster(4, 4, Fixtures.GIB),
-            new PlanShards(running.shards(), 8),
-            ColumnCuts.EQUAL);
+            List.of(a), KindsTest.cluster(4, 4, Fixtures.GIB), new PlanShards(running.shards(), 8));
     assertThat(kinds(smaller)).containsExactly(ShardKind.ROW_WISE);
     assertThat(kinds(with(smaller, "a", only(ShardKind.ROW_WISE)))).hasSize(1);
   }

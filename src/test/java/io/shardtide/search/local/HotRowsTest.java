@@ -7,7 +7,6 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.ExplainedAction;
 import io.shardtide.domain.HotRows;
@@ -34,8 +33,7 @@ import org.junit.jupiter.api.Test;
 
 /** Plans of unpooled tables a few rows of which get most lookups. */
 class HotRowsTest {
-  private static final SearchSettings BRIEF =
-      new SearchSettings(1_000, 1_000, 10, 10, 0, 1_000, ColumnCuts.ANY);
+  private static final SearchSettings BRIEF = new SearchSettings(1_000, 1_000, 10, 10, 0, 1_000);
   private static final ClusterSpec CLUSTER = KindsTest.cluster(16, 8, 40 * Fixtures.GIB);
 
   /** A table of 2^24 rows whose most used ones get more of the lookups the smaller the exponent. */
@@ -63,7 +61,7 @@ class HotRowsTest {
   }
 
   private static SearchProblem problem(List<TableSpec> tables, PlanShards running) {
-    return KindsTest.problem(tables, CLUSTER, running, ColumnCuts.EQUAL);
+    return KindsTest.problem(tables, CLUSTER, running);
   }
 
   private static SearchResult.Found plan(List<TableSpec> tables, PlanShards running) {
@@ -168,7 +166,7 @@ class HotRowsTest {
     List<TableSpec> tables = List.of(table("a", exponent), table("b", exponent / 2));
     ClusterSpec cluster =
         ClusterSpecBuilder.builder(KindsTest.cluster(devices, 8, 100 * Fixtures.GIB)).build();
-    SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE, ColumnCuts.EQUAL);
+    SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE);
     double bound = LocalSearch.lowerBoundMs(problem);
     SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF, true);
     KindsTest.check(problem, found);

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Explanation.ExplainedAction;
@@ -28,7 +27,7 @@ class KindExplainerTest {
 
   /** Moves are nearly free. */
   private static final SearchSettings SETTINGS =
-      new SearchSettings(300, 20_000, 1e6, 0, 0, 1_000_000, ColumnCuts.EQUAL);
+      new SearchSettings(300, 20_000, 1e6, 0, 0, 1_000_000);
 
   private static final TableSpec TINY = Fixtures.table("tiny", 100, 4, 1);
 
@@ -46,7 +45,7 @@ class KindExplainerTest {
 
   private static SearchResult.Found plan(
       List<TableSpec> tables, ClusterSpec cluster, PlanShards before) {
-    SearchProblem problem = KindsTest.problem(tables, cluster, before, ColumnCuts.EQUAL);
+    SearchProblem problem = KindsTest.problem(tables, cluster, before);
     return (SearchResult.Found) LocalSearch.search(problem, SETTINGS);
   }
 

@@ -6,7 +6,6 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
@@ -39,12 +38,11 @@ class KindsTest {
   private static final SearchSettings BRIEF = settings(300);
 
   private static SearchSettings settings(long evaluationsPerTable) {
-    return new SearchSettings(evaluationsPerTable, 2_000, 10, 10, 0, 1_000, ColumnCuts.ANY);
+    return new SearchSettings(evaluationsPerTable, 2_000, 10, 10, 0, 1_000);
   }
 
-  static SearchProblem problem(
-      List<TableSpec> tables, ClusterSpec cluster, PlanShards running, ColumnCuts cuts) {
-    return new SearchProblem(TOWERS.predict(tables, cluster), cluster, MODEL, running, cuts);
+  static SearchProblem problem(List<TableSpec> tables, ClusterSpec cluster, PlanShards running) {
+    return new SearchProblem(TOWERS.predict(tables, cluster), cluster, MODEL, running);
   }
 
   static ClusterSpec cluster(int devices, int devicesPerNode, long memory) {
@@ -67,18 +65,15 @@ class KindsTest {
     ClusterSpec cluster =
         cluster(
             perNode * (1 + random.nextInt(4)), perNode, (40 + random.nextInt(200)) * Fixtures.GIB);
-    for (ColumnCuts cuts : ColumnCuts.values()) {
-      SearchProblem problem = problem(tables, cluster, PlanShards.NONE, cuts);
-      SearchResult result = LocalSearch.search(problem, BRIEF, true);
-      if (result instanceof SearchResult.Found found) {
-        check(problem, found);
-        assertThat(Plans.digest(LocalSearch.search(problem, BRIEF)))
-            .isEqualTo(Plans.digest(result));
-      } else {
-        // Rows can be split over all devices, so that the sum of all bytes decides.
-        long bytes = tables.stream().mapToLong(TableSpec::bytes).sum();
-        assertThat(bytes).isGreaterThan(cluster.usableBytes() / 2);
-      }
+    SearchProblem problem = problem(tables, cluster, PlanShards.NONE);
+    SearchResult result = LocalSearch.search(problem, BRIEF, true);
+    if (result instanceof SearchResult.Found found) {
+      check(problem, found);
+      assertThat(Plans.digest(LocalSearch.search(problem, BRIEF))).isEqualTo(Plans.digest(result));
+    } else {
+      // Rows can be split over all devices, so that the sum of all bytes decides.
+      long bytes = tables.stream().mapToLong(TableSpec::bytes).sum();
+      assertThat(bytes).isGreaterThan(cluster.usableBytes() / 2);
     }
   }
 
@@ -107,10 +102,8 @@ class KindsTest {
                         hostBytes[d] += s.cacheShare().isPresent() ? whole : 0;
                       }));
       List<Shard> others = HotRows.others(shards);
-      if (problem.columnCuts() == ColumnCuts.EQUAL) {
-        assertThat(others.stream().map(Shard::columns).distinct()).hasSize(1);
-        assertThat(others.stream().map(Shard::device)).doesNotHaveDuplicates();
-      }
+      assertThat(others.stream().map(Shard::columns).distinct()).hasSize(1);
+      assertThat(others.stream().map(Shard::device)).doesNotHaveDuplicates();
     }
     for (int d = 0; d < bytes.length; d++) {
       assertThat(bytes[d]).isLessThanOrEqualTo(cluster.usableBytesPerDevice());
@@ -135,7 +128,7 @@ class KindsTest {
   void a_table_larger_than_a_node_is_split_over_all_devices() {
     TableSpec table = Fixtures.table("huge", 1L << 31, 64, 20);
     ClusterSpec cluster = cluster(8, 4, 80 * Fixtures.GIB);
-    assertThat(kinds(problem(List.of(table), cluster, PlanShards.NONE, ColumnCuts.EQUAL)))
+    assertThat(kinds(problem(List.of(table), cluster, PlanShards.NONE)))
         .containsExactly(ShardKind.ROW_WISE);
   }
 
@@ -145,10 +138,7 @@ class KindsTest {
     for (int i = 0; i < 3; i++) {
       tables.add(Fixtures.table("t" + i, 200, 128, 150));
     }
-    assertThat(
-            kinds(
-                problem(
-                    tables, cluster(16, 8, 80 * Fixtures.GIB), PlanShards.NONE, ColumnCuts.EQUAL)))
+    assertThat(kinds(problem(tables, cluster(16, 8, 80 * Fixtures.GIB), PlanShards.NONE)))
         .contains(ShardKind.DATA_PARALLEL);
   }
 
@@ -156,10 +146,7 @@ class KindsTest {
   @Test
   void a_tiny_table_alone_is_copied() {
     List<TableSpec> tables = List.of(Fixtures.table("tiny", 100, 4, 1));
-    assertThat(
-            kinds(
-                problem(
-                    tables, cluster(16, 8, 80 * Fixtures.GIB), PlanShards.NONE, ColumnCuts.EQUAL)))
+    assertThat(kinds(problem(tables, cluster(16, 8, 80 * Fixtures.GIB), PlanShards.NONE)))
         .containsExactly(ShardKind.DATA_PARALLEL);
   }
 
@@ -167,16 +154,9 @@ class KindsTest {
   @Test
   void a_table_that_columns_cannot_hold_has_its_rows_split() {
     TableSpec table = Fixtures.table("tall", 500_000_000, 16, 1);
-    assertThat(
-            kinds(
-                problem(
-                    List.of(table),
-                    cluster(16, 8, 6 * Fixtures.GIB),
-                    PlanShards.NONE,
-                    ColumnCuts.EQUAL)))
+    assertThat(kinds(problem(List.of(table), cluster(16, 8, 6 * Fixtures.GIB), PlanShards.NONE)))
         .containsAnyOf(ShardKind.ROW_WISE, ShardKind.TABLE_ROW_WISE, ShardKind.GRID_SHARD);
-    SearchProblem tooSmall =
-        problem(List.of(table), cluster(2, 1, Fixtures.GIB), PlanShards.NONE, ColumnCuts.EQUAL);
+    SearchProblem tooSmall = problem(List.of(table), cluster(2, 1, Fixtures.GIB), PlanShards.NONE);
     assertThat(LocalSearch.search(tooSmall, BRIEF))
         .isInstanceOfSatisfying(
             SearchResult.NotFound.class,
@@ -196,11 +176,7 @@ class KindsTest {
   @Property(tries = 4)
   void a_larger_budget_is_never_worse(@ForAll long seed) {
     SearchProblem problem =
-        problem(
-            tables(new Random(seed), 12),
-            cluster(8, 4, 160 * Fixtures.GIB),
-            PlanShards.NONE,
-            ColumnCuts.EQUAL);
+        problem(tables(new Random(seed), 12), cluster(8, 4, 160 * Fixtures.GIB), PlanShards.NONE);
     double before = Double.POSITIVE_INFINITY;
     for (long budget : new long[] {10, 100, 1_000}) {
       SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, settings(budget));
@@ -215,13 +191,12 @@ class KindsTest {
     Random random = new Random(seed);
     List<TableSpec> tables = tables(random, 10);
     ClusterSpec cluster = cluster(8, 4, 160 * Fixtures.GIB);
-    SearchProblem first = problem(tables, cluster, PlanShards.NONE, ColumnCuts.EQUAL);
+    SearchProblem first = problem(tables, cluster, PlanShards.NONE);
     SearchResult.Found running = (SearchResult.Found) LocalSearch.search(first, BRIEF);
     List<TableSpec> more = new ArrayList<>(tables);
     more.add(Plans.randomTable(random, "zz"));
     SearchProblem changed =
-        problem(
-            more, cluster, new PlanShards(running.shards(), cluster.devices()), ColumnCuts.EQUAL);
+        problem(more, cluster, new PlanShards(running.shards(), cluster.devices()));
     SearchResult.Found found =
         (SearchResult.Found) LocalSearch.search(changed, settings(300), true);
     check(changed, found);
@@ -238,11 +213,7 @@ class KindsTest {
     ClusterSpec cluster = cluster(2, 2, 80 * Fixtures.GIB);
     SearchProblem problem =
         new SearchProblem(
-            TOWERS.predict(tables, cluster.batchSize()),
-            cluster,
-            MODEL,
-            PlanShards.NONE,
-            ColumnCuts.EQUAL);
+            TOWERS.predict(tables, cluster.batchSize()), cluster, MODEL, PlanShards.NONE);
     assertThat(kinds(problem)).containsExactly(ShardKind.TABLE_WISE);
   }
 
@@ -252,8 +223,7 @@ class KindsTest {
         problem(
             List.of(Fixtures.table("a", 1, 4, 1), Fixtures.table("b", 100, 128, 9)),
             cluster(1, 1, Fixtures.GIB),
-            PlanShards.NONE,
-            ColumnCuts.EQUAL);
+            PlanShards.NONE);
     assertThat(kinds(problem)).containsExactly(ShardKind.TABLE_WISE);
   }
 
@@ -261,11 +231,7 @@ class KindsTest {
   @Test
   void nodes_of_different_sizes_hold_no_split_tables() {
     SearchProblem problem =
-        problem(
-            tables(new Random(5), 10),
-            cluster(7, 4, 100 * Fixtures.GIB),
-            PlanShards.NONE,
-            ColumnCuts.EQUAL);
+        problem(tables(new Random(5), 10), cluster(7, 4, 100 * Fixtures.GIB), PlanShards.NONE);
     assertThat(kinds(problem)).doesNotContain(ShardKind.TABLE_ROW_WISE, ShardKind.GRID_SHARD);
   }
 }

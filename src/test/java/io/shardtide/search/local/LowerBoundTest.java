@@ -9,7 +9,6 @@ import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.StepComm;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
@@ -79,8 +78,7 @@ class LowerBoundTest {
       tables.add(Fixtures.table("t" + t, 1_000_000L * (1 + t), 128, 10));
     }
     SearchProblem problem =
-        KindsTest.problem(
-            tables, KindsTest.cluster(16, 8, 40 * Fixtures.GIB), PlanShards.NONE, ColumnCuts.EQUAL);
+        KindsTest.problem(tables, KindsTest.cluster(16, 8, 40 * Fixtures.GIB), PlanShards.NONE);
     SearchResult.Found found =
         (SearchResult.Found) LocalSearch.search(problem, SearchSettings.DEFAULTS);
     assertThat(found.insight().orElseThrow().lowerBoundMs())

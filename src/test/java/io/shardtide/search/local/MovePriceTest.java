@@ -8,7 +8,6 @@ import io.shardtide.cost.PredictionInputs;
 import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
@@ -36,8 +35,7 @@ import net.jqwik.api.Property;
 class MovePriceTest {
   private static final CostModel MODEL = new CostModel(ModelFiles.shippedForNodes());
   private static final PlainTowers TOWERS = new PlainTowers(MODEL.bundle());
-  private static final SearchSettings SETTINGS =
-      new SearchSettings(1, 1, 10, 10, 0, 1_000, ColumnCuts.EQUAL);
+  private static final SearchSettings SETTINGS = new SearchSettings(1, 1, 10, 10, 0, 1_000);
 
   private static ClusterSpec cluster(int devices) {
     ClusterSpec all = new ClusterSpec(devices, 200 * Fixtures.GIB, 65_536, 8, MODEL.hardware());
@@ -91,12 +89,7 @@ class MovePriceTest {
     double moveMs() {
       MovePrice price =
           new MovePrice(
-              running(),
-              tables,
-              problem.cluster(),
-              SETTINGS,
-              true,
-              problem.synchronization().groups());
+              running(), tables, problem.cluster(), SETTINGS, problem.synchronization().groups());
       price.refresh(assignment);
       return price.ms();
     }
@@ -105,13 +98,7 @@ class MovePriceTest {
   private static SearchProblem problem(
       List<TableSpec> tables, ClusterSpec cluster, ReplicaGroups groups, PlanShards running) {
     return new GroupedProblem(
-            TOWERS.predict(tables, cluster),
-            cluster,
-            MODEL,
-            running,
-            ColumnCuts.EQUAL,
-            false,
-            List.of())
+            TOWERS.predict(tables, cluster), cluster, MODEL, running, false, List.of())
         .inGroup(groups);
   }
 

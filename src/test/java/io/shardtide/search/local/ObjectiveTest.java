@@ -56,7 +56,6 @@ class ObjectiveTest {
                 TableGroup.ofEach(problem.tables()),
                 cluster,
                 SearchSettings.DEFAULTS,
-                false,
                 ReplicaGroups.ONE),
             new SynchronizationPrice(problem.synchronization(), evaluator, cluster.devices())),
         problem.model().evaluator());

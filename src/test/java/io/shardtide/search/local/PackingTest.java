@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
@@ -13,7 +12,7 @@ import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.ShapeCosts;
 import io.shardtide.search.TableGroup;
-import io.shardtide.search.local.Placer.PlacementStrategy;
+import io.shardtide.search.local.OptionPlacer.PlacementStrategy;
 import io.shardtide.search.reference.BeamSearch;
 import io.shardtide.search.reference.ReferenceSettings;
 import io.shardtide.testing.Fixtures;
@@ -29,7 +28,7 @@ class PackingTest {
   /** A placer of tables with so many rows each. */
   private static final class Packing {
     final Assignment assignment;
-    final Placer placer;
+    final OptionPlacer placer;
     final int[] rows;
 
     Packing(int devices, int... rows) {
@@ -42,15 +41,24 @@ class PackingTest {
       assignment =
           new Assignment(
               costs, problem.model().towerSize(), rows.length, new Places(cluster), cluster);
+      Places places = new Places(cluster);
+      OptionEstimates estimates =
+          new OptionEstimates(
+              costs,
+              evaluator,
+              problem.wire(),
+              places,
+              new AllToAllCosts(
+                  evaluator, problem.wire(), ShardScope.DEVICE, costs.elementsPerAllToAllUnit()));
       placer =
-          new Placer(
+          new OptionPlacer(
               groups,
               cluster,
               costs,
               evaluator,
               problem.slowdowns(),
-              new AllToAllCosts(
-                  evaluator, problem.wire(), ShardScope.DEVICE, costs.elementsPerAllToAllUnit()));
+              estimates,
+              new TableOptions(groups, cluster, costs, estimates));
     }
 
     Packing on(int... devices) {
@@ -71,12 +79,12 @@ class PackingTest {
     }
 
     List<Integer> evicted() {
-      placer.evict(assignment);
+      new Eviction(assignment).run();
       return devices();
     }
 
     List<Integer> packed(PlacementStrategy strategy) {
-      assertThat(placer.pack(assignment, strategy, 0, new SeededRandom(1))).isZero();
+      assertThat(placer.pack(assignment, strategy, 0, new SeededRandom(1))).isTrue();
       return devices();
     }
   }
@@ -136,7 +144,8 @@ class PackingTest {
     assertThat(
             packing.placer.pack(
                 packing.assignment, PlacementStrategy.FIRST, 0, new SeededRandom(1)))
-        .isEqualTo(40 * ROW_BYTES);
+        .isFalse();
+    assertThat(packing.placer.unplacedBytes(packing.assignment)).isEqualTo(40 * ROW_BYTES);
     assertThat(packing.devices()).containsExactly(0, -1, 0);
   }
 
@@ -147,11 +156,10 @@ class PackingTest {
     for (PlacementStrategy strategy : PlacementStrategy.values()) {
       Packing packing = new Packing(5, rows);
       assertThat(packing.placer.pack(packing.assignment, strategy, 0, new SeededRandom(1)))
-          .isPositive();
+          .isFalse();
     }
     SearchProblem problem = Plans.problem(tables(rows), Fixtures.cluster(5, 100 * ROW_BYTES));
-    SearchResult result =
-        LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 0, 1, ColumnCuts.ANY));
+    SearchResult result = LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 0, 1));
     Plans.check(problem, (SearchResult.Found) result);
   }
 
@@ -159,7 +167,7 @@ class PackingTest {
     SearchProblem problem = Plans.problem(tables, cluster);
     List<SearchResult> both =
         List.of(
-            LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 0, 1, ColumnCuts.ANY)),
+            LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 0, 1)),
             BeamSearch.search(problem, new ReferenceSettings(1, 1, 0, 2, 1, 1.5)));
     both.forEach(result -> Plans.check(problem, (SearchResult.Found) result));
     return both;

@@ -3,7 +3,6 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
@@ -25,7 +24,7 @@ import net.jqwik.api.constraints.IntRange;
 /** What a search from a running plan moves, and what it leaves. */
 class RepairTest {
   private static final SearchSettings BRIEF =
-      new SearchSettings(200, 3_000, 10, 2.5, 1_000, 100_000, ColumnCuts.EQUAL);
+      new SearchSettings(200, 3_000, 10, 2.5, 1_000, 100_000);
 
   private static SearchSettings settings(long repairEvaluations, double reshardMs) {
     return SearchSettingsBuilder.builder(BRIEF)
@@ -35,9 +34,9 @@ class RepairTest {
   }
 
   private static SearchProblem problem(
-      List<TableSpec> tables, ClusterSpec cluster, PlanShards running, ColumnCuts cuts) {
+      List<TableSpec> tables, ClusterSpec cluster, PlanShards running) {
     SearchProblem any = Plans.problem(tables, cluster, running.shards());
-    return new SearchProblem(any.tables(), cluster, any.model(), running, cuts);
+    return new SearchProblem(any.tables(), cluster, any.model(), running);
   }
 
   private static SearchResult.Found search(SearchProblem problem, SearchSettings settings) {
@@ -46,9 +45,9 @@ class RepairTest {
     return (SearchResult.Found) result;
   }
 
-  private static PlanShards running(List<TableSpec> tables, ClusterSpec cluster, ColumnCuts cuts) {
+  private static PlanShards running(List<TableSpec> tables, ClusterSpec cluster) {
     return new PlanShards(
-        search(problem(tables, cluster, PlanShards.NONE, cuts), BRIEF).shards(), cluster.devices());
+        search(problem(tables, cluster, PlanShards.NONE), BRIEF).shards(), cluster.devices());
   }
 
   private static List<Move> moves(SearchProblem problem, SearchResult.Found found) {
@@ -71,17 +70,17 @@ class RepairTest {
   }
 
   /** Returns the problem of other tables after a plan of random ones. */
-  private static SearchProblem changed(long seed, int devices, ColumnCuts cuts) {
+  private static SearchProblem changed(long seed, int devices) {
     Random random = new Random(seed);
     List<TableSpec> tables = Plans.randomTables(random, 15);
     ClusterSpec cluster = Fixtures.cluster(devices, 64 * Fixtures.GIB);
-    return problem(changed(tables, random), cluster, running(tables, cluster, cuts), cuts);
+    return problem(changed(tables, random), cluster, running(tables, cluster));
   }
 
   @Property(tries = 12)
   void without_a_budget_nothing_moves_that_fits(
-      @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices, @ForAll ColumnCuts cuts) {
-    SearchProblem problem = changed(seed, devices, cuts);
+      @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices) {
+    SearchProblem problem = changed(seed, devices);
     SearchResult.Found found = search(problem, settings(0, 1_000));
     Plans.check(problem, found);
     assertThat(moves(problem, found)).isEmpty();
@@ -90,8 +89,8 @@ class RepairTest {
   /** A reshard at 100 times the cost of a step for each step: no gain pays for it. */
   @Property(tries = 8)
   void a_gain_below_the_price_of_a_reshard_moves_nothing(
-      @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices, @ForAll ColumnCuts cuts) {
-    SearchProblem problem = changed(seed, devices, cuts);
+      @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices) {
+    SearchProblem problem = changed(seed, devices);
     SearchSettings settings =
         SearchSettingsBuilder.builder(settings(5_000, 1_000_000)).paybackSteps(1).build();
     assertThat(moves(problem, search(problem, settings))).isEmpty();
@@ -101,7 +100,7 @@ class RepairTest {
   @Property(tries = 8)
   void moves_pay_for_themselves_and_more_budget_is_never_worse(
       @ForAll long seed, @ForAll @IntRange(min = 2, max = 9) int devices) {
-    SearchProblem problem = changed(seed, devices, ColumnCuts.EQUAL);
+    SearchProblem problem = changed(seed, devices);
     double before = Double.POSITIVE_INFINITY;
     for (long budget : new long[] {0, 100, 1_000, 1_001, 6_000, 30_000}) {
       SearchSettings settings = settings(budget, 1_000);

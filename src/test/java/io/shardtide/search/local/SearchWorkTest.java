@@ -3,7 +3,6 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardKind;
@@ -33,7 +32,7 @@ class SearchWorkTest {
   private static final long MOST_PROPOSALS = 20;
 
   private static SearchProblem problem(ClusterSpec cluster, List<TableSpec> tables) {
-    return KindsTest.problem(tables, cluster, PlanShards.NONE, ColumnCuts.EQUAL);
+    return KindsTest.problem(tables, cluster, PlanShards.NONE);
   }
 
   private static TableSpec only(TableSpec table, int leastColumns, ShardKind... kinds) {

@@ -8,7 +8,6 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
@@ -63,8 +62,7 @@ class SlowLinksTest {
     }
     try (PlainTowers towers = new PlainTowers(bundle)) {
       SearchProblem problem =
-          new SearchProblem(
-              towers.predict(tables, cluster), cluster, model, PlanShards.NONE, ColumnCuts.EQUAL);
+          new SearchProblem(towers.predict(tables, cluster), cluster, model, PlanShards.NONE);
       SearchResult.Found found =
           (SearchResult.Found) LocalSearch.search(problem, SearchSettings.DEFAULTS);
       return found.shards().stream().map(Shard::kind).collect(Collectors.toSet());
