@@ -10,11 +10,10 @@ import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
-import java.util.Set;
 
 /**
  * The running plan, and the part of it that can be kept: the parts of each table at places that are
@@ -123,22 +122,21 @@ final class CurrentPlan {
       return List.of(
           new RunningPart(places.firstOf(scope), 0, table.columns(), OptionalDouble.empty()));
     }
-    Map<Integer, Set<Integer>> devices = new HashMap<>();
-    Set<RunningPart> found = new LinkedHashSet<>();
+    Map<RunningPart, Integer> found = new LinkedHashMap<>();
     for (Shard shard : shards.stream().sorted(Shard.ORDER).toList()) {
       if (shard.device() < places.devices()) {
         int place = places.of(scope, shard.device());
-        found.add(
-            new RunningPart(place, shard.columnOffset(), shard.columns(), shard.cacheShare()));
-        devices.computeIfAbsent(place, p -> new LinkedHashSet<>()).add(shard.device());
+        found.merge(
+            new RunningPart(place, shard.columnOffset(), shard.columns(), shard.cacheShare()),
+            1,
+            Integer::sum);
       }
     }
-    boolean isWhole =
-        found.stream().mapToInt(RunningPart::columns).sum() == table.columns()
-            && shards.size() == devices.values().stream().mapToInt(Set::size).sum()
-            && devices.entrySet().stream()
-                .allMatch(e -> e.getValue().size() == places.size(e.getKey()));
-    return isWhole ? List.copyOf(found) : List.of();
+    // Of a node that lost a device, or got one, all rows are elsewhere.
+    return found.entrySet().stream()
+        .filter(part -> part.getValue() == places.size(part.getKey().place()))
+        .map(Map.Entry::getKey)
+        .toList();
   }
 
   /** Returns whether a table ran with as many columns as it has now. */

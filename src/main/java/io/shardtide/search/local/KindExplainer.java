@@ -76,8 +76,12 @@ final class KindExplainer {
         && (before == ShardScope.DEVICE || (before == ShardScope.NODE && isKept(table)));
   }
 
+  /** Returns whether a table's parts can be kept; of one that is split over nodes, all of them. */
   private boolean isKept(int table) {
-    return !running.parts(table).isEmpty();
+    List<CurrentPlan.RunningPart> parts = running.parts(table);
+    return !parts.isEmpty()
+        && (running.scope(table) == ShardScope.DEVICE
+            || parts.size() == running.partsBefore(table));
   }
 
   /** Returns whether rows of a table, split before, were on a device that is gone. */
