@@ -15,6 +15,7 @@ import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
@@ -45,7 +46,7 @@ class DifferenceTest {
     Assume.that(
         records.all(RecordKind.PLANS).stream().filter(p -> p.effort() == Effort.QUICK).count() > 1);
     ShardingPlan victim = quick(records, seed);
-    SearchSettings other = new SearchSettings(7, 11, 3, 0.2, 0, 13, ColumnCuts.ANY, 0);
+    SearchSettings other = new SearchSettings(7, 11, 3, 0.2, 0, 13);
     records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, other) : plan);
     ReplayResult result = replay(records);
     assertThat(result.isEqual()).isFalse();
@@ -54,6 +55,20 @@ class DifferenceTest {
     assertThat(first.explanation()).contains(CHANGED, victim.planId());
     assertThat(first.inputs()).contains(other.toString());
     assertThat(result.count(Verdict.DIFFERS)).as("only this plan").isEqualTo(1);
+  }
+
+  /** Which 0.2.0 was the last version to search. */
+  @Test
+  void a_plan_with_parts_of_any_width_is_named_as_not_recomputable() throws IOException {
+    MemoryRecords records = randomLog(1);
+    ShardingPlan victim = quick(records, 1);
+    SearchSettings any =
+        SearchSettingsBuilder.builder(victim.settings()).columnCuts(ColumnCuts.ANY).build();
+    records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, any) : plan);
+    ReplayResult result = replay(records);
+    assertThat(result.isEqual()).isFalse();
+    assertThat(result.count(Verdict.NOT_REPRODUCED)).isOne();
+    assertThat(result.first().orElseThrow().explanation()).contains("columnCuts ANY");
   }
 
   @Property(tries = 30)
