@@ -71,9 +71,9 @@ class DocsTest {
   }
 
   @Test
-  void the_readme_has_800_to_1000_words() throws IOException {
+  void the_readme_has_700_to_900_words() throws IOException {
     String readme = Files.readString(Path.of("README.md")).strip();
-    assertThat(readme.split("\\s+")).hasSizeBetween(800, 1_000);
+    assertThat(readme.split("\\s+")).hasSizeBetween(700, 900);
   }
 
   @Test
