@@ -143,8 +143,8 @@ final class DemoPlanner implements AutoCloseable {
     return token;
   }
 
-  /** Returns how many background searches have ended, with a plan or without. */
-  long backgroundSearches() {
+  /** Returns how many background searches run or are due. */
+  int backgroundSearches() {
     return metrics.backgroundSearches();
   }
 

@@ -29,6 +29,9 @@ final class DemoPlay {
   /** How long to wait for an answer; longer than any takes. */
   private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(30);
 
+  /** How long to wait for a background search: some seconds, more on a busy machine. */
+  private static final Duration SEARCH_TIMEOUT = Duration.ofMinutes(2);
+
   /** Reports of steps on which the drift detectors learn what is usual: 30, and one to spare. */
   private static final int USUAL_REPORTS = 31;
 
@@ -91,16 +94,13 @@ final class DemoPlay {
       List<DemoScript.Scene> scenes, Recorder<WorkloadChange> events, Recorder<ShardingPlan> plans)
       throws Exception {
     for (int s = 0; s < scenes.size(); s++) {
-      long searches = planner.backgroundSearches();
-      boolean planned = play(scenes.get(s), events, plans);
+      play(scenes.get(s), events, plans);
       if (stopped() || pause(scenes.size() - s)) {
         return;
       }
-      if (planned && s == scenes.size() - 1) {
-        awaitBackgroundSearch(searches);
-      }
       showBackgroundPlans(plans);
     }
+    awaitBackgroundSearch(plans);
     learn(plans);
     if (stopped()) {
       return;
@@ -116,9 +116,9 @@ final class DemoPlay {
 
   /**
    * Publishes a scene's event and shows the answer, also past the end: so that the files are
-   * complete. Returns whether the answer is a plan.
+   * complete.
    */
-  private boolean play(
+  private void play(
       DemoScript.Scene scene, Recorder<WorkloadChange> events, Recorder<ShardingPlan> plans)
       throws Exception {
     showBackgroundPlans(plans);
@@ -137,7 +137,6 @@ final class DemoPlay {
       if (first) {
         console.printf("First plan %.1f s after the start.%n%n", (System.nanoTime() - start) / 1e9);
       }
-      return true;
     } else if (answer instanceof InfeasibleWorkload infeasible) {
       console.println(view.show(infeasible, scene.title()));
     } else if (answer instanceof RejectedEvent rejected) {
@@ -145,7 +144,6 @@ final class DemoPlay {
     } else if (!stopped()) {
       console.printf("No answer within %d s: %s%n%n", ANSWER_TIMEOUT.toSeconds(), scene.title());
     }
-    return false;
   }
 
   /** Shows a plan; the trainer runs it. */
@@ -165,21 +163,24 @@ final class DemoPlay {
         .formatted(what, stepMs, predicted, 100 * Math.abs(predicted - stepMs) / stepMs);
   }
 
-  /** Waits until the background search that follows the last change has ended. */
-  private void awaitBackgroundSearch(long searchesBefore) throws InterruptedException {
-    long until = System.nanoTime() + ANSWER_TIMEOUT.toNanos();
-    while (planner.backgroundSearches() == searchesBefore && System.nanoTime() < until) {
+  /** Waits for the background search that follows the last change, and shows its plan. */
+  private void awaitBackgroundSearch(Recorder<ShardingPlan> plans)
+      throws IOException, InterruptedException {
+    long until = System.nanoTime() + SEARCH_TIMEOUT.toNanos();
+    while (planner.backgroundSearches() > 0 && System.nanoTime() < until) {
       if (stop.await(50, TimeUnit.MILLISECONDS)) {
         return;
       }
     }
+    // A plan follows the end of its search by a moment.
+    stop.await(500, TimeUnit.MILLISECONDS);
+    showBackgroundPlans(plans);
   }
 
   /** Shows the plans of background searches that have arrived. */
   private void showBackgroundPlans(Recorder<ShardingPlan> plans)
       throws IOException, InterruptedException {
-    // A plan may follow the end of its search by a moment.
-    Object next = client.answers().poll(100, TimeUnit.MILLISECONDS);
+    Object next = client.answers().poll();
     while (next != null) {
       if (next instanceof ShardingPlan plan) {
         show(plan, BACKGROUND, OptionalDouble.empty(), plans);
@@ -218,7 +219,7 @@ final class DemoPlay {
       } else if (learned instanceof ModelDecision decision) {
         console.printf("  after %d reports: model retrained; %s%n%n", r, decision.reason());
         if (decision.published()) {
-          showLearned(plans);
+          showLearned(decision.challengerId().orElseThrow(), plans);
           return;
         }
       }
@@ -226,12 +227,15 @@ final class DemoPlay {
   }
 
   /** Shows the plan of the retrained model, and that of the background search after it. */
-  private void showLearned(Recorder<ShardingPlan> plans) throws Exception {
-    long searches = planner.backgroundSearches();
-    if (await() instanceof ShardingPlan plan) {
+  private void showLearned(String modelId, Recorder<ShardingPlan> plans) throws Exception {
+    Object next = await();
+    while (next instanceof ShardingPlan plan && !plan.modelId().equals(modelId)) {
+      show(plan, BACKGROUND, OptionalDouble.empty(), plans);
+      next = await();
+    }
+    if (next instanceof ShardingPlan plan) {
       show(plan, "planned again with the retrained model", OptionalDouble.empty(), plans);
-      awaitBackgroundSearch(searches);
-      showBackgroundPlans(plans);
+      awaitBackgroundSearch(plans);
     }
   }
 

@@ -49,6 +49,7 @@ public final class PlannerMetrics {
   private final Map<Boolean, Counter> trained = new HashMap<>();
   private final Timer training;
   private final List<IntSupplier> pending = new CopyOnWriteArrayList<>();
+  private final List<IntSupplier> background = new CopyOnWriteArrayList<>();
   private final FeedbackMetrics feedback;
   private final PoolMetrics pools;
   private final QuarantineMetrics quarantine;
@@ -126,10 +127,9 @@ public final class PlannerMetrics {
     quarantine = new QuarantineMetrics(meters);
   }
 
-  /** Returns how many background searches have ended, with a plan or without. */
-  public long backgroundSearches() {
-    return (long)
-        (published.get(Effort.DEEP).count() + failed.get(Effort.DEEP).count() + discarded.count());
+  /** Returns how many background searches run or are due. */
+  public int backgroundSearches() {
+    return background.stream().mapToInt(IntSupplier::getAsInt).sum();
   }
 
   private static String tag(Effort effort) {
@@ -232,12 +232,16 @@ public final class PlannerMetrics {
   }
 
   /**
-   * Adds a task's number of pending workloads to the gauge until the result is closed. The supplier
-   * is called from another thread.
+   * Adds a task's number of pending workloads to the gauge until the result is closed, and the
+   * number of its background searches that run or are due. Both are called from other threads.
    */
-  public Pending pending(IntSupplier waiting) {
+  public Pending pending(IntSupplier waiting, IntSupplier searches) {
     pending.add(waiting);
-    return () -> pending.remove(waiting);
+    background.add(searches);
+    return () -> {
+      pending.remove(waiting);
+      background.remove(searches);
+    };
   }
 
   private static double isRebalancing(KafkaStreams streams) {

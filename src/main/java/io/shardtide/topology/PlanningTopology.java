@@ -139,7 +139,7 @@ public final class PlanningTopology {
     @Override
     void open(KeyedStore.Opener stores) {
       store = new KafkaPlanningStore(stores);
-      pending = metrics.pending(() -> queue.size() + live.size());
+      pending = metrics.pending(() -> queue.size() + live.size(), background::size);
     }
 
     @Override

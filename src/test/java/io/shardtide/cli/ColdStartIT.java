@@ -28,6 +28,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -128,14 +129,18 @@ class ColdStartIT {
               .orElseThrow();
       assertThat(tuned.describeOrigin().orElseThrow())
           .matches("began as simulated, fine-tuned on [1-9]\\d* computations of h100");
+      Predicate<ShardingPlan> isNext =
+          plan ->
+              plan.modelId().equals(tuned.modelId())
+                  && plan.workloadId().equals(before.workloadId());
       ShardingPlan after =
           await()
               .atMost(TIMEOUT)
               .until(
                   () -> client.committed(client.topics().shardingPlans()),
-                  plans -> plans.stream().anyMatch(p -> p.modelId().equals(tuned.modelId())))
+                  plans -> plans.stream().anyMatch(isNext))
               .stream()
-              .filter(p -> p.modelId().equals(tuned.modelId()))
+              .filter(isNext)
               .findFirst()
               .orElseThrow();
       assertThat(after.reason())

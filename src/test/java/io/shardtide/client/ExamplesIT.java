@@ -207,7 +207,7 @@ class ExamplesIT {
                   planner.registryUrl()))
           .contains(
               "order read: {\"id\": 7}",
-              "published: Accepted[generation=OptionalLong[1], costsOf=Optional.empty, allocation=Optional.empty]",
+              "published: Accepted[generation=OptionalLong[1], proxyHardware=Optional.empty, allocation=Optional.empty]",
               "the client's: io.shardtide.client.shaded.");
     }
     try (JarFile jar = new JarFile(classPath().split(File.pathSeparator, -1)[0])) {

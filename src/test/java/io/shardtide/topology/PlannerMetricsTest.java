@@ -180,11 +180,13 @@ class PlannerMetricsTest {
 
   @Test
   void pending_workloads_are_summed_over_open_tasks() {
-    PlannerMetrics.Pending one = metrics.pending(() -> 2);
-    PlannerMetrics.Pending two = metrics.pending(() -> 5);
+    PlannerMetrics.Pending one = metrics.pending(() -> 2, () -> 1);
+    PlannerMetrics.Pending two = metrics.pending(() -> 5, () -> 3);
     assertThat(meters.get("shardtide.workloads.pending").gauge().value()).isEqualTo(7);
+    assertThat(metrics.backgroundSearches()).isEqualTo(4);
     one.close();
     assertThat(meters.get("shardtide.workloads.pending").gauge().value()).isEqualTo(5);
+    assertThat(metrics.backgroundSearches()).isEqualTo(3);
     two.close();
     assertThat(meters.get("shardtide.workloads.pending").gauge().value()).isZero();
   }
