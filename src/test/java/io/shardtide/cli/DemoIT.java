@@ -57,7 +57,7 @@ class DemoIT {
   }
 
   private static DemoRun finished(Path home, Process process) throws Exception {
-    assertThat(process.waitFor(120, TimeUnit.SECONDS)).isTrue();
+    assertThat(process.waitFor(5, TimeUnit.MINUTES)).isTrue();
     assertThat(home.resolve("files/events.jsonl"))
         .as(Files.readString(home.resolve("out")) + Files.readString(home.resolve("err")))
         .exists();

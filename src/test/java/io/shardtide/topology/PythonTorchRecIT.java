@@ -149,7 +149,7 @@ class PythonTorchRecIT {
 
   @Test
   void a_planner_that_never_started_is_one_line() throws Exception {
-    Python.Ended published = publish("[]", "--prefix", "nobody.");
+    Python.Ended published = publish("[]", "--prefix", "never-started.");
     assertThat(published.status()).isEqualTo(1);
     assertThat(published.err().lines())
         .singleElement()
