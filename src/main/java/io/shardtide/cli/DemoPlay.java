@@ -35,7 +35,7 @@ final class DemoPlay {
   /** Reports of steps on which the drift detectors learn what is usual: 30, and one to spare. */
   private static final int USUAL_REPORTS = 31;
 
-  /** Reports after the machine changed, at most. The alarm came after 5 in all runs. */
+  /** Reports after the machine changed, at most. The alarm came after 5 to 7. */
   private static final int CHANGED_REPORTS = 200;
 
   /** Pause between two reports, so that they can be watched on the dashboard. */

@@ -19,8 +19,8 @@ import java.util.Optional;
  *     what changes all the time is not worth it; {@link #DEEP_AFTER_MS}
  * @param deepGain the least gain of a background search's plan that is published, as a share of the
  *     running plan's predicted cost, after the moves are paid; {@link #DEEP_GAIN}
- * @param exploration how much more than the best plan a plan may cost that isExploratory a
- *     fine-tuned model more, as a share of its predicted cost; 0 for no such plans; {@link
+ * @param exploration how much more than the best plan an exploratory plan may cost, from which a
+ *     fine-tuned model learns more, as a share of its predicted cost; 0 for no such plans; {@link
  *     #EXPLORATION}
  */
 public record PlanningSettings(

@@ -251,8 +251,7 @@ public final class PlanningStep {
   }
 
   /**
-   * Returns a plan that costs as much as the best one, and isExploratory more; that one if none
-   * does.
+   * Returns an exploratory plan that costs as much as the best one; the best one if there is none.
    */
   private PlanningOutcome teachingPlan(SearchTask search, PlanningOutcome best) {
     ShardingPlan cheapest =
