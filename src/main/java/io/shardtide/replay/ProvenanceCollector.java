@@ -16,6 +16,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.planning.MemoryPlanningStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import java.io.IOException;

@@ -9,6 +9,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.PlanningState.PredictedGeneration;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.planning.MemoryPlanningStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;

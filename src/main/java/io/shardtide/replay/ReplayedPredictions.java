@@ -13,6 +13,8 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.planning.MemoryPlanningStore;
+import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;

@@ -43,7 +43,6 @@ import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.learning.MemoryFeedbackStore;
-import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;

@@ -26,8 +26,6 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.planning.PlanningOutcome.Infeasible;
 import io.shardtide.planning.PlanningOutcome.Planned;
 import io.shardtide.planning.PlanningStep.SearchTask;
-import io.shardtide.replay.MemoryPlanningStore;
-import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.PlainTowers;

@@ -38,7 +38,6 @@ import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.PlanningOutcome.Infeasible;
 import io.shardtide.planning.PlanningOutcome.Planned;
-import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.ShuffledPlanningStore;

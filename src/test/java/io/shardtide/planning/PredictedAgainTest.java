@@ -18,8 +18,6 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
-import io.shardtide.replay.MemoryPlanningStore;
-import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.Plans;

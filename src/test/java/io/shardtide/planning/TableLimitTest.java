@@ -11,7 +11,6 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.Workload;
 import io.shardtide.domain.WorkloadState;
-import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import org.junit.jupiter.api.Test;

@@ -18,8 +18,6 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.PlanningOutcome.Planned;
-import io.shardtide.replay.MemoryPlanningStore;
-import io.shardtide.replay.MemoryWorkloadStore;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import java.time.InstantSource;

@@ -1,7 +1,7 @@
 package io.shardtide.testing;
 
 import io.shardtide.cost.VersionedPrediction;
-import io.shardtide.replay.MemoryPlanningStore;
+import io.shardtide.planning.MemoryPlanningStore;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

@@ -1,8 +1,7 @@
-package io.shardtide.replay;
+package io.shardtide.planning;
 
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadState;
-import io.shardtide.planning.WorkloadStore;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;

@@ -1,9 +1,8 @@
-package io.shardtide.replay;
+package io.shardtide.planning;
 
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.planning.PlanningStore;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
