@@ -66,6 +66,8 @@ class ArchitectureTest {
           .definedBy(BASE + "avro")
           .layer("tls")
           .definedBy(BASE + "tls")
+          .layer("models")
+          .definedBy(BASE + "models")
           .layer("wire")
           .definedBy(BASE + "wire")
           .layer("log")
@@ -133,7 +135,9 @@ class ArchitectureTest {
           .whereLayer("avro")
           .mayNotAccessAnyLayer()
           .whereLayer("wire")
-          .mayOnlyAccessLayers("avro", "tls", "cost", "domain.pool", "domain")
+          .mayOnlyAccessLayers("models", "avro", "tls", "cost", "domain.pool", "domain")
+          .whereLayer("models")
+          .mayOnlyAccessLayers("avro", "cost", "domain")
           .whereLayer("tls")
           .mayNotAccessAnyLayer()
           .whereLayer("log")
@@ -156,7 +160,7 @@ class ArchitectureTest {
               "config")
           .whereLayer("replay")
           .mayOnlyAccessLayers(
-              "allocation", "planning", "wire", "cost", "domain.pool", "domain", "files")
+              "allocation", "planning", "models", "wire", "cost", "domain.pool", "domain", "files")
           .whereLayer("embedded")
           .mayNotAccessAnyLayer()
           .whereLayer("views")
@@ -172,6 +176,7 @@ class ArchitectureTest {
               "search",
               "neuroshard",
               "learning",
+              "models",
               "wire",
               "tensorflow",
               "cost",
@@ -189,6 +194,7 @@ class ArchitectureTest {
               "views",
               "web",
               "embedded",
+              "models",
               "wire",
               "tensorflow",
               "planning",
@@ -204,6 +210,7 @@ class ArchitectureTest {
               "replay",
               "log",
               "embedded",
+              "models",
               "wire",
               "tensorflow",
               "cost",
@@ -242,7 +249,7 @@ class ArchitectureTest {
 
   @ArchTest
   static final ArchRule avro_stays_in_its_room =
-      onlyIn("org.apache.avro..", BASE + "wire", BASE + "avro");
+      onlyIn("org.apache.avro..", BASE + "wire", BASE + "models", BASE + "avro");
 
   @ArchTest
   static final ArchRule the_registry_client_stays_in_its_rooms =

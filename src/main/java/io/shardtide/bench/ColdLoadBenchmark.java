@@ -1,7 +1,7 @@
 package io.shardtide.bench;
 
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.wire.ModelFiles;
+import io.shardtide.models.ModelFiles;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;

@@ -9,7 +9,7 @@ import io.shardtide.cost.tensorflow.TensorFlowHead;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.wire.ModelFiles;
+import io.shardtide.models.ModelFiles;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

@@ -16,7 +16,7 @@ import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.domain.pool.ThroughputCurve;
-import io.shardtide.wire.ModelFiles;
+import io.shardtide.models.ModelFiles;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -17,7 +17,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.learning.RetrainingRun;
-import io.shardtide.wire.ModelFiles;
+import io.shardtide.models.ModelFiles;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.InstantSource;

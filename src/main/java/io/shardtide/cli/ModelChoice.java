@@ -4,7 +4,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ModelDecision;
-import io.shardtide.wire.ModelFiles;
+import io.shardtide.models.ModelFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;

@@ -3,7 +3,7 @@ package io.shardtide.cli;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.wire.ModelFiles;
+import io.shardtide.models.ModelFiles;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;

@@ -5,7 +5,7 @@ import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.ModelTraining;
 import io.shardtide.cost.tensorflow.TrainingProgress;
 import io.shardtide.cost.tensorflow.TrainingSettings;
-import io.shardtide.wire.ModelFiles;
+import io.shardtide.models.ModelFiles;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;

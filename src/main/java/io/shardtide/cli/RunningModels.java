@@ -2,7 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.wire.ModelFiles;
+import io.shardtide.models.ModelFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

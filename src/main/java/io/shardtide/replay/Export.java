@@ -1,8 +1,8 @@
 package io.shardtide.replay;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.wire.JsonLines;
-import io.shardtide.wire.ModelFiles;
 import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -33,6 +33,8 @@ import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolLinks;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.domain.pool.StoredPool;
+import io.shardtide.models.AvroLimits;
+import io.shardtide.models.ModelBundleMapping;
 import java.util.Optional;
 import java.util.function.Function;
 import org.apache.avro.Schema;

@@ -14,6 +14,7 @@ import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.models.Floats;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;

@@ -3,8 +3,8 @@ package io.shardtide.cost;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.wire.ModelFiles;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

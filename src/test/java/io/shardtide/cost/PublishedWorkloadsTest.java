@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.wire.ModelFiles;
+import io.shardtide.models.ModelFiles;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;

@@ -25,7 +25,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.wire.ModelFiles;
+import io.shardtide.models.ModelFiles;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;

@@ -5,7 +5,7 @@ import io.shardtide.client.Endpoint;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.embedded.JavaProcess;
 import io.shardtide.embedded.KafkaCluster;
-import io.shardtide.wire.ModelFiles;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.wire.Registry;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,4 +1,4 @@
-package io.shardtide.wire;
+package io.shardtide.models;
 
 import io.shardtide.avro.CostModelBundle;
 import io.shardtide.cost.InvalidModelException;
@@ -30,6 +30,10 @@ public final class ModelFiles {
   private static final String SHIPPED = "/models/simulated.avro";
 
   private static final String SHIPPED_NODES = "/models/simulated-8xh100.avro";
+
+  static {
+    AvroLimits.set();
+  }
 
   private ModelFiles() {}
 
@@ -70,7 +74,7 @@ public final class ModelFiles {
     try (DataFileWriter<CostModelBundle> writer =
         new DataFileWriter<>(new SpecificDatumWriter<>(CostModelBundle.class))) {
       writer.setMeta(FORMAT_KEY, ModelBundle.FORMAT_MAJOR);
-      writer.create(Codec.MODEL_BUNDLE.schema(), part.toFile());
+      writer.create(CostModelBundle.getClassSchema(), part.toFile());
       writer.append(ModelBundleMapping.toAvro(bundle));
     } catch (IOException | RuntimeException e) {
       Files.deleteIfExists(part);
@@ -113,9 +117,8 @@ public final class ModelFiles {
   }
 
   private static ModelBundle decode(byte[] bytes) {
-    // Load the codec first: it sets Avro's limits, which Avro reads at its first read.
     SpecificDatumReader<CostModelBundle> records =
-        new SpecificDatumReader<>(Codec.MODEL_BUNDLE.schema());
+        new SpecificDatumReader<>(CostModelBundle.getClassSchema());
     try (DataFileReader<CostModelBundle> reader =
         new DataFileReader<>(new SeekableByteArrayInput(bytes), records)) {
       checkFormat(reader.getMetaString(FORMAT_KEY));

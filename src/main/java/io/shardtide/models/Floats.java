@@ -1,4 +1,4 @@
-package io.shardtide.wire;
+package io.shardtide.models;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -10,15 +10,16 @@ import java.util.RandomAccess;
 import org.apache.avro.generic.PrimitivesArrays.FloatArray;
 
 /** Converts between float arrays and Avro's lists and bytes, without boxing where Avro allows. */
-final class Floats {
+public final class Floats {
   private Floats() {}
 
   /** Returns a list view of the array. */
-  static List<Float> toList(float[] values) {
+  public static List<Float> toList(float[] values) {
     return new View(values);
   }
 
-  static float[] toArray(List<Float> values) {
+  /** Returns an array of the numbers. */
+  public static float[] toArray(List<Float> values) {
     float[] array = new float[values.size()];
     if (values instanceof FloatArray floats) {
       for (int i = 0; i < array.length; i++) {
@@ -37,7 +38,7 @@ final class Floats {
    *
    * @throws IllegalArgumentException if they are not of one length
    */
-  static ByteBuffer toBytes(List<float[]> arrays) {
+  public static ByteBuffer toBytes(List<float[]> arrays) {
     int length = arrays.isEmpty() ? 0 : arrays.get(0).length;
     ByteBuffer bytes =
         ByteBuffer.allocate(arrays.size() * length * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
@@ -57,7 +58,7 @@ final class Floats {
    *
    * @throws IllegalArgumentException if the bytes are not those of so many arrays
    */
-  static List<float[]> ofBytes(ByteBuffer bytes, int count) {
+  public static List<float[]> ofBytes(ByteBuffer bytes, int count) {
     int length = count == 0 ? 0 : bytes.remaining() / count / Float.BYTES;
     if (bytes.remaining() != count * length * Float.BYTES) {
       throw new IllegalArgumentException(

@@ -1,4 +1,4 @@
-package io.shardtide.wire;
+package io.shardtide.models;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package io.shardtide.wire;
+package io.shardtide.models;
 
 import io.shardtide.avro.CollectiveModel;
 import io.shardtide.avro.CorrectionMember;
@@ -22,10 +22,12 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-final class ModelBundleMapping {
+/** Converts between a model and its Avro record, of bundle files and of the topic of models. */
+public final class ModelBundleMapping {
   private ModelBundleMapping() {}
 
-  static CostModelBundle toAvro(ModelBundle bundle) {
+  /** Returns the record of a model. */
+  public static CostModelBundle toAvro(ModelBundle bundle) {
     ModelCard card = bundle.card();
     return CostModelBundle.newBuilder()
         .setModelId(bundle.modelId())
@@ -61,7 +63,13 @@ final class ModelBundleMapping {
         .build();
   }
 
-  static ModelBundle fromAvro(CostModelBundle avro) {
+  /**
+   * Returns the model of a record.
+   *
+   * @throws InvalidModelException if the record has a format that this version does not read, or a
+   *     content of another id
+   */
+  public static ModelBundle fromAvro(CostModelBundle avro) {
     if (avro.getFormatMajor() != ModelBundle.FORMAT_MAJOR) {
       throw new InvalidModelException(
           "The model has format %d.%d; this version reads %d.x. Train it again (pretrain), or use the version that made it"
