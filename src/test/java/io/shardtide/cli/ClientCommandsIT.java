@@ -6,6 +6,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LocalPlanner;
+import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.PrintWriter;
@@ -64,7 +65,7 @@ class ClientCommandsIT {
         "--workload",
         workload,
         "--cluster",
-        "devices=2,memoryGib=1,batchSize=65536,hardware=" + Fixtures.bundle().hardware(),
+        "devices=2,memoryGib=1,batchSize=65536,hardware=" + TestModels.bundle().hardware(),
         "--upsert",
         "name=a,rows=1000000,columns=64,poolingFactor=5",
         "--upsert",

@@ -19,6 +19,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import java.io.PrintWriter;
@@ -77,7 +78,7 @@ class ColdStartIT {
                         kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve("state"))
                     .planning(PlanningSettings.DEFAULTS)
                     .build(),
-                List.of(Fixtures.bundle()),
+                List.of(TestModels.bundle()),
                 TensorFlowTowers::new,
                 Optional.of(Retraining::retrain))) {
       assertThat(service).isNotNull();

@@ -23,6 +23,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PoolSamples;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.web.Health;
 import io.shardtide.web.WebServer;
@@ -80,7 +81,7 @@ class DashboardApiIT {
             kafka,
             registry,
             folder.resolve("state"),
-            List.of(Fixtures.bundle()),
+            List.of(TestModels.bundle()),
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             TestSettings.NO_TRAINING,
             true,

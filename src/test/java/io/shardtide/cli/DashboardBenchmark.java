@@ -25,6 +25,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Browser;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -91,7 +92,7 @@ class DashboardBenchmark {
                 generation,
                 Effort.QUICK,
                 new SourcePosition("shardtide.workload-changes", 0, generation),
-                Fixtures.bundle().modelId(),
+                TestModels.bundle().modelId(),
                 SearchSettings.DEFAULTS,
                 previous),
             "a table has changed",
@@ -126,7 +127,7 @@ class DashboardBenchmark {
                 kafka,
                 registry,
                 folder.resolve("state"),
-                List.of(Fixtures.bundle()),
+                List.of(TestModels.bundle()),
                 PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
                 TestSettings.NO_TRAINING,
                 false,

@@ -3,7 +3,7 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.testing.Browser;
-import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import java.util.List;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.awaitility.Awaitility;
@@ -96,7 +96,7 @@ abstract class DashboardLearningPage {
     browser.await(
         "the promotion",
         "[...document.querySelectorAll('[role=status]')].some(n => n.innerText.includes('is now the current one'))");
-    site.awaitModel(Fixtures.bundle().modelId());
+    site.awaitModel(TestModels.bundle().modelId());
     browser.await(
         "the decision",
         "document.querySelector('main').textContent.includes('promoted by an operator')");

@@ -26,6 +26,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Browser;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -109,7 +110,7 @@ final class DashboardSite implements AutoCloseable {
                   kafka,
                   registry,
                   folder.resolve("state"),
-                  List.of(Fixtures.bundle(), ModelFiles.shippedForNodes()),
+                  List.of(TestModels.bundle(), ModelFiles.shippedForNodes()),
                   PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
                   TestSettings.NO_TRAINING,
                   true,
@@ -274,7 +275,7 @@ final class DashboardSite implements AutoCloseable {
                 1,
                 Fixtures.GIB,
                 0,
-                Fixtures.bundle().hardware(),
+                TestModels.bundle().hardware(),
                 List.of(new PoolNode(HOSTILE_TABLE, HOSTILE), new PoolNode("b", HOSTILE)))),
         new PoolUpdate.ClaimSet(new Claim(HOSTILE, 2, 2, 1, 0)));
   }
@@ -294,8 +295,8 @@ final class DashboardSite implements AutoCloseable {
 
   /** Publishes a model, and waits until {@link #WORKLOAD} has a plan with its predictions. */
   void publishOtherModel() throws Exception {
-    write(Topics::costModels, Fixtures.bundle().hardware(), Fixtures.otherBundle());
-    awaitModel(Fixtures.otherBundle().modelId());
+    write(Topics::costModels, TestModels.bundle().hardware(), TestModels.otherBundle());
+    awaitModel(TestModels.otherBundle().modelId());
   }
 
   /** Publishes speeds of devices as the feedback topology does, and waits for the plan for them. */

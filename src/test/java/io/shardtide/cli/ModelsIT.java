@@ -15,6 +15,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.MeasuredMachine;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import java.io.PrintWriter;
@@ -31,8 +32,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** A person chooses the model that predicts, and the plans follow. */
 class ModelsIT {
   private static final String PREFIX = "m.";
-  private static final String FIRST = Fixtures.bundle().modelId();
-  private static final String OTHER = Fixtures.otherBundle().modelId();
+  private static final String FIRST = TestModels.bundle().modelId();
+  private static final String OTHER = TestModels.otherBundle().modelId();
 
   @TempDir private Path folder;
   private String bootstrap;
@@ -75,7 +76,7 @@ class ModelsIT {
       try (PlannerService service =
               PlannerService.start(
                   settings,
-                  List.of(Fixtures.bundle(), Fixtures.otherBundle()),
+                  List.of(TestModels.bundle(), TestModels.otherBundle()),
                   TensorFlowTowers::new);
           LogClient client = new LogClient(bootstrap, registryUrl, PREFIX)) {
         assertThat(service).isNotNull();
@@ -98,7 +99,7 @@ class ModelsIT {
                 "Model %s is now the current one for %s, instead of %s%n"
                     .formatted(
                         FIRST.substring(0, 12),
-                        Fixtures.bundle().hardware(),
+                        TestModels.bundle().hardware(),
                         OTHER.substring(0, 12)));
         awaitPlanBy(client, FIRST, 1);
         assertThat(client.read(client.topics().modelDecisions(), 1))
@@ -110,11 +111,11 @@ class ModelsIT {
         assertThat(models("promote", "beef").err())
             .contains("0 models have an id that begins with \"beef\"; expected one of");
 
-        assertThat(models("rollback", "--hardware", Fixtures.bundle().hardware()).status())
+        assertThat(models("rollback", "--hardware", TestModels.bundle().hardware()).status())
             .isZero();
         awaitPlanBy(client, OTHER, 2);
 
-        ModelBundle unpublished = Fixtures.fineTuned(Fixtures.bundle());
+        ModelBundle unpublished = TestModels.fineTuned(TestModels.bundle());
         Path file = folder.resolve("model.avro");
         ModelFiles.write(unpublished, file);
         assertThat(models("promote", file.toString()).err()).isEmpty();
@@ -125,12 +126,12 @@ class ModelsIT {
         assertThat(models("rollback", "--hardware", "none").err())
             .contains("No model for hardware \"none\"; expected one of [");
 
-        ModelBundle all = Fixtures.allCollectives();
+        ModelBundle all = TestModels.allCollectives();
         client.publishValue(client.topics().costModels(), all.hardware(), all);
         for (ModelsCommandResult lacking :
             List.of(
                 models("promote", FIRST),
-                models("rollback", "--hardware", Fixtures.bundle().hardware()))) {
+                models("rollback", "--hardware", TestModels.bundle().hardware()))) {
           assertThat(lacking.status()).isNotZero();
           assertThat(lacking.err())
               .contains("must predict each collective that the current model " + all.shown())

@@ -21,6 +21,7 @@ import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.RegistryAnswer;
 import io.shardtide.testing.RegistryFront;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.views.Views;
@@ -153,7 +154,7 @@ class OddSchemaRecordsIT {
                           "main.consumer.heartbeat.interval.ms", "1000"))
                   .pools()
                   .build(),
-              List.of(Fixtures.bundle()),
+              List.of(TestModels.bundle()),
               PlainTowers::new,
               Optional.of(Retraining::retrain))) {
         await().atMost(PATIENCE).until(planner::isRunning);

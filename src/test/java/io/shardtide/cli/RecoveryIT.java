@@ -12,6 +12,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Topic;
@@ -90,7 +91,7 @@ class RecoveryIT {
   void a_lost_cluster_is_rebuilt_from_an_export() throws Exception {
     ShardingPlan before;
     try (LogClient client = client("old.");
-        PlannerService service = planner("old.", List.of(Fixtures.otherBundle()))) {
+        PlannerService service = planner("old.", List.of(TestModels.otherBundle()))) {
       assertThat(service).isNotNull();
       for (WorkloadChange event : life()) {
         client.publish(event);
@@ -120,7 +121,7 @@ class RecoveryIT {
     try (var files = Files.list(out.resolve("models"))) {
       models = List.of(ModelFiles.read(files.findFirst().orElseThrow()));
     }
-    assertThat(models.get(0).modelId()).isEqualTo(Fixtures.otherBundle().modelId());
+    assertThat(models.get(0).modelId()).isEqualTo(TestModels.otherBundle().modelId());
     try (LogClient client = client("new.");
         PlannerService service = planner("new.", models)) {
       assertThat(service).isNotNull();
@@ -153,7 +154,7 @@ class RecoveryIT {
   void lost_topics_are_made_again_and_generations_go_on() throws Exception {
     try (LogClient client = client("lost.");
         Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
-      try (PlannerService service = planner("lost.", List.of(Fixtures.bundle()))) {
+      try (PlannerService service = planner("lost.", List.of(TestModels.bundle()))) {
         assertThat(service).isNotNull();
         for (WorkloadChange event : life()) {
           client.publish(event);
@@ -173,7 +174,7 @@ class RecoveryIT {
       await()
           .atMost(PATIENCE)
           .until(() -> admin.listTopics().names().get().stream().noneMatch(lost::contains));
-      try (PlannerService service = planner("lost.", List.of(Fixtures.bundle()))) {
+      try (PlannerService service = planner("lost.", List.of(TestModels.bundle()))) {
         assertThat(service).isNotNull();
         try (LogClient later = client("lost.")) {
           later.publish(Fixtures.numbered(5, Fixtures.upsert("d", 1_000, 16, 1)));

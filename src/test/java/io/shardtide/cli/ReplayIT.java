@@ -21,6 +21,7 @@ import io.shardtide.replay.RecordKind;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import java.io.IOException;
@@ -77,7 +78,7 @@ class ReplayIT {
             .planning(PLANNING)
             .build();
     try (PlannerService service =
-            PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new);
+            PlannerService.start(settings, List.of(TestModels.bundle()), TensorFlowTowers::new);
         LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {
       assertThat(service).isNotNull();
       for (String workload : List.of("feed", "ads")) {
@@ -109,8 +110,8 @@ class ReplayIT {
       client.publish(event("ads", upsert("huge", 1L << 34, 64, 1)));
       await(client, plan -> plan.workloadId().equals("feed") && plan.effort() == Effort.DEEP);
       client.publishValue(
-          client.topics().costModels(), Fixtures.bundle().hardware(), Fixtures.otherBundle());
-      await(client, plan -> plan.modelId().equals(Fixtures.otherBundle().modelId()));
+          client.topics().costModels(), TestModels.bundle().hardware(), TestModels.otherBundle());
+      await(client, plan -> plan.modelId().equals(TestModels.otherBundle().modelId()));
       client.publish(event("ads", Fixtures.drop("huge")));
       await(client, plan -> plan.workloadId().equals("ads") && plan.generation() == 19);
     }

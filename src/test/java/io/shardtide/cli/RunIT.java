@@ -12,6 +12,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -169,7 +170,7 @@ class RunIT {
         .containsPattern("  topics +" + prefix + "\\*; new ones get partitions: 2, copies: 1\n")
         .containsPattern(
             "  cost model for \"%s\" +[0-9a-f]{12}, trained on simulated costs\n"
-                .formatted(Fixtures.bundle().hardware()))
+                .formatted(TestModels.bundle().hardware()))
         .containsPattern("  kafka.my.password +\\*{8}\n")
         .endsWith("Stopping: leaving the consumer groups.\nStopped.\n");
     assertThat(service.err())

@@ -7,9 +7,9 @@ import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Registry;
@@ -39,7 +39,7 @@ class LostClusterIT {
     PlannerService.start(
             TestSettings.of(kafka.bootstrapServers(), registry.url(), "l.", folder.resolve("state"))
                 .build(),
-            List.of(Fixtures.bundle()),
+            List.of(TestModels.bundle()),
             PlainTowers::new)
         .close();
   }

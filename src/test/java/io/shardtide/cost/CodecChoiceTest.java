@@ -14,6 +14,7 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -29,14 +30,14 @@ class CodecChoiceTest {
   private static final List<ShardScope> SCOPES =
       List.of(ShardScope.DEVICE, ShardScope.NODE, ShardScope.CLUSTER);
 
-  private final CostEvaluator evaluator = new CostModel(Fixtures.allCollectives()).evaluator();
+  private final CostEvaluator evaluator = new CostModel(TestModels.allCollectives()).evaluator();
 
   private static ClusterSpec with(CommCodec... codecs) {
     return ClusterSpecBuilder.builder(TEN).codecs(List.of(codecs)).build();
   }
 
   private static List<DeviceLoad> loads(Sharding... shardings) {
-    int towerSize = Fixtures.bundle().towerSize();
+    int towerSize = TestModels.bundle().towerSize();
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < TEN.devices(); d++) {
       loads.add(new DeviceLoad(towerSize));

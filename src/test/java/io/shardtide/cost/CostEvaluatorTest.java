@@ -10,6 +10,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -21,7 +22,7 @@ import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Test;
 
 class CostEvaluatorTest {
-  private final CostEvaluator evaluator = Fixtures.model().evaluator();
+  private final CostEvaluator evaluator = TestModels.model().evaluator();
 
   private StepCost cost(double[] computeMs, int[] columns, int batchSize) {
     return cost(
@@ -108,7 +109,7 @@ class CostEvaluatorTest {
   void computation_grows_with_lookups(
       @ForAll @IntRange(min = 100_000, max = 20_000_000) int rows,
       @ForAll @IntRange(min = 1, max = 50) int lookups) {
-    try (PlainTowers towers = new PlainTowers(Fixtures.bundle())) {
+    try (PlainTowers towers = new PlainTowers(TestModels.bundle())) {
       TableSpec light = Fixtures.table("a", rows, 64, lookups);
       TableSpec heavy = Fixtures.table("b", rows, 64, 3.0 * lookups);
       List<TablePrediction> predictions = towers.predict(List.of(light, heavy), 65_536);
@@ -121,7 +122,7 @@ class CostEvaluatorTest {
   @Property(tries = 200)
   void the_head_is_what_the_bundle_says(@ForAll long seed) {
     Random random = new Random(seed);
-    ModelBundle bundle = Fixtures.bundle();
+    ModelBundle bundle = TestModels.bundle();
     double[] sum = new double[bundle.towerSize()];
     for (int i = 0; i < sum.length; i++) {
       sum[i] = 30 * random.nextDouble();
@@ -168,7 +169,7 @@ class CostEvaluatorTest {
       @ForAll @IntRange(min = 400, max = 800) int max,
       @ForAll @IntRange(min = 2, max = 16) int devices,
       @ForAll @IntRange(min = 1, max = 8) int devicesPerNode) {
-    ModelBundle bundle = Fixtures.allCollectives();
+    ModelBundle bundle = TestModels.allCollectives();
     CostEvaluator ofAll = new CostModel(bundle).evaluator();
     DeviceGroup group = new DeviceGroup(devices, Math.min(devices, devicesPerNode));
     double[] bytes = new double[devices];

@@ -13,6 +13,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -45,7 +46,7 @@ class EvaluationTest {
   private final CostModel model = holdingOut("new", "huge");
 
   private static CostModel holdingOut(String... tables) {
-    ModelBundle shipped = Fixtures.allCollectives();
+    ModelBundle shipped = TestModels.allCollectives();
     ModelCard card = shipped.card();
     return new CostModel(
         ModelBundleBuilder.builder(shipped)

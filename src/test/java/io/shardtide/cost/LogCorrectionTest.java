@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -25,7 +26,7 @@ class LogCorrectionTest {
   }
 
   private static ModelBundle corrected(LogCorrection correction) {
-    return ModelBundleBuilder.builder(Fixtures.bundle())
+    return ModelBundleBuilder.builder(TestModels.bundle())
         .modelId("")
         .correction(Optional.of(correction))
         .build()
@@ -45,7 +46,7 @@ class LogCorrectionTest {
   void costs_are_corrected_and_a_search_pays_for_what_is_not_known() {
     LogCorrection correction =
         new LogCorrection(List.of(member(0, 0.2, 0.1), member(0.5, 0.4, 0.5)));
-    CostModel trained = new CostModel(Fixtures.bundle());
+    CostModel trained = new CostModel(TestModels.bundle());
     CostModel tuned = new CostModel(corrected(correction));
     assertThat(tuned.towerSize()).isEqualTo(trained.towerSize() + 1);
     assertThat(tuned.id()).isNotEqualTo(trained.id());

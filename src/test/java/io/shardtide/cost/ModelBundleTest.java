@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
-import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** A bundle of all collectives with one part changed. */
 class ModelBundleTest {
-  private static final ModelBundle SHIPPED = Fixtures.allCollectives();
+  private static final ModelBundle SHIPPED = TestModels.allCollectives();
 
   private static ModelBundleBuilder shipped() {
     return ModelBundleBuilder.builder(SHIPPED);
@@ -132,7 +132,7 @@ class ModelBundleTest {
 
   private static CollectiveNet net(
       Collective collective, Optional<Direction> direction, double coefficient) {
-    CollectiveNet net = Fixtures.collective(collective, Direction.FORWARD, 1);
+    CollectiveNet net = TestModels.collective(collective, Direction.FORWARD, 1);
     return new CollectiveNet(
         collective,
         direction,
@@ -142,7 +142,7 @@ class ModelBundleTest {
   }
 
   static Stream<Arguments> invalidCollectives() {
-    CollectiveNet net = Fixtures.collective(Collective.ALL_REDUCE, Direction.BACKWARD, 1);
+    CollectiveNet net = TestModels.collective(Collective.ALL_REDUCE, Direction.BACKWARD, 1);
     int read = net.features().size();
     return Stream.of(
         Arguments.of(

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -17,8 +18,8 @@ import org.junit.jupiter.api.Test;
 
 class NearestModelTest {
   private static final ModelBundle NODES = ModelFiles.shippedForNodes();
-  private static final ModelBundle CPU = ofSmallBatches(Fixtures.bundle(), "cpu");
-  private static final List<ModelBundle> SHIPPED = List.of(CPU, Fixtures.bundle(), NODES);
+  private static final ModelBundle CPU = ofSmallBatches(TestModels.bundle(), "cpu");
+  private static final List<ModelBundle> SHIPPED = List.of(CPU, TestModels.bundle(), NODES);
 
   private static ClusterSpec cluster(int devices, int perNode, int batch, String hardware) {
     return new ClusterSpec(devices, Fixtures.GIB, batch, perNode, hardware);
@@ -51,7 +52,7 @@ class NearestModelTest {
     assertThat(begun(SHIPPED, cluster(16, 8, 65_536, "cpu-x")))
         .as("whatever its name is")
         .isEqualTo("simulated-8xh100");
-    List<ModelBundle> others = List.of(CPU, Fixtures.bundle());
+    List<ModelBundle> others = List.of(CPU, TestModels.bundle());
     assertThat(begun(others, cluster(2, 2, 4_096, "h100"))).isEqualTo("cpu");
     assertThat(begun(others, cluster(2, 2, 16_384, "h100"))).isEqualTo("simulated");
   }
@@ -61,10 +62,12 @@ class NearestModelTest {
     ClusterSpec one = cluster(1, 1, 65_536, "h100");
     ClusterSpec four = cluster(4, 4, 65_536, "h100");
     assertThat(NearestModel.distance(NODES, four)).isZero();
-    assertThat(NearestModel.distance(Fixtures.bundle(), four))
+    assertThat(NearestModel.distance(TestModels.bundle(), four))
         .as("reduce-scatter, all-gather and all-reduce")
         .isEqualTo(3);
-    assertThat(NearestModel.distance(Fixtures.bundle(), one)).as("one device needs none").isZero();
+    assertThat(NearestModel.distance(TestModels.bundle(), one))
+        .as("one device needs none")
+        .isZero();
     assertThat(NearestModel.distance(NODES, cluster(4, 4, 4 * 131_072, "h100")))
         .as("four times the largest batch")
         .isEqualTo(2);
@@ -105,7 +108,7 @@ class NearestModelTest {
   @Test
   void once_measured_a_model_says_on_how_many_computations() {
     ModelBundle begun = NearestModel.begin(SHIPPED, cluster(8, 8, 65_536, "h100")).orElseThrow();
-    ModelBundle measured = Fixtures.measured(begun, 32);
+    ModelBundle measured = TestModels.measured(begun, 32);
     assertThat(measured.proxyHardware()).isEmpty();
     assertThat(measured.describeOrigin())
         .contains("began as simulated-8xh100, fine-tuned on 32 computations of h100");

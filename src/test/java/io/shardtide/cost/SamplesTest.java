@@ -9,6 +9,7 @@ import io.shardtide.domain.Collective;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -237,7 +238,7 @@ class SamplesTest {
   @Property(tries = 200)
   void no_computation_is_below_its_least_factors(
       @ForAll @Size(64) List<@DoubleRange(min = 0, max = 1_000) Double> sums) {
-    CostEvaluator evaluator = Fixtures.model().evaluator();
+    CostEvaluator evaluator = TestModels.model().evaluator();
     double[] sum = new double[evaluator.towerSize()];
     for (int i = 0; i < sum.length; i++) {
       sum[i] = sums.get(i % sums.size());
@@ -254,7 +255,7 @@ class SamplesTest {
   /** A head whose bounds can be read off: it scales by 1/(1+1.5) to 1+0.5. */
   @Test
   void least_factors_follow_from_the_weights() {
-    ModelBundle shipped = Fixtures.bundle();
+    ModelBundle shipped = TestModels.bundle();
     int inputs = HeadInputs.size(shipped.towerSize());
     float[] first = new float[2 * inputs];
     first[0] = 1;

@@ -9,6 +9,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -62,7 +63,7 @@ class ShardMemoryTest {
   @Test
   void columns_of_a_prediction_have_the_bytes_of_their_shape() {
     TablePrediction prediction =
-        new PlainTowers(Fixtures.bundle()).predict(List.of(TABLE), 1_024).get(0);
+        new PlainTowers(TestModels.bundle()).predict(List.of(TABLE), 1_024).get(0);
     for (ClusterSpec cluster : List.of(SHARDS_ALONE, WITH_STEP)) {
       ShapeLoad load =
           ShapeLoad.of(prediction.tower(16), new TablePart(ShardScope.DEVICE, 16), TABLE, cluster);

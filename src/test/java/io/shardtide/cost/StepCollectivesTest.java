@@ -16,6 +16,7 @@ import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -51,11 +52,11 @@ class StepCollectivesTest {
           new Sharding.RowWise(),
           new Sharding.DataParallel());
 
-  private final CostModel model = new CostModel(Fixtures.allCollectives());
+  private final CostModel model = new CostModel(TestModels.allCollectives());
   private final CostEvaluator evaluator = model.evaluator();
 
   private static List<DeviceLoad> loads(ClusterSpec cluster, Sharding... shardings) {
-    int towerSize = Fixtures.bundle().towerSize();
+    int towerSize = TestModels.bundle().towerSize();
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
       loads.add(new DeviceLoad(towerSize));
@@ -257,11 +258,11 @@ class StepCollectivesTest {
   @Test
   void a_collective_that_was_not_measured_is_named() {
     ModelBundle bundle =
-        Fixtures.withCollectives(
-            Fixtures.collective(Collective.ALL_TO_ALL, Direction.FORWARD, 1),
-            Fixtures.collective(Collective.ALL_TO_ALL, Direction.BACKWARD, 2),
-            Fixtures.collective(Collective.REDUCE_SCATTER, Direction.BACKWARD, 3),
-            Fixtures.collective(Collective.ALL_GATHER, Direction.BACKWARD, 3));
+        TestModels.withCollectives(
+            TestModels.collective(Collective.ALL_TO_ALL, Direction.FORWARD, 1),
+            TestModels.collective(Collective.ALL_TO_ALL, Direction.BACKWARD, 2),
+            TestModels.collective(Collective.REDUCE_SCATTER, Direction.BACKWARD, 3),
+            TestModels.collective(Collective.ALL_GATHER, Direction.BACKWARD, 3));
     CostEvaluator some = new CostModel(bundle).evaluator();
     for (int kind : new int[] {3, 4, 5}) {
       assertThatThrownBy(() -> some.communication(TEN, loads(TEN, KINDS.get(kind))))
@@ -336,7 +337,7 @@ class StepCollectivesTest {
 
   /** Returns the loads of column parts, each with its rows split over the devices of a node. */
   private static List<DeviceLoad> ofNodes(ClusterSpec cluster, int[] columns) {
-    double[] tower = new double[Fixtures.bundle().towerSize()];
+    double[] tower = new double[TestModels.bundle().towerSize()];
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
       DeviceLoad load = new DeviceLoad(tower.length);

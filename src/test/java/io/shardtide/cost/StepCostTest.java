@@ -11,6 +11,7 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -27,10 +28,10 @@ class StepCostTest {
 
   private static final ClusterSpec CLUSTER = Fixtures.cluster(2, Fixtures.GIB);
 
-  private final CostModel model = Fixtures.model();
+  private final CostModel model = TestModels.model();
   private final CostEvaluator evaluator = model.evaluator();
   private final List<TablePrediction> predictions =
-      new PlainTowers(Fixtures.bundle()).predict(TABLES, BATCH);
+      new PlainTowers(TestModels.bundle()).predict(TABLES, BATCH);
 
   private ShapeLoad load(int table, int columns) {
     TablePrediction prediction = predictions.get(table);

@@ -20,6 +20,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -29,8 +30,8 @@ import org.junit.jupiter.api.Test;
 
 /** When a challenger is published, and when the champion is kept. */
 class CandidateEvaluationTest {
-  private static final CandidateModel CHAMPION = candidate(Fixtures.bundle());
-  private static final CandidateModel CHALLENGER = candidate(moreExpensive(Fixtures.bundle()));
+  private static final CandidateModel CHAMPION = candidate(TestModels.bundle());
+  private static final CandidateModel CHALLENGER = candidate(moreExpensive(TestModels.bundle()));
   private static final CandidateEvaluation EVALUATION =
       new CandidateEvaluation(TrainingPolicy.DEFAULTS);
   private static final SampleSet NO_SAMPLES = samples(CHAMPION, 0, 1);
@@ -150,7 +151,8 @@ class CandidateEvaluationTest {
   void against_the_costs_of_other_hardware_a_challenger_need_not_be_better() {
     CandidateModel begun =
         candidate(
-            NearestModel.begin(List.of(Fixtures.bundle()), new ClusterSpec(4, 1, 65_536, 4, "h100"))
+            NearestModel.begin(
+                    List.of(TestModels.bundle()), new ClusterSpec(4, 1, 65_536, 4, "h100"))
                 .orElseThrow());
     TrainingSet.SampleSplit recent =
         new TrainingSet.SampleSplit(samples(CHAMPION, 20, 1), samples(CHAMPION, 20, 1));
@@ -158,7 +160,7 @@ class CandidateEvaluationTest {
     TrainingSet set = new TrainingSet(recent, none, List.of("trainer"));
     ModelDecision confirmed =
         EVALUATION.decide(
-            Trigger.COLD_START, set, begun, candidate(Fixtures.otherBundle()), Fixtures.TIME);
+            Trigger.COLD_START, set, begun, candidate(TestModels.otherBundle()), Fixtures.TIME);
     assertThat(confirmed.published()).as(confirmed.reason()).isTrue();
     ModelDecision worse =
         EVALUATION.decide(Trigger.COLD_START, set, begun, CHALLENGER, Fixtures.TIME);

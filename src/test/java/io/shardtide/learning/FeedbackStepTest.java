@@ -24,6 +24,7 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -105,7 +106,7 @@ class FeedbackStepTest {
     assertThat(first.measurementId()).isEqualTo(measured.measurementId());
     assertThat(first.planId()).isEqualTo(plan.planId());
     assertThat(first.modelId()).isEqualTo(plan.modelId());
-    assertThat(first.hardware()).isEqualTo(Fixtures.bundle().hardware());
+    assertThat(first.hardware()).isEqualTo(TestModels.bundle().hardware());
     assertThat(first.batchSize()).isEqualTo(65_536);
     assertThat(first.steps()).isEqualTo(10);
     CostSample.Computation computation = (CostSample.Computation) first.cost();

@@ -41,6 +41,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Samples;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -59,11 +60,11 @@ class MeasuredPlanTest {
   /** Two nodes of four devices, which send outputs in half precision. */
   private static final ClusterSpec CLUSTER =
       ClusterSpecBuilder.builder(
-              new ClusterSpec(8, 8 * Fixtures.GIB, BATCH, 4, Fixtures.bundle().hardware()))
+              new ClusterSpec(8, 8 * Fixtures.GIB, BATCH, 4, TestModels.bundle().hardware()))
           .forwardBytesPerElement(2)
           .build();
 
-  private final CostModel model = new CostModel(Fixtures.allCollectives());
+  private final CostModel model = new CostModel(TestModels.allCollectives());
   private final PlainTowers towers = new PlainTowers(model.bundle());
   private final SimulatedTrainer trainer = new SimulatedTrainer();
   private final List<TableSpec> tables = new ArrayList<>();

@@ -20,6 +20,7 @@ import io.shardtide.domain.SpeedHistory;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -40,7 +41,7 @@ class RegroupedSpeedsTest {
   private static ClusterSpec cluster(int devices) {
     return ClusterSpecBuilder.builder(
             new ClusterSpec(
-                devices, 8 * Fixtures.GIB, 65_536, devices, Fixtures.bundle().hardware()))
+                devices, 8 * Fixtures.GIB, 65_536, devices, TestModels.bundle().hardware()))
         .replicaGroups(List.of(1, 2, 4))
         .build();
   }

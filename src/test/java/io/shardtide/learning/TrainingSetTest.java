@@ -17,6 +17,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.MeasuredMachine;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -26,7 +27,7 @@ import org.junit.jupiter.api.Test;
 
 class TrainingSetTest {
   private static final CandidateModel CHAMPION =
-      new CandidateModel(Fixtures.model(), new PlainTowers(Fixtures.bundle()));
+      new CandidateModel(TestModels.model(), new PlainTowers(TestModels.bundle()));
 
   private static List<CostSample> samples(String source, int plans, long seed, double factor) {
     return MeasuredMachine.samples(

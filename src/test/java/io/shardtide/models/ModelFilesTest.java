@@ -10,7 +10,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
-import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -49,9 +49,9 @@ class ModelFilesTest {
 
   @Test
   void a_bundle_survives_its_file() throws IOException {
-    ModelFiles.write(Fixtures.bundle(), folder.resolve("deep/model.avro"));
+    ModelFiles.write(TestModels.bundle(), folder.resolve("deep/model.avro"));
     ModelBundle read = ModelFiles.read(folder.resolve("deep/model.avro"));
-    assertThat(read.modelId()).isEqualTo(Fixtures.bundle().modelId()).isEqualTo(read.contentId());
+    assertThat(read.modelId()).isEqualTo(TestModels.bundle().modelId()).isEqualTo(read.contentId());
     try (var files = Files.list(folder.resolve("deep"))) {
       assertThat(files).hasSize(1);
     }
@@ -59,8 +59,8 @@ class ModelFilesTest {
 
   @Test
   void the_same_bundle_gives_the_same_content_whatever_the_file() throws IOException {
-    ModelFiles.write(Fixtures.bundle(), file);
-    ModelFiles.write(Fixtures.bundle(), folder.resolve("again.avro"));
+    ModelFiles.write(TestModels.bundle(), file);
+    ModelFiles.write(TestModels.bundle(), folder.resolve("again.avro"));
     assertThat(ModelFiles.read(folder.resolve("again.avro")).contentId())
         .isEqualTo(ModelFiles.read(file).contentId());
   }
@@ -100,10 +100,10 @@ class ModelFilesTest {
   /** Every collective, with and without a direction, and parts that were measured apart. */
   @Test
   void every_part_of_a_bundle_survives_its_file() throws IOException {
-    CollectiveNet both = Fixtures.collective(Collective.ALL_TO_ALL, Direction.FORWARD, 1);
+    CollectiveNet both = TestModels.collective(Collective.ALL_TO_ALL, Direction.FORWARD, 1);
     for (boolean measures : new boolean[] {false, true}) {
       ModelBundle bundle =
-          ModelBundleBuilder.builder(Fixtures.allCollectives())
+          ModelBundleBuilder.builder(TestModels.allCollectives())
               .measuresDirections(measures)
               .collectives(
                   List.of(
@@ -113,7 +113,7 @@ class ModelFilesTest {
                           both.features(),
                           both.coefficients(),
                           both.layers()),
-                      Fixtures.collective(Collective.ALL_GATHER, Direction.BACKWARD, 2)))
+                      TestModels.collective(Collective.ALL_GATHER, Direction.BACKWARD, 2)))
               .build()
               .identified();
       ModelFiles.write(bundle, file);
@@ -123,7 +123,7 @@ class ModelFilesTest {
 
   @Test
   void a_bundle_with_nan_is_refused() throws IOException {
-    CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    CostModelBundle avro = ModelBundleMapping.toAvro(TestModels.bundle());
     List<Float> weights = new ArrayList<>(avro.getHead().get(0).getWeights());
     weights.set(5, Float.NaN);
     avro.getHead().get(0).setWeights(weights);
@@ -133,7 +133,7 @@ class ModelFilesTest {
 
   @Test
   void a_changed_number_is_detected() throws IOException {
-    CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    CostModelBundle avro = ModelBundleMapping.toAvro(TestModels.bundle());
     avro.getCard().setDescription("measured on a real machine");
     write(avro);
     assertRefused("it was changed after it was made");
@@ -141,34 +141,34 @@ class ModelFilesTest {
 
   @Test
   void an_inconsistent_bundle_is_refused() throws IOException {
-    CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    CostModelBundle avro = ModelBundleMapping.toAvro(TestModels.bundle());
     avro.setTower(avro.getHead());
     write(avro);
     assertRefused(
         "inputs of a layer of a model's tower must be %d, got %d"
             .formatted(
-                Fixtures.bundle().features().size(), Fixtures.bundle().head().get(0).inputs()));
+                TestModels.bundle().features().size(), TestModels.bundle().head().get(0).inputs()));
   }
 
   @Test
   void a_bundle_with_other_quantities_is_refused() throws IOException {
-    CostModelBundle avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    CostModelBundle avro = ModelBundleMapping.toAvro(TestModels.bundle());
     avro.getRanges().get(0).setQuantity("phase_of_the_moon");
     write(avro);
     assertRefused("got [phase_of_the_moon, columns, ");
-    avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    avro = ModelBundleMapping.toAvro(TestModels.bundle());
     avro.setForwardCoefficients(List.of(1.0, -1.0));
     write(avro);
     assertRefused("got [1.0, -1.0]");
-    avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    avro = ModelBundleMapping.toAvro(TestModels.bundle());
     avro.getCollectives().get(0).setCollective("all_to_some");
     write(avro);
     assertRefused("nets of a model must be of [all_to_all, ");
-    avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    avro = ModelBundleMapping.toAvro(TestModels.bundle());
     avro.getCollectives().get(0).setDirection("sideways");
     write(avro);
     assertRefused("direction of a model's net must be forward or backward, got sideways");
-    avro = ModelBundleMapping.toAvro(Fixtures.bundle());
+    avro = ModelBundleMapping.toAvro(TestModels.bundle());
     avro.setTower(avro.getTower().subList(0, 1));
     write(avro);
     assertRefused("layers of a model's tower must be at least 2, got 1");
@@ -208,7 +208,7 @@ class ModelFilesTest {
     damaged[random.nextInt(damaged.length)] ^= (byte) (1 << random.nextInt(8));
     try {
       assertThat(ModelFiles.read("damaged", damaged).contentId())
-          .isEqualTo(Fixtures.bundle().modelId());
+          .isEqualTo(TestModels.bundle().modelId());
     } catch (InvalidModelException e) {
       assertThat(e).hasMessageStartingWith("damaged is not a model that can be used");
     }

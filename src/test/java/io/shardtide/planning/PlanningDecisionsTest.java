@@ -29,6 +29,7 @@ import io.shardtide.planning.PlanningStep.SearchTask;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -85,7 +86,7 @@ class PlanningDecisionsTest {
               .mapToObj(t -> Fixtures.table("t" + t, 100_000, 64, 5))
               .toList();
       ClusterSpec cluster = Fixtures.cluster(devices, MEMORY);
-      try (PlainTowers towers = new PlainTowers(Fixtures.bundle())) {
+      try (PlainTowers towers = new PlainTowers(TestModels.bundle())) {
         return new Placed(
             towers.predict(tables, cluster.batchSize()),
             IntStream.range(0, tables.size())
@@ -101,12 +102,12 @@ class PlanningDecisionsTest {
           new PlanShards(shards, cluster.devices()),
           List.of(),
           cluster,
-          Fixtures.model(),
+          TestModels.model(),
           List.of());
     }
 
     StepCost cost() {
-      return StepCost.of(tables, shards, cluster, Fixtures.model());
+      return StepCost.of(tables, shards, cluster, TestModels.model());
     }
   }
 
@@ -320,7 +321,7 @@ class PlanningDecisionsTest {
   @Test
   void a_table_that_is_dropped_with_the_batch_size_is_not_predicted() {
     plan(set(2, MEMORY), upsert("a", 1_000, 4, 5), upsert("b", 1_000, 4, 5));
-    ClusterSpec batch = new ClusterSpec(2, MEMORY, 1_024, 8, Fixtures.bundle().hardware());
+    ClusterSpec batch = new ClusterSpec(2, MEMORY, 1_024, 8, TestModels.bundle().hardware());
     List<CostPredictions> parts =
         first.apply(workloads, Fixtures.at(9), event(drop("a"), new Change.ClusterSet(batch)));
     assertThat(parts)

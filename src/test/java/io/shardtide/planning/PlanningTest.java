@@ -42,6 +42,7 @@ import io.shardtide.planning.PlanningOutcome.Planned;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.ShuffledPlanningStore;
+import io.shardtide.testing.TestModels;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -213,7 +214,7 @@ class PlanningTest {
     assertThat(first.generation()).isEqualTo(2);
     assertThat(first.workloadId()).isEqualTo(Fixtures.WORKLOAD);
     assertThat(first.source()).isEqualTo(Fixtures.at(1));
-    assertThat(first.modelId()).isEqualTo(Fixtures.bundle().modelId());
+    assertThat(first.modelId()).isEqualTo(TestModels.bundle().modelId());
     assertThat(first.settings()).isEqualTo(SearchSettings.DEFAULTS);
     assertThat(first.previousPlanId()).isEmpty();
     assertThat(first.moves()).isEmpty();
@@ -263,7 +264,7 @@ class PlanningTest {
     assertThat(tables(run.predict(event(set(3, MEMORY)))))
         .as("other devices change what rows are split over")
         .containsExactly("b", "c");
-    ClusterSpec batch = new ClusterSpec(3, MEMORY, 1024, 8, Fixtures.bundle().hardware());
+    ClusterSpec batch = new ClusterSpec(3, MEMORY, 1024, 8, TestModels.bundle().hardware());
     assertThat(tables(run.predict(event(new Change.ClusterSet(batch)))))
         .as("another batch size changes every prediction")
         .containsExactly("b", "c");
@@ -334,7 +335,7 @@ class PlanningTest {
     assertThat(second.reason())
         .isEqualTo("1 table added (b), costs of simulated until h100 is measured");
 
-    run.models.takeOver(Fixtures.measured(begun, 32));
+    run.models.takeOver(TestModels.measured(begun, 32));
     run.take(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
     assertThat(run.plan().reason())
         .isEqualTo("new cost model that began as simulated, fine-tuned on 32 computations of h100");
@@ -574,7 +575,7 @@ class PlanningTest {
     draw[5 + 7] = -deviation;
     Arrays.setAll(opposite, f -> -draw[f]);
     double[] none = new double[ShapeBasis.SIZE];
-    return ModelBundleBuilder.builder(Fixtures.bundle())
+    return ModelBundleBuilder.builder(TestModels.bundle())
         .modelId("")
         .correction(
             Optional.of(
@@ -681,7 +682,7 @@ class PlanningTest {
     PlanningRun run = new PlanningRun();
     ShardingPlan before = run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
     assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).isEmpty();
-    run.models.takeOver(Fixtures.otherBundle());
+    run.models.takeOver(TestModels.otherBundle());
     List<CostPredictions> anew = run.first.repredict(run.workloads, Fixtures.WORKLOAD);
     assertThat(anew).singleElement().satisfies(p -> assertThat(p.generation()).isEqualTo(1));
     assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).as("once").isEmpty();
@@ -689,7 +690,7 @@ class PlanningTest {
     assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PendingWork.MODEL_PENDING);
     assertThat(run.second.imbalanceMs(run.plans, Fixtures.WORKLOAD)).isNotNegative();
     ShardingPlan after = run.plan();
-    assertThat(after.modelId()).isEqualTo(Fixtures.otherBundle().modelId());
+    assertThat(after.modelId()).isEqualTo(TestModels.otherBundle().modelId());
     assertThat(after.generation()).isEqualTo(1);
     assertThat(after.firstGeneration()).isEqualTo(1);
     assertThat(after.source()).isEqualTo(before.source());
@@ -702,7 +703,7 @@ class PlanningTest {
     PlanningRun run = new PlanningRun();
     run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
     run.take(run.predict(event(upsert("b", 1_000, 64, 5))));
-    run.models.takeOver(Fixtures.otherBundle());
+    run.models.takeOver(TestModels.otherBundle());
     run.take(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
     assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PendingWork.CHANGE_PENDING);
     assertThat(run.plan().reason()).isEqualTo("1 table added (b), new cost model");

@@ -19,9 +19,9 @@ import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
@@ -176,13 +176,13 @@ class DifferenceTest {
   @Test
   void a_missing_model_is_named() throws IOException {
     MemoryRecords records = sixGenerations();
-    records.removeModel(Fixtures.bundle().modelId());
+    records.removeModel(TestModels.bundle().modelId());
     ReplayResult result = replay(records);
     assertThat(result.count(Verdict.NOT_REPRODUCED))
         .isEqualTo(records.all(RecordKind.PLANS).size());
     assertThat(result.isEqual()).isFalse();
     assertThat(result.first().orElseThrow().explanation())
-        .contains(Fixtures.bundle().modelId())
+        .contains(TestModels.bundle().modelId())
         .contains("--model");
   }
 
@@ -190,10 +190,10 @@ class DifferenceTest {
   void a_changed_model_is_named() throws IOException {
     MemoryRecords records = sixGenerations();
     ShardingPlan victim = records.all(RecordKind.PLANS).get(2);
-    String other = Fixtures.otherBundle().modelId();
+    String other = TestModels.otherBundle().modelId();
     records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? withModel(plan, other) : plan);
     Difference changed = replay(records).first().orElseThrow();
-    assertThat(changed.explanation()).contains(CHANGED, other, Fixtures.bundle().modelId());
+    assertThat(changed.explanation()).contains(CHANGED, other, TestModels.bundle().modelId());
     records.change(
         RecordKind.PLANS, plan -> plan.modelId().equals(other) ? plan.identified() : plan);
     Difference forged = replay(records).first().orElseThrow();

@@ -12,6 +12,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.RandomEvents;
+import io.shardtide.testing.TestModels;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
@@ -73,9 +74,9 @@ final class RecordedLogs {
               event.expectedGeneration(),
               event.changes()));
     }
-    events.add(Fixtures.bundle());
+    events.add(TestModels.bundle());
     MemoryRecords records = new MemoryRecords();
-    records.add(Fixtures.bundle());
+    records.add(TestModels.bundle());
     records.all(RecordKind.EVENTS).addAll(events.all(RecordKind.EVENTS));
     try (ModelPredictors predictors = new ModelPredictors(events.models(), PlainTowers::new)) {
       ReplayedPredictions.predict(

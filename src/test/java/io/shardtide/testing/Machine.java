@@ -79,8 +79,8 @@ public final class Machine {
     SampleSet set = new SampleSet(tables, BATCH, devices, List.of());
     SampleSet wideSet = new SampleSet(tables, BATCH, wide, List.of());
     List<ComputeSample> measured = new ArrayList<>();
-    CostModel model = Fixtures.model();
-    try (TowerPredictor towers = new TensorFlowTowers(Fixtures.bundle())) {
+    CostModel model = TestModels.model();
+    try (TowerPredictor towers = new TensorFlowTowers(TestModels.bundle())) {
       var predicted = Evaluation.of(model, towers, set).computations();
       var predictedWide = Evaluation.of(model, towers, wideSet).computations();
       for (int i = 0; i < devices.size(); i++) {
@@ -98,7 +98,7 @@ public final class Machine {
   private List<CollectiveSample> allToAlls(int[] columns, Random random) {
     ClusterSpec cluster = Fixtures.cluster(columns.length, Fixtures.GIB);
     CommunicationCost cost =
-        Fixtures.model().evaluator().allToAll(cluster, Plans.elements(columns, BATCH));
+        TestModels.model().evaluator().allToAll(cluster, Plans.elements(columns, BATCH));
     double[] bytes =
         Arrays.stream(columns)
             .mapToDouble(own -> (double) own * BATCH / columns.length * 4)

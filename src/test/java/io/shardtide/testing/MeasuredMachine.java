@@ -71,10 +71,10 @@ public final class MeasuredMachine {
       String measurement, String plan, String source, CostSample.Cost cost) {
     return CostSampleBuilder.builder()
         .measurementId(measurement)
-        .hardware(Fixtures.bundle().hardware())
+        .hardware(Fixtures.HARDWARE)
         .workloadId(Fixtures.WORKLOAD)
         .planId(plan)
-        .modelId(Fixtures.bundle().modelId())
+        .modelId(TestModels.bundle().modelId())
         .source(source)
         .batchSize(Machine.BATCH)
         .steps(10)

@@ -27,7 +27,7 @@ public final class PlainPredictors implements Predictors, CostModels {
 
   /** Begins with the shipped model. */
   public PlainPredictors() {
-    takeOver(Fixtures.bundle());
+    takeOver(TestModels.bundle());
   }
 
   /** From now on a model predicts for its hardware. */

@@ -96,7 +96,7 @@ public final class PlannerProgram {
     PlannerService service =
         PlannerService.start(
             (pools ? settings.pools() : settings).build(),
-            List.of(Fixtures.bundle()),
+            List.of(TestModels.bundle()),
             PlainTowers::new);
     Runtime.getRuntime().addShutdownHook(new Thread(service::close));
     while (!service.isRunning()) {

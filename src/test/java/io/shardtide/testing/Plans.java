@@ -28,9 +28,12 @@ public final class Plans {
 
   public static SearchProblem problem(
       List<TableSpec> tables, ClusterSpec cluster, List<Shard> running) {
-    try (PlainTowers towers = new PlainTowers(Fixtures.bundle())) {
+    try (PlainTowers towers = new PlainTowers(TestModels.bundle())) {
       return new SearchProblem(
-          towers.predict(tables, cluster.batchSize()), cluster, Fixtures.model(), placed(running));
+          towers.predict(tables, cluster.batchSize()),
+          cluster,
+          TestModels.model(),
+          placed(running));
     }
   }
 

@@ -45,7 +45,7 @@ public final class PoolSamples {
     for (int n = 1; n <= nodes; n++) {
       list.add(new PoolNode("n" + n, n % 2 == 0 ? "even" : ""));
     }
-    return Pool.of(1, memoryBytes, 0, Fixtures.bundle().hardware(), list);
+    return Pool.of(1, memoryBytes, 0, Fixtures.HARDWARE, list);
   }
 
   /** Returns an event of the pool. */

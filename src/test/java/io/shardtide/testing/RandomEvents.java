@@ -72,7 +72,7 @@ public final class RandomEvents {
     plans = new ShuffledPlanningStore(seed);
     InstantSource clock = () -> Fixtures.TIME.plusMillis(time++);
     second = new PlanningStep(models, settings, new Planner(clock, new Random(seed)::nextLong));
-    records.add(Fixtures.bundle());
+    records.add(TestModels.bundle());
     records.add(NODES);
     models.takeOver(NODES);
     for (String id : ids) {
@@ -304,7 +304,7 @@ public final class RandomEvents {
    */
   private void takeOver() {
     isOther = !isOther;
-    var bundle = isOther ? Fixtures.otherBundle() : Fixtures.bundle();
+    var bundle = isOther ? TestModels.otherBundle() : TestModels.bundle();
     models.takeOver(bundle);
     records.add(bundle);
     for (String id : ids) {

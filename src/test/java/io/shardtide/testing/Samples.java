@@ -88,7 +88,7 @@ public final class Samples {
         80 * Fixtures.GIB,
         65_536,
         8,
-        Fixtures.bundle().hardware(),
+        Fixtures.HARDWARE,
         64 * Fixtures.GIB,
         3 * Fixtures.GIB,
         true,
@@ -117,7 +117,7 @@ public final class Samples {
         .generation(5)
         .eventId(UUID.randomUUID())
         .source(Fixtures.at(17))
-        .modelId(Fixtures.bundle().modelId())
+        .modelId(TestModels.bundle().modelId())
         .part(1)
         .parts(3)
         .cluster(Fixtures.cluster(8, Fixtures.GIB))
@@ -125,7 +125,7 @@ public final class Samples {
         .update(
             Optional.of(
                 new Update.Predicted(
-                    new PlainTowers(Fixtures.bundle()).predict(List.of(table), 65_536).get(0))))
+                    new PlainTowers(TestModels.bundle()).predict(List.of(table), 65_536).get(0))))
         .build();
   }
 
@@ -138,7 +138,7 @@ public final class Samples {
                 6,
                 Effort.QUICK,
                 Fixtures.at(3),
-                Fixtures.bundle().modelId(),
+                TestModels.bundle().modelId(),
                 SearchSettings.DEFAULTS,
                 Optional.of("before")),
             "1 table added (a)",
@@ -222,7 +222,7 @@ public final class Samples {
         Fixtures.WORKLOAD,
         8,
         Fixtures.at(4),
-        Fixtures.bundle().modelId(),
+        TestModels.bundle().modelId(),
         new Shortfall(17, true, List.of(new Shortfall.TableBytes("a", 18)), "17 bytes short"));
   }
 
@@ -271,7 +271,7 @@ public final class Samples {
         .hardware("cpu-test")
         .workloadId(Fixtures.WORKLOAD)
         .planId(plan().planId())
-        .modelId(Fixtures.bundle().modelId())
+        .modelId(TestModels.bundle().modelId())
         .source("trainer-0")
         .batchSize(1_024)
         .steps(20)
@@ -318,7 +318,7 @@ public final class Samples {
   public static DriftAlarm alarm(OptionalInt device) {
     return DriftAlarmBuilder.builder()
         .hardware("cpu-test")
-        .modelId(Fixtures.bundle().modelId())
+        .modelId(TestModels.bundle().modelId())
         .kind(device.isPresent() ? DriftAlarm.AlarmKind.STRAGGLER : DriftAlarm.AlarmKind.MODEL)
         .quantity(CostQuantity.COMPUTE)
         .workloadId(Fixtures.WORKLOAD)
@@ -336,7 +336,7 @@ public final class Samples {
     return ModelDecisionBuilder.builder()
         .hardware("cpu-test")
         .trigger(ModelDecision.Trigger.DRIFT)
-        .championId(Fixtures.bundle().modelId())
+        .championId(TestModels.bundle().modelId())
         .challengerId(Optional.of("challenger"))
         .published(true)
         .recentSamples(300)

@@ -17,6 +17,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SecureKafka;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.Acls.Role;
 import java.nio.file.Path;
@@ -72,7 +73,7 @@ class CertificateIT {
           PlannerService planner =
               PlannerService.start(
                   settings,
-                  List.of(Fixtures.bundle()),
+                  List.of(TestModels.bundle()),
                   PlainTowers::new,
                   Optional.empty(),
                   PlannerMetrics.unread(),

@@ -21,6 +21,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -71,7 +72,7 @@ abstract class FailureModesFixture {
             TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, data.resolve("state"))
                 .unknownHardware(UnknownHardware.REJECT)
                 .build(),
-            List.of(Fixtures.bundle()),
+            List.of(TestModels.bundle()),
             FailureModesFixture::towers);
   }
 

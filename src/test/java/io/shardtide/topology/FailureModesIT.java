@@ -22,6 +22,7 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.ByteArrayOutputStream;
@@ -122,7 +123,7 @@ class FailureModesIT extends FailureModesFixture {
   // Models
 
   private static ModelBundle of(String hardware) {
-    ModelBundle shipped = Fixtures.bundle();
+    ModelBundle shipped = TestModels.bundle();
     return ModelBundleBuilder.builder(shipped).modelId("").hardware(hardware).build().identified();
   }
 
@@ -145,7 +146,7 @@ class FailureModesIT extends FailureModesFixture {
     assertThat(rejection.reason()).isEqualTo(RejectionReason.UNKNOWN_HARDWARE);
     assertThat(rejection.message())
         .contains("\"brand-new\"")
-        .contains(Fixtures.bundle().hardware());
+        .contains(TestModels.bundle().hardware());
 
     ModelBundle bundle = of("brand-new");
     client.publishValue(topics.costModels(), bundle.hardware(), bundle);
@@ -156,23 +157,23 @@ class FailureModesIT extends FailureModesFixture {
               client.publish(event(on("brand-new")));
               assertThat(latest().modelId()).isEqualTo(bundle.modelId());
             });
-    assertThat(planned().get(0).modelId()).isEqualTo(Fixtures.bundle().modelId());
+    assertThat(planned().get(0).modelId()).isEqualTo(TestModels.bundle().modelId());
   }
 
   @Test
   void a_record_that_is_not_a_model_is_skipped() throws Exception {
     String hardware = "hardware-" + workload;
-    client.publish(topics.costModels(), Fixtures.bundle().hardware(), NOISE);
+    client.publish(topics.costModels(), TestModels.bundle().hardware(), NOISE);
     awaitLog(topics.costModels().name(), "is set aside", "begin with 110");
-    client.publishValue(topics.costModels(), Fixtures.bundle().hardware(), of(hardware));
+    client.publishValue(topics.costModels(), TestModels.bundle().hardware(), of(hardware));
     awaitLog("is set aside", "the key is another text");
-    client.publish(topics.costModels(), Fixtures.bundle().hardware(), null);
+    client.publish(topics.costModels(), TestModels.bundle().hardware(), null);
     awaitLog("is set aside", "has no value");
     ModelBundle tooMuch = of(TOO_MUCH + workload);
     client.publishValue(topics.costModels(), tooMuch.hardware(), tooMuch);
     awaitLog("Model " + tooMuch.modelId(), "is set aside", "no memory for it");
     client.publish(event(upsert("b", 1_000, 8, 2)));
-    assertThat(plans(2).get(1).modelId()).isEqualTo(Fixtures.bundle().modelId());
+    assertThat(plans(2).get(1).modelId()).isEqualTo(TestModels.bundle().modelId());
     client.publishValue(topics.costModels(), hardware, of(hardware));
     await()
         .atMost(PATIENCE)

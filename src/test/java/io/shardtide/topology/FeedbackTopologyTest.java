@@ -12,6 +12,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
@@ -111,7 +112,7 @@ class FeedbackTopologyTest {
     measure(1.25);
     List<TestRecord<String, CostSample>> records = samples.readRecordsToList();
     assertThat(records).hasSize(5);
-    assertThat(records).extracting(TestRecord::key).containsOnly(Fixtures.bundle().hardware());
+    assertThat(records).extracting(TestRecord::key).containsOnly(TestModels.bundle().hardware());
     assertThat(records).extracting(r -> r.value().planId()).containsOnly(plan.planId());
     assertThat(alarms.isEmpty()).isTrue();
     assertThat(rejected.isEmpty()).isTrue();
@@ -134,7 +135,7 @@ class FeedbackTopologyTest {
     }
     List<TestRecord<String, DriftAlarm>> records = alarms.readRecordsToList();
     assertThat(records).hasSize(1);
-    assertThat(records.get(0).key()).isEqualTo(Fixtures.bundle().hardware());
+    assertThat(records.get(0).key()).isEqualTo(TestModels.bundle().hardware());
     DriftAlarm alarm = records.get(0).value();
     assertThat(alarm.kind()).isEqualTo(DriftAlarm.AlarmKind.MODEL);
     assertThat(alarm.samples()).as("those before the restart count").isEqualTo(55);

@@ -19,6 +19,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -139,7 +140,7 @@ class FullDiskIT {
             .partitions(4)
             .kafka(Map.of("rocksdb.config.setter", SmallBuffers.class.getName()))
             .build(),
-        List.of(Fixtures.bundle()),
+        List.of(TestModels.bundle()),
         TensorFlowTowers::new);
   }
 

@@ -39,6 +39,7 @@ import io.shardtide.testing.LogClient;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -51,7 +52,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The feedback loop on a real broker: plans are run, measured and learned from. */
 class LearningLoopIT {
-  private static final ModelBundle MODEL = Fixtures.bundle();
+  private static final ModelBundle MODEL = TestModels.bundle();
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   @TempDir private static Path folder;
@@ -134,7 +135,7 @@ class LearningLoopIT {
   /** Measured costs are simulated: the predicted ones, later 1.6 times the computations. */
   @Test
   void a_drift_retrains_the_model_and_the_new_model_replans() throws Exception {
-    try (PlannerService service = start("drift.", Fixtures.bundle(), Retraining::retrain);
+    try (PlannerService service = start("drift.", TestModels.bundle(), Retraining::retrain);
         LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "drift.")) {
       assertThat(service).isNotNull();
       Change[] changes = new Change[13];
@@ -173,7 +174,8 @@ class LearningLoopIT {
   /** Measured costs are simulated: the predicted ones, of one device 1.6 times the computation. */
   @Test
   void a_slow_device_gets_less_work() throws Exception {
-    try (PlannerService service = start("slow.", Fixtures.bundle(), LearningLoopIT::tooFewSamples);
+    try (PlannerService service =
+            start("slow.", TestModels.bundle(), LearningLoopIT::tooFewSamples);
         LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), "slow.")) {
       assertThat(service).isNotNull();
       Change[] changes = new Change[33];
@@ -199,7 +201,7 @@ class LearningLoopIT {
       assertThat(after.generation()).isEqualTo(before.generation());
       assertThat(after.reason()).startsWith("device 2 computes 1.6 times slower since ");
       MemoryRecords records = new MemoryRecords();
-      records.add(Fixtures.bundle());
+      records.add(TestModels.bundle());
       records.forget(RecordKind.EVENTS);
       client
           .committed(client.topics().costPredictions())

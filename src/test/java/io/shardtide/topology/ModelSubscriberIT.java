@@ -18,6 +18,7 @@ import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,8 +37,8 @@ import org.junit.jupiter.api.Test;
 
 /** Models that replace one another on a real broker, and the predictors that are open meanwhile. */
 class ModelSubscriberIT {
-  private static final ModelBundle ONE = Fixtures.bundle();
-  private static final ModelBundle TWO = Fixtures.otherBundle();
+  private static final ModelBundle ONE = TestModels.bundle();
+  private static final ModelBundle TWO = TestModels.otherBundle();
   private static final List<TableSpec> TABLES = List.of(Fixtures.table("a", 1_000, 16, 1));
 
   private EmbeddedKafka kafka;
@@ -162,12 +163,13 @@ class ModelSubscriberIT {
   void a_start_does_not_replace_a_fine_tuned_model() throws Exception {
     models.publish(ONE);
     ModelBundle newer =
-        Fixtures.measured(Fixtures.otherBundle(), Fixtures.bundle().card().computeSamples() + 1);
+        TestModels.measured(
+            TestModels.otherBundle(), TestModels.bundle().card().computeSamples() + 1);
     models.publish(newer);
     assertThat(models.of(ONE.hardware()).orElseThrow().modelId())
         .as("nothing was learned")
         .isEqualTo(newer.modelId());
-    ModelBundle learned = Fixtures.fineTuned(newer);
+    ModelBundle learned = TestModels.fineTuned(newer);
     replaceBy(learned);
     models.publish(TWO);
     assertThat(models.of(ONE.hardware()).orElseThrow().modelId()).isEqualTo(learned.modelId());
@@ -254,7 +256,7 @@ class ModelSubscriberIT {
       // This instance has read the topic before the other one publishes, and is then held up.
       assertThat(models.of("h100")).isEmpty();
       ModelBundle first = other.get(other.begin(h100()).orElseThrow().modelId()).bundle();
-      ModelBundle retrained = Fixtures.measured(first, 32);
+      ModelBundle retrained = TestModels.measured(first, 32);
       client.publishValue(client.topics().costModels(), "h100", retrained);
       assertThat(models.begin(h100()).orElseThrow().modelId()).isEqualTo(retrained.modelId());
       assertThat(client.committed(client.topics().costModels()))

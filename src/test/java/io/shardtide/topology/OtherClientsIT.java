@@ -16,6 +16,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -57,7 +58,7 @@ class OtherClientsIT {
         TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
             .build();
     try (PlannerService service =
-        PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new)) {
+        PlannerService.start(settings, List.of(TestModels.bundle()), TensorFlowTowers::new)) {
       assertThat(service).isNotNull();
       client.publish(
           event(set(2, Fixtures.GIB), upsert("a", 100_000, 64, 5), upsert("b", 1_000, 8, 2)));

@@ -15,6 +15,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -71,7 +72,7 @@ class PlannerServiceIT extends PlanningGuarantees {
           PlannerService service =
               PlannerService.start(
                   settings,
-                  List.of(Fixtures.bundle()),
+                  List.of(TestModels.bundle()),
                   TensorFlowTowers::new,
                   Optional.empty(),
                   PlannerMetrics.unread(),
@@ -116,7 +117,7 @@ class PlannerServiceIT extends PlanningGuarantees {
     EmbeddedKafka running = first;
     try (LogClient client = new LogClient(address, registry.url(), prefix);
         PlannerService service =
-            PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new)) {
+            PlannerService.start(settings, List.of(TestModels.bundle()), TensorFlowTowers::new)) {
       assertThat(service).isNotNull();
       for (WorkloadChange event : events.subList(0, 4)) {
         client.publish(event);
@@ -149,7 +150,7 @@ class PlannerServiceIT extends PlanningGuarantees {
                 0, set(2, Fixtures.GIB), upsert("a", 100_000, 64, 5), upsert("b", 1_000, 8, 2)));
         client.plans(1);
       }
-      var other = Fixtures.otherBundle();
+      var other = TestModels.otherBundle();
       try (PlannerService service =
           PlannerService.start(settings(prefix, folder), List.of(other), TensorFlowTowers::new)) {
         assertThat(service).isNotNull();

@@ -23,6 +23,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Plans;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -75,7 +76,7 @@ abstract class PlanningGuarantees {
   }
 
   private static PlannerService start(ServiceSettings settings) throws Exception {
-    return PlannerService.start(settings, List.of(Fixtures.bundle()), TensorFlowTowers::new);
+    return PlannerService.start(settings, List.of(TestModels.bundle()), TensorFlowTowers::new);
   }
 
   /** A workload's life: nine plans, one generation that does not fit. */
@@ -111,7 +112,7 @@ abstract class PlanningGuarantees {
           .containsExactly(1L, 2L, 3L, 5L, 6L, 7L, 8L, 9L, 10L);
       for (int p = 0; p < plans.size(); p++) {
         assertThat(plans.get(p).planId()).isEqualTo(plans.get(p).contentId());
-        assertThat(plans.get(p).modelId()).isEqualTo(Fixtures.bundle().modelId());
+        assertThat(plans.get(p).modelId()).isEqualTo(TestModels.bundle().modelId());
         if (p > 0) {
           assertThat(plans.get(p).previousPlanId()).contains(plans.get(p - 1).planId());
         }
@@ -122,7 +123,7 @@ abstract class PlanningGuarantees {
           .containsExactly(RejectionReason.DUPLICATE_EVENT, RejectionReason.UNDECODABLE);
       assertThat(client.read(client.topics().costModels(), 1))
           .singleElement()
-          .satisfies(m -> assertThat(m.modelId()).isEqualTo(Fixtures.bundle().modelId()));
+          .satisfies(m -> assertThat(m.modelId()).isEqualTo(TestModels.bundle().modelId()));
     }
   }
 

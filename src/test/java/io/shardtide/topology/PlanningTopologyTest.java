@@ -22,6 +22,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.search.groups.GroupSearch;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
@@ -350,7 +351,7 @@ class PlanningTopologyTest extends TopologyFixture {
     }
     pass(Duration.ofMillis(25));
     assertThat(plans.readValuesToList()).hasSize(3);
-    predictors.takeOver(Fixtures.otherBundle());
+    predictors.takeOver(TestModels.otherBundle());
     publish(Fixtures.eventOf("live", upsert("new", 1_000, 4, 5)));
     for (int i = 0; i < 12; i++) {
       pass(Duration.ofMillis(10));
@@ -358,7 +359,7 @@ class PlanningTopologyTest extends TopologyFixture {
     List<ShardingPlan> after = plans.readValuesToList();
     assertThat(after)
         .extracting(ShardingPlan::modelId)
-        .containsOnly(Fixtures.otherBundle().modelId());
+        .containsOnly(TestModels.otherBundle().modelId());
     assertThat(after)
         .extracting(ShardingPlan::workloadId)
         .containsExactlyInAnyOrder("calm", "uneven", "live");

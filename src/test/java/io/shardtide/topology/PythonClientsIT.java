@@ -21,6 +21,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Python;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topics;
 import java.io.BufferedReader;
@@ -65,7 +66,7 @@ class PythonClientsIT {
     service =
         PlannerService.start(
             settings,
-            List.of(Fixtures.bundle()),
+            List.of(TestModels.bundle()),
             TensorFlowTowers::new,
             // With retraining on, measured costs become samples; there are too few here to train
             // on.

@@ -18,6 +18,7 @@ import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Python;
 import io.shardtide.testing.SecureKafka;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.Acls.Role;
 import java.io.IOException;
@@ -71,7 +72,7 @@ class PythonSecurityIT {
             TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
                 .kafka(clients)
                 .build(),
-            List.of(Fixtures.bundle()),
+            List.of(TestModels.bundle()),
             PlainTowers::new);
     admin = new LogClient(kafka.adminClients(), registry.url(), PREFIX);
     // A plan, and a record on each topic that is read.

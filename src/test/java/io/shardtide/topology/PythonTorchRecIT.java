@@ -17,6 +17,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Python;
+import io.shardtide.testing.TestModels;
 import io.shardtide.torchrec.Target;
 import io.shardtide.torchrec.TorchRecPlans;
 import java.io.BufferedReader;
@@ -98,7 +99,7 @@ class PythonTorchRecIT {
                 "--batch-size",
                 "65536",
                 "--hardware",
-                Fixtures.bundle().hardware()));
+                TestModels.bundle().hardware()));
     arguments.addAll(
         List.of(
             "--settings",

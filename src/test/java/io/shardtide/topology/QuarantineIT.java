@@ -20,6 +20,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -80,7 +81,7 @@ class QuarantineIT {
   private PlannerService service(PlannerMetrics metrics, ServiceHealth health) throws Exception {
     return PlannerService.start(
         settings,
-        List.of(Fixtures.bundle()),
+        List.of(TestModels.bundle()),
         TensorFlowTowers::new,
         Optional.empty(),
         metrics,

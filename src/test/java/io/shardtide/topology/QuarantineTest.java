@@ -39,6 +39,7 @@ import io.shardtide.planning.WorkloadStep;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.StoreSerdes;
@@ -281,7 +282,7 @@ class QuarantineTest {
   }
 
   private static ModelBundle named(String hardware) {
-    return ModelBundleBuilder.builder(Fixtures.bundle())
+    return ModelBundleBuilder.builder(TestModels.bundle())
         .hardware(hardware)
         .modelId("")
         .build()
@@ -343,7 +344,7 @@ class QuarantineTest {
 
   /** Two workloads that change, then another model, then another change of each. */
   private List<LifeStep> changes() {
-    List<LifeStep> steps = new ArrayList<>(List.of(takeOver(Fixtures.bundle())));
+    List<LifeStep> steps = new ArrayList<>(List.of(takeOver(TestModels.bundle())));
     for (String id : List.of(BAD, GOOD)) {
       List<Change> all = new ArrayList<>(List.of(Fixtures.set(2, 8 * Fixtures.GIB)));
       for (int t = 0; t < 6; t++) {
@@ -351,7 +352,7 @@ class QuarantineTest {
       }
       steps.add(change(1, id, all.toArray(new Change[0])));
     }
-    steps.add(takeOver(Fixtures.otherBundle()));
+    steps.add(takeOver(TestModels.otherBundle()));
     for (String id : List.of(BAD, GOOD)) {
       steps.add(change(2, id, Fixtures.upsert("t1", 2_000_000, 64, 10)));
     }

@@ -16,6 +16,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RegistryFront;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -98,7 +99,7 @@ class RegistryFaultsIT {
   private PlannerService start(ServiceSettings settings, ServiceHealth health) throws Exception {
     return PlannerService.start(
         settings,
-        List.of(Fixtures.bundle()),
+        List.of(TestModels.bundle()),
         TensorFlowTowers::new,
         Optional.empty(),
         PlannerMetrics.unread(),

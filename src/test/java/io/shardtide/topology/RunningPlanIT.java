@@ -15,6 +15,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,7 +36,7 @@ class RunningPlanIT {
     return PlannerService.start(
         TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve(state))
             .build(),
-        List.of(Fixtures.bundle()),
+        List.of(TestModels.bundle()),
         TensorFlowTowers::new,
         Optional.of(Retraining::retrain));
   }

@@ -23,6 +23,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SecureKafka;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.Acls.Role;
 import io.shardtide.wire.Topics;
@@ -169,9 +170,9 @@ class SecurityIT {
   private PlannerService planner(ServiceSettings settings, ServiceHealth health) throws Exception {
     return PlannerService.start(
         settings,
-        List.of(Fixtures.bundle()),
+        List.of(TestModels.bundle()),
         TensorFlowTowers::new,
-        Optional.of((champion, towers, recent, old, sources, seed) -> Fixtures.otherBundle()),
+        Optional.of((champion, towers, recent, old, sources, seed) -> TestModels.otherBundle()),
         PlannerMetrics.unread(),
         health);
   }
@@ -255,7 +256,7 @@ class SecurityIT {
       AclGrant models = right(ResourceType.TOPIC, AclOperation.READ, "cost-models");
       kafka.forbid("planner", models);
       everybody.publishValue(
-          everybody.topics().costModels(), "other hardware", Fixtures.otherBundle());
+          everybody.topics().costModels(), "other hardware", TestModels.otherBundle());
       awaitProblem(health, models);
       kafka.allow("planner", List.of(models));
       awaitWell(health);

@@ -18,6 +18,7 @@ import io.shardtide.search.groups.GroupedProblem;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -43,7 +44,7 @@ class SlowSearchIT {
       throws Exception {
     return PlannerService.start(
         settings,
-        List.of(Fixtures.bundle()),
+        List.of(TestModels.bundle()),
         TensorFlowTowers::new,
         Optional.empty(),
         PlannerMetrics.unread(),

@@ -16,6 +16,7 @@ import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SecureKafka;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,13 +58,13 @@ class StateCheckIT {
   }
 
   private PlannerService planner() throws Exception {
-    return PlannerService.start(settings, List.of(Fixtures.bundle()), PlainTowers::new);
+    return PlannerService.start(settings, List.of(TestModels.bundle()), PlainTowers::new);
   }
 
   private PlannerService planner(ServiceHealth health) throws Exception {
     return PlannerService.start(
         settings,
-        List.of(Fixtures.bundle()),
+        List.of(TestModels.bundle()),
         PlainTowers::new,
         Optional.empty(),
         PlannerMetrics.unread(),

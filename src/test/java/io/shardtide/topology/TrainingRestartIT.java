@@ -13,11 +13,11 @@ import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.learning.RetrainingRun;
-import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.MeasuredMachine;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -41,7 +41,7 @@ class TrainingRestartIT {
         TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve("state"))
             .training(TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).samples(100).build())
             .build(),
-        List.of(Fixtures.bundle()),
+        List.of(TestModels.bundle()),
         TensorFlowTowers::new,
         Optional.of(trainer));
   }
@@ -81,7 +81,7 @@ class TrainingRestartIT {
       assertThat(client.committed(client.topics().costModels()))
           .extracting(ModelBundle::modelId)
           .containsExactly(
-              Fixtures.bundle().modelId(), decisions.get(0).challengerId().orElseThrow());
+              TestModels.bundle().modelId(), decisions.get(0).challengerId().orElseThrow());
     }
   }
 

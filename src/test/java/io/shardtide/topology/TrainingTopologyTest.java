@@ -28,6 +28,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.Machine.CostChange;
 import io.shardtide.testing.MeasuredMachine;
+import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -55,13 +56,13 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The retraining topology: samples and alarms in, models and decisions out. */
 class TrainingTopologyTest {
-  private static final String HARDWARE = Fixtures.bundle().hardware();
+  private static final String HARDWARE = TestModels.bundle().hardware();
 
   @TempDir private Path state;
   private final Topics topics = Topics.withPrefix("t.");
   private final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
   private final List<Runnable> trainings = new ArrayList<>();
-  private ModelBundle champion = Fixtures.bundle();
+  private ModelBundle champion = TestModels.bundle();
 
   /** A fifth of the default number of samples. */
   private TrainingPolicy policy =
@@ -311,7 +312,7 @@ class TrainingTopologyTest {
     measure(CostChange.ALL, 11, 3, "a", 1);
     tick();
     trainings.remove(0).run();
-    champion = Fixtures.otherBundle();
+    champion = TestModels.otherBundle();
     tick();
     assertThat(decisions.isEmpty()).isTrue();
     assertThat(models.isEmpty()).isTrue();

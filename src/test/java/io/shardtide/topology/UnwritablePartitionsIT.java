@@ -16,6 +16,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -82,7 +83,7 @@ class UnwritablePartitionsIT {
           PlannerService planner =
               PlannerService.start(
                   settings,
-                  List.of(Fixtures.bundle()),
+                  List.of(TestModels.bundle()),
                   PlainTowers::new,
                   Optional.empty(),
                   PlannerMetrics.unread(),

@@ -37,6 +37,7 @@ import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import io.shardtide.views.WorkloadRow.WorkloadHealth;
 import java.time.Instant;
 import java.util.List;
@@ -72,7 +73,7 @@ class LogProjectionTest {
                 generation,
                 Effort.QUICK,
                 at("workload-changes", generation),
-                Fixtures.bundle().modelId(),
+                TestModels.bundle().modelId(),
                 SearchSettings.DEFAULTS,
                 Optional.ofNullable(previous),
                 slow),
@@ -97,7 +98,7 @@ class LogProjectionTest {
     return new CostPredictions.Update.Predicted(
         new TablePrediction(
             Fixtures.table(table, 100, 4, 1),
-            List.of(new float[Fixtures.bundle().towerSize()]),
+            List.of(new float[TestModels.bundle().towerSize()]),
             List.of()));
   }
 
@@ -302,7 +303,7 @@ class LogProjectionTest {
         .generation(generation)
         .eventId(UUID.randomUUID())
         .source(at("workload-changes", generation))
-        .modelId(Fixtures.bundle().modelId())
+        .modelId(TestModels.bundle().modelId())
         .part(0)
         .parts(1)
         .cluster(Fixtures.cluster(2, 1000))
@@ -319,7 +320,7 @@ class LogProjectionTest {
               .optimizerBytesPerElement(name.equals("a") ? 0 : 8)
               .optimizerBytesPerRow(name.equals("a") ? 0 : 2)
               .build();
-      float[] tower = new float[Fixtures.bundle().towerSize()];
+      float[] tower = new float[TestModels.bundle().towerSize()];
       java.util.Arrays.fill(tower, name.equals("a") ? 0.5f : 2);
       projection.apply(
           at("current-predictions", 1),
@@ -332,7 +333,7 @@ class LogProjectionTest {
     assertThat(row().health()).isEqualTo(WorkloadHealth.PLANNING);
     assertThat(projection.statistics(OptionalLong.of(3), true).planning()).isEqualTo(1);
     assertThat(projection.tables(W).orElseThrow()).allMatch(t -> t.aloneMs().isEmpty());
-    projection.apply(at("cost-models", 1), T, Fixtures.bundle());
+    projection.apply(at("cost-models", 1), T, TestModels.bundle());
     List<TableRow> tables = projection.tables(W).orElseThrow();
     assertThat(tables).extracting(TableRow::name).containsExactly("a", "b");
     assertThat(tables.get(0).bytes()).isEqualTo(1600);

@@ -14,6 +14,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -56,7 +57,7 @@ class ProjectionOrderTest {
         .generation(generation)
         .eventId(new UUID(0, generation))
         .source(at("workload-changes"))
-        .modelId(Fixtures.bundle().modelId())
+        .modelId(TestModels.bundle().modelId())
         .part(0)
         .parts(1)
         .cluster(Fixtures.cluster((int) generation, 1000))
@@ -75,7 +76,7 @@ class ProjectionOrderTest {
             new CostPredictions.Update.Predicted(
                 new TablePrediction(
                     Fixtures.table(table, 100 + generation, 4, 1),
-                    List.of(new float[Fixtures.bundle().towerSize()]),
+                    List.of(new float[TestModels.bundle().towerSize()]),
                     List.of())));
     SourcePosition at = at("any");
     write("predictions " + workload + table, p -> p.apply(at, T, part));

@@ -15,6 +15,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.TestModels;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -131,7 +132,7 @@ class ViewsStartIT {
               generation,
               new UUID(0, generation),
               Fixtures.at(generation),
-              Fixtures.bundle().modelId(),
+              TestModels.bundle().modelId(),
               i % TABLES,
               TABLES,
               Fixtures.cluster(2, Fixtures.GIB),
@@ -140,7 +141,7 @@ class ViewsStartIT {
                   new Update.Predicted(
                       new TablePrediction(
                           Fixtures.table("t" + i % TABLES, generation, 4, 1),
-                          List.of(new float[Fixtures.bundle().towerSize()]),
+                          List.of(new float[TestModels.bundle().towerSize()]),
                           List.of()))));
       send(log.topics().costPredictions(), workload, part);
       send(log.topics().currentPredictions(), PredictionKey.of(part).text(), part);

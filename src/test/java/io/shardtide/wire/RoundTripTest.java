@@ -51,6 +51,7 @@ import io.shardtide.domain.pool.StoredPool;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PoolSamples;
 import io.shardtide.testing.Samples;
+import io.shardtide.testing.TestModels;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -287,8 +288,8 @@ class RoundTripTest {
         .isEqualTo(Samples.infeasible());
     assertThat(through(registry, topics.rejectedEvents(), Samples.rejected()))
         .isEqualTo(Samples.rejected());
-    assertThat(through(registry, topics.costModels(), Fixtures.bundle()).contentId())
-        .isEqualTo(Fixtures.bundle().modelId());
+    assertThat(through(registry, topics.costModels(), TestModels.bundle()).contentId())
+        .isEqualTo(TestModels.bundle().modelId());
     assertSame(through(registry, topics.costPredictions(), Samples.predictions()));
     assertThat(registry.serde(topics.shardingPlans()).serializer().serialize("t", null)).isNull();
     assertThat(registry.serde(topics.shardingPlans()).deserializer().deserialize("t", null))
@@ -465,8 +466,8 @@ class RoundTripTest {
   @Test
   void a_bundle_survives_its_json() {
     JsonLines<ModelBundle, ?> lines = new JsonLines<>(Codec.MODEL_BUNDLE);
-    assertThat(lines.read(lines.write(Fixtures.bundle())).contentId())
-        .isEqualTo(Fixtures.bundle().modelId());
+    assertThat(lines.read(lines.write(TestModels.bundle())).contentId())
+        .isEqualTo(TestModels.bundle().modelId());
   }
 
   @Test

@@ -10,10 +10,10 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.Direction;
-import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Machine;
 import io.shardtide.testing.Machine.CostChange;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
@@ -29,9 +29,9 @@ class RetrainingTest {
       new SampleSet(List.of(), Machine.BATCH, List.of(), List.of());
 
   private static ModelBundle retrain(SampleSet samples) {
-    try (TowerPredictor towers = new PlainTowers(Fixtures.bundle())) {
+    try (TowerPredictor towers = new PlainTowers(TestModels.bundle())) {
       return Retraining.retrain(
-          Fixtures.bundle(),
+          TestModels.bundle(),
           towers,
           samples,
           new Machine(0, CostChange.NONE, NOISE).measure(20, 6),
@@ -56,7 +56,7 @@ class RetrainingTest {
     ModelBundle after = retrain(new Machine(0, slower, NOISE).measure(15, 5));
     SampleSet same = new Machine(0, slower, 0).measure(60, 99);
     SampleSet others = new Machine(100, slower, 0).measure(60, 98);
-    assertThat(error(Fixtures.bundle(), same)).isGreaterThan(0.35);
+    assertThat(error(TestModels.bundle(), same)).isGreaterThan(0.35);
     // 1.5 times the mean absolute error of the noise, which is 0.024.
     assertThat(error(after, same)).isLessThan(0.036);
     assertThat(error(after, others)).as("tables without measurements").isLessThan(0.036);
@@ -79,9 +79,9 @@ class RetrainingTest {
   void sixty_computations_teach_most_of_a_change_of_wide_shards() {
     ModelBundle after = retrain(new Machine(0, CostChange.WIDE, NOISE).measure(15, 5));
     SampleSet same = new Machine(0, CostChange.WIDE, 0).measure(60, 99);
-    assertThat(error(after, same)).isLessThan(0.5 * error(Fixtures.bundle(), same));
+    assertThat(error(after, same)).isLessThan(0.5 * error(TestModels.bundle(), same));
     SampleSet others = new Machine(100, CostChange.WIDE, 0).measure(60, 98);
-    assertThat(error(after, others)).isLessThan(0.75 * error(Fixtures.bundle(), others));
+    assertThat(error(after, others)).isLessThan(0.75 * error(TestModels.bundle(), others));
   }
 
   @Test
@@ -109,22 +109,22 @@ class RetrainingTest {
     ModelBundle one = retrain(samples);
     assertThat(retrain(samples).modelId()).isEqualTo(one.modelId());
     assertThat(one.card().description())
-        .contains("Fine-tuned from model " + Fixtures.bundle().modelId())
+        .contains("Fine-tuned from model " + TestModels.bundle().modelId())
         .contains("60 recent and 80 older computations, 30 recent and 40 older collectives")
         .contains("simulated");
     assertThat(one.card().simulated()).isTrue();
     assertThat(one.card().sources()).containsExactly("trainer");
     assertThat(one.card().errors().get("learned.compute.mape"))
         .isLessThan(one.card().errors().get("champion.compute.mape"));
-    assertThat(one.hardware()).isEqualTo(Fixtures.bundle().hardware());
+    assertThat(one.hardware()).isEqualTo(TestModels.bundle().hardware());
   }
 
   @Test
   void too_few_samples_are_rejected() {
     SampleSet few = new Machine(0, CostChange.ALL, NOISE).measure(3, 5);
-    TowerPredictor towers = new PlainTowers(Fixtures.bundle());
+    TowerPredictor towers = new PlainTowers(TestModels.bundle());
     assertThatThrownBy(
-            () -> Retraining.retrain(Fixtures.bundle(), towers, few, NO_SAMPLES, List.of(), 1))
+            () -> Retraining.retrain(TestModels.bundle(), towers, few, NO_SAMPLES, List.of(), 1))
         .hasMessage("there must be at least 16 recent computations, got 12");
   }
 }

@@ -18,6 +18,7 @@ import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -294,7 +295,10 @@ class LocalSearchTest {
       ClusterSpec cluster = Fixtures.cluster(devices, Fixtures.GIB);
       AllToAllCosts allToAll =
           new AllToAllCosts(
-              Fixtures.model().evaluator(), StepComm.of(cluster), ShardScope.DEVICE, 4.0 * 65_536);
+              TestModels.model().evaluator(),
+              StepComm.of(cluster),
+              ShardScope.DEVICE,
+              4.0 * 65_536);
       double before = 0;
       for (int max = 100; max <= Math.min(total, 750); max++) {
         double ms = allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS);
