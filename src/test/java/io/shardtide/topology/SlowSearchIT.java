@@ -70,7 +70,7 @@ class SlowSearchIT {
 
   private static void publish(LogClient client, String workloadId, String table) throws Exception {
     client.publish(
-        TopologyFixture.of(workloadId, set(4, Fixtures.GIB), upsert(table, 100_000, 64, 5)));
+        Fixtures.eventOf(workloadId, set(4, Fixtures.GIB), upsert(table, 100_000, 64, 5)));
   }
 
   @Test
