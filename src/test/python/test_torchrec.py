@@ -1,4 +1,4 @@
-"""shardtide.torchrec against the rules in src/test/resources/torchrec/rules.json.
+"""shardtide.torchrec against the rules in src/cli/src/test/resources/torchrec/rules.json.
 
 Tests that need torch or torchrec are skipped where they are not installed.
 """
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "src/main/python"))
 from shardtide import events, torchrec
 from shardtide.torchrec import publish
 
-RULES = json.loads((ROOT / "src/test/resources/torchrec/rules.json").read_text(encoding="utf-8"))
+RULES = json.loads((ROOT / "src/cli/src/test/resources/torchrec/rules.json").read_text(encoding="utf-8"))
 TORCH = importlib.util.find_spec("torch") is not None
 TORCHREC = importlib.util.find_spec("torchrec") is not None
 

@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT / "src/main/python"), str(ROOT / "src/test/python")]
 import torchrec_source
 from torchrec_source import ranks
 
-PLANS = json.loads((ROOT / "src/test/resources/torchrec/plans.json").read_text(encoding="utf-8"))["plans"]
+PLANS = json.loads((ROOT / "src/cli/src/test/resources/torchrec/plans.json").read_text(encoding="utf-8"))["plans"]
 for plan in PLANS:
     plan["per_node"] = 2 if plan["devices"] % 2 == 0 else plan["devices"]
 

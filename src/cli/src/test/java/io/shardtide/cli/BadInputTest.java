@@ -1,0 +1,185 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Wrong inputs of a new user, each with one line that says what to do and the right exit status. A
+ * dead broker is in {@code DeadClusterIT}, a missing right in {@code SecureRunIT}, a planner's full
+ * disk in {@code FullDiskIT}.
+ */
+class BadInputTest {
+  private static final Path REFERENCE = Path.of("src/cli/src/test/resources/reference");
+  private static final String CLUSTER = "--bootstrap 127.0.0.1:9 --registry http://127.0.0.1:9 ";
+
+  @TempDir private Path folder;
+  private String err = "";
+
+  /** Runs a command and returns its status; the lines of standard error are in {@link #err}. */
+  private int run(String command) {
+    StringWriter printed = new StringWriter();
+    int status =
+        Shardtide.run(
+            new PrintWriter(new StringWriter()), new PrintWriter(printed), command.split(" +", -1));
+    err = printed.toString();
+    assertThat(err).doesNotContain("\tat ");
+    return status;
+  }
+
+  private void assertOneLine(String... parts) {
+    assertThat(err.lines().filter(line -> !line.startsWith("shardtide: warning:")))
+        .singleElement()
+        .asString()
+        .startsWith("shardtide: ")
+        .contains(parts);
+  }
+
+  @Test
+  void too_few_changes_of_a_benchmark() {
+    assertThat(run("bench fold --changes 10")).isEqualTo(1);
+    assertOneLine("changes must be at least 10000, got 10");
+  }
+
+  private String tasks(String more) {
+    return "plan --tables %s --tasks %s --devices 4 --out %s %s"
+        .formatted(
+            REFERENCE.resolve("table_configs.json"),
+            REFERENCE.resolve("tasks/4gpu_dim4.txt"),
+            folder.resolve("plans.jsonl"),
+            more);
+  }
+
+  @Test
+  void an_infeasible_plan() {
+    assertThat(run(tasks("--memory-gib 0.001"))).isEqualTo(1);
+    assertOneLine("none of 6 tasks fits; the first: ");
+  }
+
+  @Test
+  void a_table_of_63_columns() {
+    assertThat(
+            run(
+                "publish "
+                    + CLUSTER
+                    + "--workload w --upsert name=a,rows=10,columns=63,poolingFactor=1"))
+        .isEqualTo(1);
+    assertOneLine("columns of table \"a\"", "got 63");
+  }
+
+  @Test
+  void hardware_without_a_model() throws IOException {
+    Path workloads =
+        Files.writeString(
+            folder.resolve("workloads.jsonl"),
+            String.format(
+                Locale.ROOT,
+                "{\"task\":\"t\",\"cluster\":{\"devices\":8,\"devicesPerNode\":8,\"memoryBytesPerDevice\":%d,\"batchSize\":65536,\"hardware\":\"h100\"},\"tables\":[{\"name\":\"a\",\"rows\":1000,\"columns\":64,\"poolingFactor\":5.0,\"optimizerBytesPerRow\":4}]}%n",
+                24L << 30));
+    assertThat(run("plan --workloads " + workloads + " --out " + folder.resolve("plans.jsonl")))
+        .isEqualTo(1);
+    assertOneLine(
+        "workloads.jsonl line 1: ", "hardware of a cluster must be that of", "got \"h100\"");
+  }
+
+  @Test
+  void a_wrong_batch_size() {
+    assertThat(run(tasks("--memory-gib 4 --batch-size 0"))).isEqualTo(1);
+    assertOneLine("must be between 1 and ", "got 0");
+  }
+
+  @Test
+  void a_typo_in_a_command() {
+    assertThat(run("docter --config a.properties")).isEqualTo(2);
+    assertThat(err.lines())
+        .containsExactly(
+            "shardtide: there is no command \"docter\". Maybe doctor.",
+            "Run \"shardtide --help\" for its usage.");
+  }
+
+  @Test
+  void a_settings_file_with_three_errors() throws IOException {
+    Path file =
+        Files.writeString(
+            folder.resolve("a.properties"),
+            """
+            bootstrap.servers=kafka
+            schema.registry.url=http://registry:8081
+            state.directory=state
+            threads=0
+            topic.prefix=x.
+            """);
+    for (String command : List.of("run", "doctor")) {
+      assertThat(run(command + " --config " + file)).isEqualTo(2);
+      assertThat(err.lines())
+          .as("a line for each problem")
+          .hasSize(4)
+          .first()
+          .isEqualTo("shardtide: " + file + " has 3 problems:");
+      assertThat(err).contains("\"kafka\"", "threads must be 1 to 256", "Maybe topics.prefix.");
+    }
+  }
+
+  @Test
+  void a_model_of_a_newer_format() throws IOException {
+    byte[] bytes = Files.readAllBytes(Path.of("models/simulated.avro"));
+    String key = "shardtide.format.major";
+    int at = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(key) + key.length() + 1;
+    assertThat(bytes[at]).isEqualTo((byte) '2');
+    bytes[at] = '3';
+    Path model = Files.write(folder.resolve("newer.avro"), bytes);
+    assertThat(run("evaluate --samples %s --model %s".formatted(REFERENCE.resolve("valid"), model)))
+        .isEqualTo(1);
+    assertOneLine("newer.avro", "it has bundle format 3, and this version reads 2");
+  }
+
+  /** Each file that a command reads; a name with a replaced letter would be another name. */
+  @Test
+  void files_that_are_not_utf8() throws IOException {
+    Path latin1 =
+        Files.write(
+            folder.resolve("events.jsonl"),
+            "\n{\"caf\u00e9\"".getBytes(StandardCharsets.ISO_8859_1));
+    Path workloads =
+        Files.writeString(
+            folder.resolve("workloads.jsonl"),
+            "{\"task\":\"t\",\"cluster\":{\"devices\":2,\"memoryBytesPerDevice\":1000000,\"batchSize\":64,\"hardware\":\"simulated\"},\"tables\":[{\"name\":\"a\",\"rows\":10,\"columns\":4,\"poolingFactor\":1}]}");
+    String out = " --out " + folder.resolve("plans.jsonl");
+    for (String command :
+        List.of(
+            "publish " + CLUSTER + "--events " + latin1,
+            "plan --workloads " + latin1 + out,
+            "plan --devices 4 --memory-gib 4 --tables %s --tasks %s"
+                    .formatted(latin1, REFERENCE.resolve("tasks/4gpu_dim4.txt"))
+                + out,
+            tasks("--memory-gib 4").replaceFirst("--tasks \\S+", "--tasks " + latin1),
+            "plan --workloads %s --predict %s".formatted(workloads, latin1) + out,
+            "replay --events " + latin1 + out,
+            "pools set p " + CLUSTER + "--file " + latin1,
+            "run --config " + latin1,
+            "doctor --config " + latin1)) {
+      assertThat(run(command)).as(command).isBetween(1, 2);
+      assertThat(err)
+          .as(command)
+          .contains(latin1.toString(), "ine 2: text must be UTF-8, got byte 0xe9");
+    }
+  }
+
+  @Test
+  void a_full_disk() {
+    assumeThat(Path.of("/dev/full")).exists();
+    String command = tasks("--memory-gib 4");
+    assertThat(run(command.replaceFirst("--out \\S+", "--out /dev/full"))).isEqualTo(1);
+    assertOneLine("/dev/full cannot be written: No space left on device");
+  }
+}

@@ -1,0 +1,406 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.models.ModelFiles;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+/** The commands as a person or a program calls them. */
+class CommandsTest {
+  private static final Path REFERENCE = Path.of("src/cli/src/test/resources/reference");
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  @TempDir private Path folder;
+  private final StringWriter out = new StringWriter();
+  private final StringWriter err = new StringWriter();
+
+  private int run(String... args) {
+    return Shardtide.run(new PrintWriter(out), new PrintWriter(err), args);
+  }
+
+  /** Complete, and within 4 GiB a device; {@code ReferenceTasksTest} has the other tasks. */
+  @ParameterizedTest
+  @CsvSource({"4,4", "4,128", "8,8"})
+  void reference_tasks_are_solved(int devices, int widest) throws IOException {
+    Path file = folder.resolve("plans.jsonl");
+    Path tasks = REFERENCE.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
+    int status =
+        run(
+            "plan",
+            "--tables",
+            REFERENCE.resolve("table_configs.json").toString(),
+            "--tasks",
+            tasks.toString(),
+            "--devices",
+            Integer.toString(devices),
+            "--memory-gib",
+            "4",
+            "--out",
+            file.toString());
+    assertThat(status).as(err.toString()).isZero();
+    assertThat(out.toString()).startsWith("6 of 6 tasks planned");
+    JsonNode tables = JSON.readTree(REFERENCE.resolve("table_configs.json").toFile());
+    List<String> lines = Files.readAllLines(file);
+    List<String> taskLines = Files.readAllLines(tasks);
+    assertThat(lines).hasSize(6);
+    for (int t = 0; t < 6; t++) {
+      JsonNode plan = JSON.readTree(lines.get(t));
+      assertThat(plan.get("task").intValue()).isEqualTo(t);
+      assertThat(plan.get("feasible").booleanValue()).isTrue();
+      assertThat(plan.get("predicted_ms").doubleValue()).isPositive();
+      assertThat(plan.get("seconds").doubleValue()).isPositive();
+      assertThat(plan.get("devices")).hasSize(devices);
+      String[] parts = taskLines.get(t).split(" ", -1);
+      check(plan.get("devices"), tables, parts[0].split(",", -1), parts[1].split(",", -1));
+    }
+  }
+
+  private static void check(JsonNode devices, JsonNode tables, String[] ids, String[] dims) {
+    List<int[]> covered = new ArrayList<>();
+    for (String dim : dims) {
+      covered.add(new int[Integer.parseInt(dim)]);
+    }
+    for (JsonNode device : devices) {
+      long bytes = 0;
+      for (JsonNode shard : device) {
+        int table = shard.get("table").intValue();
+        int columns = shard.get("columns").intValue();
+        assertThat(columns % 4).isZero();
+        for (int c = 0; c < columns; c++) {
+          covered.get(table)[shard.get("column_offset").intValue() + c]++;
+        }
+        long rows = tables.get(Integer.parseInt(ids[table])).get("row").longValue();
+        bytes += 4 * rows * columns;
+      }
+      assertThat(bytes).isLessThanOrEqualTo(4L << 30);
+    }
+    assertThat(covered).allSatisfy(columns -> assertThat(columns).containsOnly(1));
+  }
+
+  @Test
+  void a_task_that_cannot_fit_says_why() throws IOException {
+    Path tasks = Files.writeString(folder.resolve("tasks.txt"), "0,1,2 128,128,128\n");
+    Path file = folder.resolve("plans.jsonl");
+    assertThat(
+            run(
+                "plan",
+                "--tables",
+                REFERENCE.resolve("table_configs.json").toString(),
+                "--tasks",
+                tasks.toString(),
+                "--devices",
+                "2",
+                "--memory-gib",
+                "0.5",
+                "--out",
+                file.toString()))
+        .isEqualTo(1);
+    JsonNode plan = JSON.readTree(Files.readString(file));
+    assertThat(plan.get("feasible").booleanValue()).isFalse();
+    assertThat(plan.get("reason").textValue()).startsWith("The tables need 2.6 GiB, and 2 devices");
+    assertThat(plan.get("bytes_short").longValue()).isPositive();
+  }
+
+  private List<String> plan(String... more) {
+    List<String> arguments =
+        new ArrayList<>(
+            List.of(
+                "plan",
+                "--tables",
+                REFERENCE.resolve("table_configs.json").toString(),
+                "--tasks",
+                REFERENCE.resolve("tasks/4gpu_dim128.txt").toString(),
+                "--devices",
+                "4",
+                "--memory-gib",
+                "4",
+                "--out",
+                folder.resolve("plans.jsonl").toString()));
+    arguments.addAll(List.of(more));
+    return arguments;
+  }
+
+  /** What TorchRec's rules ask of a plan, checked on what is written alone. */
+  @Test
+  void plans_are_written_as_torchrec_takes_them() throws IOException {
+    List<String> arguments =
+        plan("--format", "torchrec", "--module", "model.ebc", "--devices-per-node", "2");
+    assertThat(run(arguments.toArray(new String[0]))).as(err.toString()).isZero();
+    List<String> lines = Files.readAllLines(folder.resolve("plans.jsonl"));
+    List<String> tasks = Files.readAllLines(REFERENCE.resolve("tasks/4gpu_dim128.txt"));
+    JsonNode configs = JSON.readTree(REFERENCE.resolve("table_configs.json").toFile());
+    assertThat(lines).hasSameSizeAs(tasks);
+    int cut = 0;
+    for (int t = 0; t < lines.size(); t++) {
+      JsonNode plan = JSON.readTree(lines.get(t));
+      assertThat(plan.get("task").intValue()).isEqualTo(t);
+      assertThat(plan.get("predicted_ms").doubleValue()).isPositive();
+      assertThat(plan.get("world_size").intValue()).isEqualTo(4);
+      JsonNode tables = plan.get("plan").get("model.ebc");
+      String[] ids = tasks.get(t).split(" ", -1)[0].split(",", -1);
+      String[] dims = tasks.get(t).split(" ", -1)[1].split(",", -1);
+      assertThat(tables).hasSize(ids.length);
+      for (int i = 0; i < ids.length; i++) {
+        JsonNode table = tables.get(Integer.toString(i));
+        JsonNode shards = table.get("shards");
+        long rows = configs.get(Integer.parseInt(ids[i])).get("row").longValue();
+        assertThat(table.get("sharding_type").textValue())
+            .isEqualTo(shards.size() == 1 ? "table_wise" : "column_wise");
+        assertThat(table.get("compute_kernel").textValue()).isEqualTo("fused");
+        assertThat(table.get("ranks")).hasSameSizeAs(shards);
+        int column = 0;
+        for (int s = 0; s < shards.size(); s++) {
+          int rank = table.get("ranks").get(s).intValue();
+          JsonNode shard = shards.get(s);
+          assertThat(shard.get("shard_offsets")).hasToString("[0," + column + "]");
+          assertThat(shard.get("shard_sizes").get(0).longValue()).isEqualTo(rows);
+          assertThat(shard.get("shard_sizes").get(1).intValue() % 4).isZero();
+          assertThat(shard.get("placement").textValue())
+              .isEqualTo("rank:%d/cuda:%d".formatted(rank, rank % 2));
+          assertThat(rank).isBetween(0, 3);
+          column += shard.get("shard_sizes").get(1).intValue();
+        }
+        assertThat(column).isEqualTo(Integer.parseInt(dims[i]));
+        cut += shards.size() > 1 ? 1 : 0;
+      }
+    }
+    assertThat(cut).as("tables that were cut").isPositive();
+  }
+
+  @Test
+  void torchrec_options_need_the_torchrec_format_and_are_validated() {
+    assertThat(run(plan("--reshardable").toArray(new String[0]))).isEqualTo(2);
+    assertThat(err.toString()).contains("--reshardable need --format torchrec");
+    assertThat(run(plan("--format", "torchrec", "--module", "a..b").toArray(new String[0])))
+        .isEqualTo(2);
+    assertThat(err.toString())
+        .contains(
+            "module path must be names separated by dots, or empty for the model itself, got \"a..b\"");
+    assertThat(run(plan("--format", "yaml").toArray(new String[0]))).isEqualTo(2);
+  }
+
+  /** Samples that no training saw; the bounds are what this project promises, models/README.md. */
+  @Test
+  void the_shipped_model_predicts_as_well_as_its_card_says() throws IOException {
+    assertThat(run("evaluate", "--samples", REFERENCE.resolve("valid").toString()))
+        .as(err.toString())
+        .isZero();
+    JsonNode errors = JSON.readTree(out.toString());
+    assertThat(errors.get("compute").get("mape").doubleValue()).isBetween(0.0001, 0.006);
+    assertThat(errors.get("compute").get("kendall").doubleValue()).isGreaterThan(0.995);
+    assertThat(errors.get("compute").get("p99_relative_error").doubleValue()).isLessThan(0.03);
+    assertThat(errors.get("compute_without_reuse").get("mape").doubleValue()).isBetween(0.01, 0.12);
+    assertThat(errors.get("comm")).hasSize(7);
+    assertThat(errors.get("comm"))
+        .allSatisfy(
+            e -> {
+              assertThat(e.get("forward_mape").doubleValue()).isLessThan(0.002);
+              assertThat(e.get("backward_mape").doubleValue()).isLessThan(0.002);
+            });
+    assertThat(errors.get("simulated").booleanValue()).isTrue();
+    assertThat(errors.get("inside_training").get("compute").get("samples").intValue())
+        .isEqualTo(errors.get("compute").get("samples").intValue());
+    assertThat(errors.get("outside_training").get("compute")).isEmpty();
+  }
+
+  @Test
+  void a_bundle_is_trained_evaluated_and_refused_when_damaged() throws IOException {
+    Path samples = folder.resolve("samples");
+    Files.createDirectories(samples.resolve("compute"));
+    Files.createDirectories(samples.resolve("comm_2"));
+    // Few: training is tested where it is.
+    Files.write(
+        samples.resolve("compute/data.txt"),
+        Files.readAllLines(REFERENCE.resolve("valid/compute/data.txt")).subList(0, 200));
+    Files.copy(
+        REFERENCE.resolve("valid/comm_2/data.txt.gz"), samples.resolve("comm_2/data.txt.gz"));
+    Path bundle = folder.resolve("bundle.avro");
+    int status =
+        run(
+            "pretrain",
+            "--samples",
+            samples.toString(),
+            "--tables",
+            REFERENCE.resolve("table_configs.json").toString(),
+            "--hardware",
+            "test-hardware",
+            "--simulated",
+            "--out",
+            bundle.toString());
+    assertThat(status).as(err.toString()).isZero();
+    assertThat(out.toString())
+        .containsPattern("200 compute samples of \\d+ tables; 400 collectives")
+        .contains("for test-hardware in " + bundle);
+    assertThat(ModelFiles.read(bundle).hardware()).isEqualTo("test-hardware");
+    assertThat(
+            run(
+                "evaluate",
+                "--model",
+                bundle.toString(),
+                "--samples",
+                samples.toString(),
+                "--tables",
+                REFERENCE.resolve("table_configs.json").toString()))
+        .isZero();
+    assertThat(out.toString()).contains("\"hardware\" : \"test-hardware\"");
+
+    byte[] bytes = Files.readAllBytes(bundle);
+    Files.write(bundle, java.util.Arrays.copyOf(bytes, bytes.length / 2));
+    assertThat(run("evaluate", "--model", bundle.toString(), "--samples", samples.toString()))
+        .isEqualTo(1);
+    assertThat(err.toString())
+        .contains("shardtide: " + bundle + " is not a model that can be used: ")
+        .doesNotContain("\tat ");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          plan --tables nowhere.json --tasks x --devices 4 --memory-gib 4 --out plans.jsonl            | 1 | shardtide: nowhere.json does not exist
+          plan --tables REFERENCE/table_configs.json --tasks REFERENCE/tasks/4gpu_dim4.txt --devices 0 --memory-gib 4 --out plans.jsonl | 1 | shardtide: devices of a cluster must be between 1 and 16384, got 0
+          plan --devices 4                                                                             | 2 | Missing required options
+          plan --devices four                                                                          | 2 | Invalid value for option '--devices'
+          evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 1 | REFERENCE/README.md is not a model that can be used
+          evaluate --samples REFERENCE/nowhere                                                               | 1 | REFERENCE/nowhere: not a folder
+          pretrain --samples REFERENCE/tasks --hardware x --out x.avro                                       | 1 | REFERENCE/tasks: no samples
+          fly                                                                                          | 2 | shardtide: there is no command "fly"
+          """)
+  void errors_name_the_problem(String command, int status, String message) {
+    String[] args = command.strip().replace("REFERENCE", REFERENCE.toString()).split(" +", -1);
+    assertThat(run(args)).isEqualTo(status);
+    assertThat(err.toString())
+        .contains(message.strip().replace("REFERENCE", REFERENCE.toString()))
+        .doesNotContain("\tat ");
+  }
+
+  @Test
+  void a_settings_file_is_rejected_with_all_problems() throws IOException {
+    Path file = Files.writeString(folder.resolve("a.properties"), "threads=0\nmodel=x\n");
+    assertThat(run("run", "--config", file.toString())).isEqualTo(2);
+    assertThat(err.toString())
+        .startsWith("shardtide: " + file + " has 5 problems:\n")
+        .contains(
+            "\n  bootstrap.servers is missing; it must be host:port",
+            "\n  schema.registry.url is missing; ",
+            "\n  state.directory is missing; ",
+            "\n  threads must be 1 to 256 threads, got \"0\".",
+            "\n  model is not a setting (its value is \"x\"). Maybe models.");
+    assertThat(run("run", "--config", "nowhere.properties")).isEqualTo(2);
+    assertThat(err.toString()).contains("shardtide: nowhere.properties does not exist");
+    assertThat(run("run")).isEqualTo(2);
+    assertThat(run("run", "--example")).isZero();
+    assertThat(out.toString()).contains("\nbootstrap.servers=", "\n#threads=1\n");
+  }
+
+  @Test
+  void a_stack_trace_is_printed_on_request() {
+    assertThat(run("evaluate", "--samples", "nowhere", "--stacktrace")).isEqualTo(1);
+    assertThat(err.toString()).contains("shardtide: nowhere").contains("\tat ");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          paln                  | there is no command "paln". Maybe plan. | shardtide
+          fly                   | there is no command "fly"               | shardtide
+          plan --tabels         | there is no option --tabels. Maybe --tables. | shardtide plan
+          bench serach          | there is no command "serach". Maybe search. | shardtide bench
+          topologies all        | unexpected argument "all"               | shardtide topologies
+          run                   | Missing required argument (specify one of these): (--config=FILE or --example) | shardtide run
+          """)
+  void a_usage_error_is_one_line_and_the_way_to_the_help(
+      String command, String problem, String helped) {
+    String[] args = command.split(" ", -1);
+    if (command.startsWith("plan")) {
+      args = "plan --tables t --tasks t --devices 4 --memory-gib 4 --out o --tabels".split(" ", -1);
+    }
+    assertThat(run(args)).isEqualTo(2);
+    assertThat(err.toString().replace(" | ", " or "))
+        .isEqualTo("shardtide: %s%nRun \"%s --help\" for its usage.%n".formatted(problem, helped));
+    assertThat(out.toString()).isEmpty();
+  }
+
+  @Test
+  void help_and_version_are_printed() {
+    assertThat(run("--help")).isZero();
+    assertThat(out.toString()).contains("demo", "plan", "pretrain", "evaluate", "topologies");
+    assertThat(run("demo", "--help")).isZero();
+    assertThat(out.toString()).contains("--seconds", "--out", "--data");
+  }
+
+  /** The version and, in a checkout, the commit. */
+  @ParameterizedTest
+  @ValueSource(strings = {"--version", "plan -V", "bench model -V"})
+  void each_command_prints_the_version(String command) {
+    assertThat(run(command.split(" ", -1))).isZero();
+    assertThat(out.toString())
+        .matches(
+            "shardtide \\d+\\.\\d+\\.\\d+(-SNAPSHOT)?( \\(commit [0-9a-f]{7,}\\))?\\RJava 1[\\s\\S]*");
+  }
+
+  /** Commands are found by the names of their classes. */
+  @Test
+  void each_command_is_listed_under_its_name() throws IOException {
+    try (Stream<Path> files = Files.list(Path.of("src/cli/src/main/java/io/shardtide/cli"))) {
+      assertThat(files.map(file -> file.getFileName().toString()))
+          .filteredOn(file -> file.endsWith("Command.java") && !file.matches("Bench.+Command.java"))
+          .map(file -> file.replace("Command.java", "").toLowerCase(Locale.ROOT))
+          .containsExactlyInAnyOrderElementsOf(Commands.NAMES);
+    }
+    assertThat(Commands.NAMES)
+        .allSatisfy(
+            name ->
+                assertThat(
+                        Commands.type(name)
+                            .orElseThrow()
+                            .getAnnotation(CommandLine.Command.class)
+                            .name())
+                    .isEqualTo(name));
+  }
+
+  @Test
+  void plan_names_simulated_costs_and_what_is_outside_the_training_range() {
+    assertThat(run(plan("--batch-size", "8192").toArray(new String[0]))).isZero();
+    assertThat(out.toString()).contains("trained on simulated costs");
+    assertThat(err.toString())
+        .contains(
+            "outside the cost model's training range",
+            "cluster with samples_per_batch of 8192 (trained: 65536 to 65536)");
+  }
+
+  @Test
+  void plan_fails_if_no_task_fits() {
+    List<String> command = new ArrayList<>(plan());
+    command.set(command.indexOf("--memory-gib") + 1, "0.001");
+    assertThat(run(command.toArray(new String[0]))).isEqualTo(1);
+    assertThat(out.toString()).startsWith("0 of 6 tasks planned");
+  }
+
+  @Test
+  void topologies_are_described() {
+    assertThat(run("topologies", "--prefix", "x.")).isZero();
+    assertThat(out.toString())
+        .contains("workload", "planning", "x.workload-changes", "x.current-plans");
+  }
+}
