@@ -86,7 +86,7 @@ final class BenchCommand {
       @Option(
               names = "--reference",
               paramLabel = "DIR",
-              defaultValue = "src/cli/src/test/resources/reference",
+              defaultValue = "src/models/src/test/resources/reference",
               description =
                   "Folder with table_configs.json and tasks/. Default: ${DEFAULT-VALUE}, in the"
                       + " source tree.")

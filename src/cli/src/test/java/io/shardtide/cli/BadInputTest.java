@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
  * disk in {@code FullDiskIT}.
  */
 class BadInputTest {
-  private static final Path REFERENCE = Path.of("src/cli/src/test/resources/reference");
+  private static final Path REFERENCE = Path.of("src/models/src/test/resources/reference");
   private static final String CLUSTER = "--bootstrap 127.0.0.1:9 --registry http://127.0.0.1:9 ";
 
   @TempDir private Path folder;

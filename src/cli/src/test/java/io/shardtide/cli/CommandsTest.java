@@ -23,7 +23,7 @@ import picocli.CommandLine;
 
 /** The commands as a person or a program calls them. */
 class CommandsTest {
-  private static final Path REFERENCE = Path.of("src/cli/src/test/resources/reference");
+  private static final Path REFERENCE = Path.of("src/models/src/test/resources/reference");
   private static final ObjectMapper JSON = new ObjectMapper();
 
   @TempDir private Path folder;

@@ -115,7 +115,7 @@ class DistributionIT {
   /** What TensorFlow writes to standard error is no user's business. */
   @Test
   void it_plans_and_only_progress_is_on_standard_error() throws Exception {
-    Path kit = Path.of("src/cli/src/test/resources/reference");
+    Path kit = Path.of("src/models/src/test/resources/reference");
     assertThat(
             run(
                 "plan",

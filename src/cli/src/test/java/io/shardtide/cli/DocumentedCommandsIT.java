@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Tag("nightly")
 class DocumentedCommandsIT {
-  private static final Path REFERENCE = HERE.resolve("src/cli/src/test/resources/reference");
+  private static final Path REFERENCE = HERE.resolve("src/models/src/test/resources/reference");
   private static final Path TABLES = REFERENCE.resolve("table_configs.json");
 
   /** In the order of a new reader: something is published first. */

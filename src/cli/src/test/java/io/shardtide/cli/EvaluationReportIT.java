@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The report in a real browser that reaches no network. Skipped where there is no browser. */
 class EvaluationReportIT {
-  private static final Path REFERENCE = Path.of("src/cli/src/test/resources/reference");
+  private static final Path REFERENCE = Path.of("src/models/src/test/resources/reference");
 
   @TempDir private Path folder;
 

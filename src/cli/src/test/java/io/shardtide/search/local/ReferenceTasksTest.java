@@ -22,7 +22,7 @@ class ReferenceTasksTest {
   /** The worst of four tasks is 3.5% worse: NeuroShard's parts may have any widths. */
   private static final double MAX_RATIO = 1.036;
 
-  private static final Path REFERENCE = Path.of("src/cli/src/test/resources/reference");
+  private static final Path REFERENCE = Path.of("src/models/src/test/resources/reference");
 
   @Test
   void plans_are_better_than_those_of_the_reference_search() throws Exception {

@@ -45,7 +45,7 @@ public final class Machine {
   public Machine(int firstTable, CostChange change, double noise) {
     try {
       List<TableSpec> all =
-          TableConfigs.read(Path.of("src/cli/src/test/resources/reference/table_configs.json"));
+          TableConfigs.read(Path.of("src/models/src/test/resources/reference/table_configs.json"));
       tables = all.subList(firstTable, firstTable + 40);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

@@ -181,7 +181,7 @@ class SampleFolderReaderTest {
   void reads_what_the_collector_in_python_writes() throws IOException {
     SampleSet set =
         SampleFolderReader.read(
-            Path.of("src/cli/src/test/resources/samples/pytorch/train"), Optional.empty());
+            Path.of("src/models/src/test/resources/samples/pytorch/train"), Optional.empty());
     assertThat(set.tables()).hasSize(10);
     assertThat(set.tables()).allMatch(t -> t.reuseHistogram().isKnown() && t.accessCdf().isKnown());
     assertThat(set.compute()).hasSize(4).allMatch(s -> s.forwardMs().isPresent());

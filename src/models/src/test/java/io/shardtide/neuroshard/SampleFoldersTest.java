@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class SampleFoldersTest {
-  private static final Path REFERENCE = Path.of("src/cli/src/test/resources/reference");
-  private static final Path PYTORCH = Path.of("src/cli/src/test/resources/samples/pytorch");
+  private static final Path REFERENCE = Path.of("src/models/src/test/resources/reference");
+  private static final Path PYTORCH = Path.of("src/models/src/test/resources/samples/pytorch");
 
   @TempDir private Path folder;
 
