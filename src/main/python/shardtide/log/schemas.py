@@ -44,7 +44,7 @@ NOT_FOUND_CODES = (40401, 40402, 40403)
 REQUEST_SECONDS = 5.0
 
 # How an id without a schema is treated while the registry gives others: as all readers do. The reasons and the table are
-# in src/cli/src/main/java/io/shardtide/wire/RATIONALE.md. It is asked for again for MISSING_SECONDS if the registry says that it
+# in src/wire/src/main/java/io/shardtide/wire/RATIONALE.md. It is asked for again for MISSING_SECONDS if the registry says that it
 # lacks it, UNCLEAR_FACTOR times as long otherwise; all such ids together for one part in SHARE_OF_TIME of the time.
 MISSING_SECONDS = 0.5
 UNCLEAR_FACTOR = 10
