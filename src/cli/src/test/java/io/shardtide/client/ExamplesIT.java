@@ -33,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
  * that the documentation names, and nothing else of ours.
  */
 class ExamplesIT {
-  private static final Path SOURCES = Path.of("src/cli/src/main/java/io/shardtide/client");
+  private static final Path SOURCES = Path.of("src/client/src/main/java/io/shardtide/client");
   private static final Pattern EXAMPLE =
       Pattern.compile("<pre>\\{@code\n(.*?)\n \\* }</pre>", Pattern.DOTALL);
 
