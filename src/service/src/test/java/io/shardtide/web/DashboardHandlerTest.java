@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Which requests the dashboard's server accepts, over real sockets, while there is no log to show.
  */
 class DashboardHandlerTest {
-  private static final Path FILES = Path.of("src/cli/src/main/resources/dashboard");
+  private static final Path FILES = Path.of("src/service/src/main/resources/dashboard");
   private static final Optional<Predicate<String>> TOKEN = Optional.of("s3cret"::equals);
 
   private final List<String> done = new ArrayList<>();
