@@ -187,7 +187,7 @@ class ExamplesIT {
                   "BothSerializers",
                   confluent() + File.pathSeparator + classPath(),
                   Files.readString(
-                      Path.of("src/cli/src/test/resources/client/BothSerializers.java")),
+                      Path.of("src/testkit/src/test/resources/client/BothSerializers.java")),
                   planner.bootstrapServers(),
                   planner.registryUrl()))
           .contains(
