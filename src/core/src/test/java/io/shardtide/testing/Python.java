@@ -13,10 +13,10 @@ import java.util.concurrent.TimeUnit;
 
 /** Runs scripts of the repository, which find the package {@code shardtide}. */
 public final class Python {
-  /** The project's virtual environment; src/test/python/requirements.txt says how it is made. */
+  /** The project's virtual environment; src/python/tests/requirements.txt says how it is made. */
   private static final Path PYTHON = Path.of(".venv/bin/python").toAbsolutePath();
 
-  private static final Path PACKAGE = Path.of("src/main/python").toAbsolutePath();
+  private static final Path PACKAGE = Path.of("src/python").toAbsolutePath();
   private static final int PATIENCE_MINUTES = 15;
 
   private Python() {}
@@ -95,7 +95,7 @@ public final class Python {
   /**
    * Runs unit tests, which must succeed.
    *
-   * @param file their file in {@code src/test/python}
+   * @param file their file in {@code src/python/tests}
    * @return what they printed
    */
   public static String test(Path folder, Map<String, String> environment, String file)
@@ -106,7 +106,7 @@ public final class Python {
   /** Runs unit tests as above with another Python. */
   public static String test(Path python, Path folder, Map<String, String> environment, String file)
       throws IOException, InterruptedException {
-    Ended tests = run(python, folder, environment, "src/test/python/" + file, "-v");
+    Ended tests = run(python, folder, environment, "src/python/tests/" + file, "-v");
     assertThat(tests.status()).as(tests.err()).isZero();
     // A run of no tests would end well too.
     assertThat(tests.err()).containsPattern("\nRan [1-9]\\d* tests?").contains("\nOK");

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Tag("nightly")
 class OldestPythonIT {
-  private static final Path PROJECT = Path.of("src/main/python/pyproject.toml");
+  private static final Path PROJECT = Path.of("src/python/pyproject.toml");
   private static final long MINUTES = 3;
 
   @TempDir private static Path data;

@@ -38,7 +38,7 @@ class PythonPageTest {
   @Test
   void shown_code_is_in_the_files() throws IOException {
     List<String> files = new ArrayList<>();
-    for (String folder : List.of("src/main/python", "examples")) {
+    for (String folder : List.of("src/python", "examples")) {
       try (Stream<Path> programs = Files.walk(Path.of(folder))) {
         for (Path program : programs.filter(p -> p.toString().matches(".*\\.(py|java)")).toList()) {
           files.add(Files.readString(program));
@@ -56,7 +56,7 @@ class PythonPageTest {
         Pattern.compile("<version>([0-9.]+)(-SNAPSHOT)?</version>")
             .matcher(Files.readString(Path.of("pom.xml")));
     assertThat(jar.find()).isTrue();
-    assertThat(Files.readString(Path.of("src/main/python/shardtide/__init__.py")))
+    assertThat(Files.readString(Path.of("src/python/shardtide/__init__.py")))
         .contains(
             "__version__ = \"%s%s\"".formatted(jar.group(1), jar.group(2) == null ? "" : ".dev0"));
   }
@@ -68,7 +68,7 @@ class PythonPageTest {
     assertThat(modules)
         .allSatisfy(
             module -> {
-              Path file = Path.of("src/main/python", module.replace('.', '/'));
+              Path file = Path.of("src/python", module.replace('.', '/'));
               assertThat(List.of(file.resolve("__main__.py"), Path.of(file + ".py")))
                   .anyMatch(Files::exists);
             });

@@ -111,7 +111,7 @@ class PythonSecurityIT {
   private static Python.Ended run(Role role, String script, String... arguments)
       throws IOException, InterruptedException {
     String[] start = {
-      "src/test/python/" + script,
+      "src/python/tests/" + script,
       kafka.bootstrapServers(),
       registry.url(),
       PREFIX,

@@ -174,7 +174,7 @@ class PythonTorchRecIT {
     Python.Ended described =
         Python.run(
             data,
-            "src/test/python/describe_plans.py",
+            "src/python/tests/describe_plans.py",
             planner.bootstrapServers(),
             planner.registryUrl(),
             PREFIX);
@@ -204,7 +204,7 @@ class PythonTorchRecIT {
     String first = awaitPlan(workload, 1).planId();
     Process process =
         Python.script(
-                "src/test/python/follow_without_torch.py",
+                "src/python/tests/follow_without_torch.py",
                 planner.bootstrapServers(),
                 planner.registryUrl(),
                 PREFIX,

@@ -80,7 +80,7 @@ class MoveWavesPythonTest {
     Path out = folder.resolve("out");
     Path err = folder.resolve("err");
     int status =
-        Python.script("src/test/python/print_waves.py")
+        Python.script("src/python/tests/print_waves.py")
             .redirectInput(in.toFile())
             .redirectOutput(out.toFile())
             .redirectError(err.toFile())

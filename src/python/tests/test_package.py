@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from typing import Sequence
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/main/python"
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/python"
 
 
 @unittest.skipUnless(importlib.util.find_spec("flit_core"), "flit_core is not installed")

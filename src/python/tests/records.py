@@ -9,7 +9,7 @@ import sys
 import uuid
 from typing import Any
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
 import confluent_kafka
 from confluent_kafka.admin import AdminClient, NewTopic

@@ -16,7 +16,7 @@ import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "src/main/python"))
+sys.path.insert(0, str(ROOT / "src/python"))
 
 from shardtide import events, torchrec
 from shardtide.torchrec import publish

@@ -8,7 +8,7 @@ import pathlib
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
 from shardtide.log import Log
 from shardtide.torchrec import changes, describe

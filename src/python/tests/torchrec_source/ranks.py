@@ -16,7 +16,7 @@ import traceback
 from typing import Any
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-PACKAGE = TESTS.parents[1] / "main/python"
+PACKAGE = TESTS.parent
 
 
 def run(scenario: str, ranks: int, per_node: int, argument: Any, timeout_seconds: float = 300) -> Any:

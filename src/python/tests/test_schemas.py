@@ -21,7 +21,7 @@ import avro.io
 import avro.schema
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "src/main/python"))
+sys.path.insert(0, str(ROOT / "src/python"))
 
 import records
 import shardtide.log.reports as reports_module

@@ -21,7 +21,7 @@ import unittest
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "src/main/python"), str(ROOT / "examples/dlrm")]
+sys.path[:0] = [str(ROOT / "src/python"), str(ROOT / "examples/dlrm")]
 
 from layout import SCOPES, TableShape, lay_out
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
 from shardtide.collect import __main__ as command
 from shardtide.collect.tables import Table

@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/main/python"
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/python"
 sys.path.insert(0, str(PACKAGE))
 
 try:
@@ -57,7 +57,7 @@ class FileTest(unittest.TestCase):
         self.assertEqual(written["nodes"], ["a", "b", 'c"'])
 
     def test_the_file_is_the_one_that_java_tests_read(self):
-        expected = (PACKAGE.parents[2] / "src/cli/src/test/resources/links.json").read_text()
+        expected = (PACKAGE.parents[1] / "src/cli/src/test/resources/links.json").read_text()
         self.assertEqual(links.to_json(["n1", "n2", "n3"], self.speeds), expected)
 
     def test_the_summary_names_slow_and_one_way_pairs(self):

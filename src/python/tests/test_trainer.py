@@ -8,7 +8,7 @@ import sys
 import threading
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
 from shardtide.log import PlanSubscriber, TrainerReports
 from shardtide.log.reports import COSTS, STATUS

@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/main/python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
 from shardtide.train import PlanFollower, Ranks, StepMeter
 from shardtide.train import follower as follower_module

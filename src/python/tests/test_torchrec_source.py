@@ -1,6 +1,6 @@
 """Plans of Shardtide on TorchRec's own code: loading, training, checkpoints, resharding.
 
-TORCHREC_SOURCE=/path/to/torchrec python -B -m unittest -v src/test/python/test_torchrec_source.py
+TORCHREC_SOURCE=/path/to/torchrec python -B -m unittest -v src/python/tests/test_torchrec_source.py
 
 Or with an installed torchrec. CPUs suffice: see torchrec_source. Without TorchRec all tests are skipped.
 """
@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "src/main/python"), str(ROOT / "src/test/python")]
+sys.path[:0] = [str(ROOT / "src/python"), str(ROOT / "src/python/tests")]
 
 import torchrec_source
 from torchrec_source import ranks

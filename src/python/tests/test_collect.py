@@ -17,7 +17,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/main/python"
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/python"
 sys.path.insert(0, str(PACKAGE))
 
 from shardtide.collect import __main__ as command
