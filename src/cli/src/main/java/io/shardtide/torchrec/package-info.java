@@ -4,7 +4,7 @@
  * to shards.
  *
  * <p>In: {@link io.shardtide.domain.ShardingPlan} and shards. Out: JSON from which {@code
- * src/python/shardtide/torchrec} creates TorchRec's objects. Implements TorchRec's rules
- * without its code. Imports {@code domain} and Jackson.
+ * src/python/shardtide/torchrec} creates TorchRec's objects. Implements TorchRec's rules without
+ * its code. Imports {@code domain} and Jackson.
  */
 package io.shardtide.torchrec;
