@@ -31,7 +31,7 @@ class LinksMappingTest {
   private static final List<List<Double>> MATRIX = List.of(List.of(0.0, 9.0), List.of(9.0, 0.0));
 
   private static void rejects(String message, PoolLinks links) {
-    assertThatThrownBy(() -> LinksMapping.fromAvro(links))
+    assertThatThrownBy(() -> Codec.POOL_LINKS.fromAvro().apply(links))
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_POOL))
@@ -56,10 +56,16 @@ class LinksMappingTest {
   void a_pair_of_racks_may_be_repeated_but_not_contradicted() {
     RackLink there = new RackLink("r", "s", 4.0);
     assertThat(
-            LinksMapping.fromAvro(
-                new PoolLinks(
-                    20.0, 5.0, List.of(there, new RackLink("s", "r", 4.0)), List.of(), List.of())))
-        .contains(new RackLinks(20, 5, new TreeMap<>(Map.of(RackPair.of("r", "s"), 4.0))));
+            Codec.POOL_LINKS
+                .fromAvro()
+                .apply(
+                    new PoolLinks(
+                        20.0,
+                        5.0,
+                        List.of(there, new RackLink("s", "r", 4.0)),
+                        List.of(),
+                        List.of())))
+        .isEqualTo(new RackLinks(20, 5, new TreeMap<>(Map.of(RackPair.of("r", "s"), 4.0))));
     rejects(
         "racks \"r\" and \"s\" must have one bandwidth, got 4.0 and 3.0 GB/s",
         new PoolLinks(
@@ -101,7 +107,7 @@ class LinksMappingTest {
     io.shardtide.avro.PoolChange avro =
         new SpecificDatumReader<io.shardtide.avro.PoolChange>(schema)
             .read(null, DecoderFactory.get().jsonDecoder(schema, json));
-    PoolChange change = PoolMapping.fromAvro(avro);
+    PoolChange change = Codec.POOL_CHANGE.fromAvro().apply(avro);
     return ((PoolSet) change.updates().get(0)).pool();
   }
 }

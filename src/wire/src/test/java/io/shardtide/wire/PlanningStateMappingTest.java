@@ -30,18 +30,19 @@ class PlanningStateMappingTest {
   @EnumSource
   void every_state_survives(PendingWork state) {
     PlanningState header = header(state);
-    assertThat(PlanningStateMapping.fromAvro(PlanningStateMapping.toAvro(header)))
+    assertThat(Codec.PLANNING_HEADER.fromAvro().apply(Codec.PLANNING_HEADER.toAvro().apply(header)))
         .isEqualTo(header);
   }
 
   @ParameterizedTest
   @CsvSource({"false, true, false", "true, false, true", "true, true, true", "false, true, true"})
   void impossible_flags_are_refused(boolean waits, boolean modelChanged, boolean deepening) {
-    io.shardtide.avro.PlanningHeader avro = PlanningStateMapping.toAvro(header(PendingWork.IDLE));
+    io.shardtide.avro.PlanningHeader avro =
+        Codec.PLANNING_HEADER.toAvro().apply(header(PendingWork.IDLE));
     avro.setWaits(waits);
     avro.setModelChanged(modelChanged);
     avro.setDeepening(deepening);
-    assertThatThrownBy(() -> PlanningStateMapping.fromAvro(avro))
+    assertThatThrownBy(() -> Codec.PLANNING_HEADER.fromAvro().apply(avro))
         .hasMessage(
             "flags of a planning header must be at most one of waits and deepening, and modelChanged only with waits, got waits %s, modelChanged %s, deepening %s"
                 .formatted(waits, modelChanged, deepening));
