@@ -1,13 +1,11 @@
 package io.shardtide;
 
-import static com.tngtech.archunit.base.DescribedPredicate.not;
-import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
-import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ImportOption;
@@ -15,12 +13,12 @@ import com.tngtech.archunit.core.importer.Location;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
-import com.tngtech.archunit.library.Architectures;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -40,210 +38,75 @@ class ArchitectureTest {
     }
   }
 
-  /** Who may import whom; a package that is not named by another is imported by nobody. */
-  @ArchTest
-  static final ArchRule packages_import_in_one_direction =
-      Architectures.layeredArchitecture()
-          .consideringOnlyDependenciesInLayers()
-          .layer("domain")
-          .definedBy(BASE + "domain")
-          .layer("domain.pool")
-          .definedBy(BASE + "domain.pool")
-          .layer("allocation")
-          .definedBy(BASE + "allocation")
-          .layer("allocation.choice")
-          .definedBy(BASE + "allocation.choice")
-          .layer("files")
-          .definedBy(BASE + "files")
-          .layer("config")
-          .definedBy(BASE + "config")
-          .layer("cost")
-          .definedBy(BASE + "cost")
-          .layer("retraining")
-          .definedBy(BASE + "cost.retraining")
-          .layer("tensorflow")
-          .definedBy(BASE + "cost.tensorflow")
-          .layer("samples")
-          .definedBy(BASE + "samples")
-          .layer("neuroshard")
-          .definedBy(BASE + "neuroshard")
-          .layer("search")
-          .definedBy(BASE + "search")
-          .layer("search.codecs")
-          .definedBy(BASE + "search.codecs")
-          .layer("search.reference")
-          .definedBy(BASE + "search.reference")
-          .layer("search.local")
-          .definedBy(BASE + "search.local")
-          .layer("planning")
-          .definedBy(BASE + "planning")
-          .layer("avro")
-          .definedBy(BASE + "avro")
-          .layer("tls")
-          .definedBy(BASE + "tls")
-          .layer("models")
-          .definedBy(BASE + "models")
-          .layer("wire")
-          .definedBy(BASE + "wire")
-          .layer("log")
-          .definedBy(BASE + "log")
-          .layer("client")
-          .definedBy(BASE + "client")
-          .layer("learning")
-          .definedBy(BASE + "learning")
-          .layer("torchrec")
-          .definedBy(BASE + "torchrec")
-          .layer("topology")
-          .definedBy(BASE + "topology")
-          .layer("replay")
-          .definedBy(BASE + "replay")
-          .layer("embedded")
-          .definedBy(BASE + "embedded")
-          .layer("views")
-          .definedBy(BASE + "views")
-          .layer("web")
-          .definedBy(BASE + "web")
-          .layer("bench")
-          .definedBy(BASE + "bench")
-          .layer("bench.learning")
-          .definedBy(BASE + "bench.learning")
-          .layer("bench.service")
-          .definedBy(BASE + "bench.service")
-          .layer("bench.soak")
-          .definedBy(BASE + "bench.soak")
-          .layer("cli")
-          .definedBy(BASE + "cli")
-          .whereLayer("domain")
-          .mayNotAccessAnyLayer()
-          .whereLayer("domain.pool")
-          .mayOnlyAccessLayers("domain")
-          .whereLayer("allocation")
-          .mayOnlyAccessLayers("allocation.choice", "search", "cost", "domain.pool", "domain")
-          .whereLayer("allocation.choice")
-          .mayNotAccessAnyLayer()
-          .whereLayer("files")
-          .mayNotAccessAnyLayer()
-          .whereLayer("config")
-          .mayOnlyAccessLayers("domain.pool", "domain", "files")
-          .whereLayer("cost")
-          .mayOnlyAccessLayers("domain")
-          .whereLayer("retraining")
-          .mayOnlyAccessLayers("cost", "domain")
-          .whereLayer("tensorflow")
-          .mayOnlyAccessLayers("cost", "domain")
-          .whereLayer("samples")
-          .mayOnlyAccessLayers("cost", "domain", "files")
-          .whereLayer("neuroshard")
-          .mayOnlyAccessLayers("samples", "cost", "domain", "files")
-          .whereLayer("search")
-          .mayOnlyAccessLayers("cost", "domain")
-          .whereLayer("search.reference")
-          .mayOnlyAccessLayers("search", "cost", "domain")
-          .whereLayer("search.local")
-          .mayOnlyAccessLayers("search", "cost", "domain")
-          .whereLayer("search.codecs")
-          .mayOnlyAccessLayers("search.local", "search", "cost", "domain")
-          .whereLayer("planning")
-          .mayOnlyAccessLayers("search.local", "search", "cost", "domain")
-          .whereLayer("learning")
-          .mayOnlyAccessLayers("cost", "domain")
-          .whereLayer("avro")
-          .mayNotAccessAnyLayer()
-          .whereLayer("wire")
-          .mayOnlyAccessLayers("models", "avro", "tls", "cost", "domain.pool", "domain")
-          .whereLayer("models")
-          .mayOnlyAccessLayers("avro", "cost", "domain")
-          .whereLayer("tls")
-          .mayNotAccessAnyLayer()
-          .whereLayer("log")
-          .mayOnlyAccessLayers("wire", "domain")
-          .whereLayer("client")
-          .mayOnlyAccessLayers("log", "wire", "tls", "cost", "domain.pool", "domain")
-          .whereLayer("torchrec")
-          .mayOnlyAccessLayers("domain")
-          .whereLayer("topology")
-          .mayOnlyAccessLayers(
-              "allocation",
-              "planning",
-              "learning",
-              "log",
-              "wire",
-              "tls",
-              "cost",
-              "domain.pool",
-              "domain",
-              "config")
-          .whereLayer("replay")
-          .mayOnlyAccessLayers(
-              "allocation", "planning", "models", "wire", "cost", "domain.pool", "domain", "files")
-          .whereLayer("embedded")
-          .mayNotAccessAnyLayer()
-          .whereLayer("views")
-          .mayOnlyAccessLayers("client", "learning", "log", "wire", "cost", "domain.pool", "domain")
-          .whereLayer("web")
-          .mayOnlyAccessLayers("views", "domain")
-          .whereLayer("bench")
-          .mayOnlyAccessLayers(
-              "allocation",
-              "domain.pool",
-              "search.local",
-              "search.reference",
-              "search",
-              "neuroshard",
-              "learning",
-              "models",
-              "wire",
-              "tensorflow",
-              "cost",
-              "domain")
-          .whereLayer("bench.learning")
-          .mayOnlyAccessLayers(
-              "planning", "learning", "replay", "search.local", "search", "cost", "domain")
-          .whereLayer("bench.service")
-          .mayOnlyAccessLayers(
-              "bench",
-              "client",
-              "log",
-              "learning",
-              "topology",
-              "views",
-              "web",
-              "embedded",
-              "models",
-              "wire",
-              "tensorflow",
-              "planning",
-              "search",
-              "cost",
-              "domain.pool",
-              "domain",
-              "config")
-          .whereLayer("bench.soak")
-          .mayOnlyAccessLayers(
-              "bench",
-              "client",
-              "replay",
-              "log",
-              "embedded",
-              "models",
-              "wire",
-              "tensorflow",
-              "cost",
-              "domain")
-          .whereLayer("cli")
-          .mayNotBeAccessedByAnyLayer();
+  /**
+   * What each package of a module imports of the others of its module. Between modules, Maven's
+   * graph says it.
+   */
+  private static final Map<String, String> IMPORTS =
+      Map.ofEntries(
+          entry("domain", ""),
+          entry("domain.pool", "domain"),
+          entry("files", ""),
+          entry("cost", "domain"),
+          entry("cost.retraining", "cost domain"),
+          entry("search", "cost domain"),
+          entry("search.local", "search cost domain"),
+          entry("search.codecs", "search.local search cost domain"),
+          entry("search.groups", "search.codecs search.local search cost domain"),
+          entry("allocation.choice", ""),
+          entry("allocation", "allocation.choice search.groups search cost domain.pool domain"),
+          entry("planning", "search.groups search cost domain"),
+          entry("learning", "cost domain"),
+          entry("cost.tensorflow", ""),
+          entry("models", ""),
+          entry("samples", ""),
+          entry("neuroshard", "samples"),
+          entry("tls", ""),
+          entry("wire", "tls"),
+          entry("log", ""),
+          entry("client", "log"),
+          entry("config", ""),
+          entry("topology", "config"),
+          entry("views", ""),
+          entry("web", "views"),
+          entry("torchrec", ""),
+          entry("replay", ""));
 
-  /** The distribution does not contain these; pom.xml excludes them from its jar. */
+  private static final List<Set<String>> MODULES =
+      List.of(
+          Set.of("cost.tensorflow", "models", "samples", "neuroshard"),
+          Set.of("tls", "wire"),
+          Set.of("log", "client"),
+          Set.of("config", "topology", "views", "web"),
+          Set.of("torchrec", "replay", "cli"));
+
   @ArchTest
-  static final ArchRule the_distribution_needs_nothing_that_only_a_checkout_has =
-      noClasses()
-          .that(not(onlyInACheckout()))
-          .should()
-          .dependOnClassesThat(onlyInACheckout())
-          .orShould()
-          .dependOnClassesThat()
-          .resideInAnyPackage(
-              "org.openjdk.jmh..", "org.apache.kafka.server..", "kafka..", "scala..");
+  static void packages_of_a_module_import_in_one_direction(JavaClasses classes) {
+    Set<String> wrong = new TreeSet<>();
+    for (JavaClass type : classes) {
+      String from = type.getPackageName().replace(BASE, "");
+      if (IMPORTS.containsKey(from)) {
+        Set<String> allowed = Set.of(IMPORTS.get(from).split(" ", -1));
+        for (Dependency to : type.getDirectDependenciesFromSelf()) {
+          String imported = to.getTargetClass().getPackageName().replace(BASE, "");
+          if (!imported.equals(from)
+              && module(imported).equals(module(from))
+              && !allowed.contains(imported)) {
+            wrong.add(from + " imports " + imported + ": " + to.getDescription());
+          }
+        }
+      }
+    }
+    assertThat(wrong).isEmpty();
+  }
+
+  /** Returns the packages of a package's module; all of {@code core} that are not of another. */
+  private static Set<String> module(String name) {
+    return MODULES.stream()
+        .filter(module -> module.contains(name))
+        .findFirst()
+        .orElse(IMPORTS.containsKey(name) ? IMPORTS.keySet() : Set.of(name));
+  }
 
   @ArchTest
   static final ArchRule packages_have_no_cycles =
@@ -257,10 +120,6 @@ class ArchitectureTest {
           .should()
           .dependOnClassesThat()
           .resideOutsideOfPackages("java..", BASE + "domain..");
-
-  @ArchTest
-  static final ArchRule tensorflow_stays_in_its_room =
-      onlyIn("org.tensorflow..", BASE + "cost.tensorflow");
 
   @ArchTest
   static final ArchRule avro_stays_in_its_room =
@@ -281,7 +140,6 @@ class ArchitectureTest {
           BASE + "wire",
           BASE + "tls",
           BASE + "embedded",
-          BASE + "trainer.live",
           BASE + "bench.service",
           BASE + "bench.soak",
           BASE + "cli");
@@ -291,15 +149,8 @@ class ArchitectureTest {
       onlyIn("org.ojalgo..", BASE + "allocation.choice");
 
   @ArchTest
-  static final ArchRule http_servers_stay_in_their_rooms =
-      onlyIn("org.eclipse.jetty..", BASE + "web", BASE + "embedded");
-
-  @ArchTest
   static final ArchRule metrics_stay_in_their_rooms =
       onlyIn("io.micrometer..", BASE + "topology", BASE + "cli");
-
-  @ArchTest
-  static final ArchRule the_command_line_stays_in_its_room = onlyIn("picocli..", BASE + "cli");
 
   /** What decides about plans knows no time and no chance: both are given to it. */
   @ArchTest
@@ -372,12 +223,6 @@ class ArchitectureTest {
     for (JavaClass type : classes) {
       assertThat(type.getPackageName().split("\\.", -1)).doesNotContainAnyElementsOf(cupboards);
     }
-  }
-
-  private static DescribedPredicate<JavaClass> onlyInACheckout() {
-    return resideInAnyPackage(BASE + "embedded", BASE + "bench..")
-        .or(nameMatching(BASE.replace(".", "\\.") + "cli\\.(Demo|Bench).*"))
-        .as("are in a source checkout only");
   }
 
   private static ArchRule onlyIn(String library, String... rooms) {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The Maven project in {@code examples/java}, built and run with the command of its page. The
- * page's first command, which builds this project, is replaced: its client jar is there.
+ * page's first command, which builds this project, is replaced: its jars are there.
  */
 @Tag("nightly")
 class JavaExampleIT {
@@ -33,13 +33,24 @@ class JavaExampleIT {
         .strip();
   }
 
-  private static Path clientJar() throws IOException {
-    try (Stream<Path> files = Files.list(Path.of("target"))) {
-      return files
-          .filter(file -> file.toString().matches("target/shardtide-.*-client\\.jar"))
-          .findFirst()
-          .orElseThrow(() -> new AssertionError("Maven's package phase makes the client jar"));
+  /** Installs a module as Maven's package phase made it. */
+  private void install(String module) throws Exception {
+    String file = "pom.xml";
+    String pom = "pom.xml";
+    if (!module.isEmpty()) {
+      pom = "src/%s/pom.xml".formatted(module);
+      try (Stream<Path> files = Files.list(Path.of("src", module, "target"))) {
+        file =
+            files
+                .map(Path::toString)
+                .filter(name -> name.matches(".*/shardtide-%s-[0-9.]+\\.jar".formatted(module)))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("Maven's package phase makes the jars"));
+      }
     }
+    run(
+        "mvn --batch-mode --quiet --offline org.apache.maven.plugins:maven-install-plugin:3.1.4:install-file -N"
+            + " -Dfile=%s -DpomFile=%s".formatted(file, pom));
   }
 
   private String run(String command) throws Exception {
@@ -58,9 +69,9 @@ class JavaExampleIT {
   @Test
   void the_project_builds_and_prints_its_plan() throws Exception {
     assertThat(documented("mvn --batch-mode install")).endsWith("-DskipTests");
-    run(
-        "mvn --batch-mode --quiet org.apache.maven.plugins:maven-install-plugin:3.1.4:install-file"
-            + " -Dfile=%s -DpomFile=pom.xml -Dclassifier=client".formatted(clientJar()));
+    for (String module : List.of("", "core", "models", "registry", "wire", "client")) {
+      install(module);
+    }
     try (LocalPlanner planner = LocalPlanner.start(folder, Topics.DEFAULT_PREFIX, 1);
         LogClient log = planner.log()) {
       String said =
