@@ -362,8 +362,10 @@ class CommandsTest {
   /** Commands are found by the names of their classes. */
   @Test
   void each_command_is_listed_under_its_name() throws IOException {
-    try (Stream<Path> files = Files.list(Path.of("src/cli/src/main/java/io/shardtide/cli"))) {
-      assertThat(files.map(file -> file.getFileName().toString()))
+    String room = "src/main/java/io/shardtide/cli";
+    try (Stream<Path> product = Files.list(Path.of("src/cli", room));
+        Stream<Path> checkout = Files.list(Path.of("src/bench", room))) {
+      assertThat(Stream.concat(product, checkout).map(file -> file.getFileName().toString()))
           .filteredOn(file -> file.endsWith("Command.java") && !file.matches("Bench.+Command.java"))
           .map(file -> file.replace("Command.java", "").toLowerCase(Locale.ROOT))
           .containsExactlyInAnyOrderElementsOf(Commands.NAMES);
