@@ -19,7 +19,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.function.LongSupplier;
 import org.apache.kafka.streams.Topology;
 
 /**
@@ -36,7 +35,7 @@ public final class CurvesTopology {
    * @param topics where to read and write
    * @param registry schemas of the records
    * @param step predicts curves
-   * @param models number of model changes so far; an increase triggers new curves
+   * @param models a change of models triggers new curves
    * @param searches runs searches
    * @param metrics counts due curves and rejections, and times curves
    * @param retry waits while the registry is unavailable
@@ -45,7 +44,7 @@ public final class CurvesTopology {
       Topics topics,
       Registry registry,
       CurveStep step,
-      LongSupplier models,
+      ArrivingModels models,
       Executor searches,
       PlannerMetrics metrics,
       RegistryRetry retry) {
@@ -56,16 +55,15 @@ public final class CurvesTopology {
         .writes(NodeName.WRITE_CURVES, topics.throughputCurves())
         .build(
             NodeName.PREDICT_CURVES,
-            skeleton -> new PredictCurves(skeleton, topics, step, models, searches, metrics, retry),
+            skeleton -> new PredictCurves(skeleton, topics, step, models, searches, metrics),
             KafkaCurveStore::builders);
   }
 
   private static final class PredictCurves extends KeyedProcessor {
     private final CurveStep step;
-    private final LongSupplier models;
+    private final ArrivingModels models;
     private final Executor searches;
     private final PlannerMetrics metrics;
-    private final RegistryRetry retry;
 
     /**
      * Workloads whose curve may have changed, the longest waiting one first, with the time of the
@@ -98,16 +96,14 @@ public final class CurvesTopology {
         Skeleton skeleton,
         Topics topics,
         CurveStep step,
-        LongSupplier models,
+        ArrivingModels models,
         Executor searches,
-        PlannerMetrics metrics,
-        RegistryRetry retry) {
+        PlannerMetrics metrics) {
       super(skeleton);
       this.step = step;
       this.models = models;
       this.searches = searches;
       this.metrics = metrics;
-      this.retry = retry;
       // Planning rejects those that cannot be decoded.
       on(topics.costPredictions(), CostPredictions::workloadId, this::take)
           .skippingInvalid()
@@ -171,7 +167,7 @@ public final class CurvesTopology {
     @Override
     void work() {
       // All curves are looked at once after a start, and after a model took over.
-      long now = models.getAsLong();
+      long now = models.changes();
       if (now != seenModels) {
         // What a start releases, begin() knows.
         if (seenModels >= 0) {
@@ -202,9 +198,7 @@ public final class CurvesTopology {
 
     private void begin(String workloadId, long changedAtMs) {
       running =
-          retry
-              .call(
-                  () -> step.task(store, workloadId, Optional.ofNullable(searched.get(workloadId))))
+          step.task(store, workloadId, Optional.ofNullable(searched.get(workloadId)))
               .map(task -> search(task, changedAtMs));
       if (running.isEmpty()) {
         refinable.add(workloadId);
@@ -214,14 +208,11 @@ public final class CurvesTopology {
     /** Searches one point more: a change waits for no more than that. */
     private void refine(String workloadId) {
       running =
-          retry
-              .call(
-                  () ->
-                      step.refinement(
-                          store,
-                          workloadId,
-                          Optional.ofNullable(searched.get(workloadId)),
-                          Optional.ofNullable(runningPlans.get(workloadId))))
+          step.refinement(
+                  store,
+                  workloadId,
+                  Optional.ofNullable(searched.get(workloadId)),
+                  Optional.ofNullable(runningPlans.get(workloadId)))
               .map(task -> search(task, nowMs()));
     }
 

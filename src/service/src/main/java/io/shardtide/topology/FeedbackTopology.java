@@ -27,6 +27,7 @@ public final class FeedbackTopology {
    * @param topics where to read and write
    * @param registry schemas of the records
    * @param step applies the records
+   * @param models plans wait for those that they name
    * @param metrics counts events and times them
    * @param retry waits while the registry is unavailable
    */
@@ -34,6 +35,7 @@ public final class FeedbackTopology {
       Topics topics,
       Registry registry,
       FeedbackStep step,
+      ArrivingModels models,
       PlannerMetrics metrics,
       RegistryRetry retry) {
     return new SingleProcessorTopology(TopologyName.FEEDBACK, registry, topics, metrics, retry)
@@ -47,7 +49,7 @@ public final class FeedbackTopology {
         .readsLatest(NodeName.TAKE_ACCEPTED, topics.acceptedStatuses())
         .build(
             NodeName.COMPARE_COSTS,
-            skeleton -> new Compare(skeleton, topics, step, metrics),
+            skeleton -> new Compare(skeleton, topics, step, models, metrics),
             KafkaFeedbackStore::builders);
   }
 
@@ -56,7 +58,12 @@ public final class FeedbackTopology {
     private final PlannerMetrics metrics;
     private KafkaFeedbackStore store;
 
-    Compare(Skeleton skeleton, Topics topics, FeedbackStep step, PlannerMetrics metrics) {
+    Compare(
+        Skeleton skeleton,
+        Topics topics,
+        FeedbackStep step,
+        ArrivingModels models,
+        PlannerMetrics metrics) {
       super(skeleton);
       this.topics = topics;
       this.metrics = metrics;
@@ -76,7 +83,8 @@ public final class FeedbackTopology {
               topics.shardingPlans(),
               ShardingPlan::workloadId,
               (plan, source, timestamp) -> step.take(store, plan))
-          .gapless();
+          .gapless()
+          .when(plan -> models.isDecided(plan.modelId()));
       on(
           topics.measuredCosts(),
           MeasuredCosts::workloadId,

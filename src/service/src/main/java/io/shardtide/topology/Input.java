@@ -23,6 +23,7 @@ final class Input<V> {
   private Predicate<V> deletes = value -> false;
   private boolean rejects = true;
   private boolean gapless;
+  private Predicate<V> ready = value -> true;
 
   /**
    * Handles a value, which is of a record with this position and timestamp.
@@ -61,6 +62,16 @@ final class Input<V> {
   Input<V> deletedBy(Predicate<V> newDeletes) {
     deletes = newDeletes;
     return this;
+  }
+
+  /** Records wait until this holds, with the later ones of their keys. */
+  Input<V> when(Predicate<V> newReady) {
+    ready = newReady;
+    return this;
+  }
+
+  boolean isReady(V value) {
+    return ready.test(value);
   }
 
   Decoded<V> decode(HeldRecord record) {

@@ -135,7 +135,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     }
   }
 
-  /** Handles a record; returns false if its schema is not known yet, and it can wait. */
+  /** Handles a record; returns false if it can wait for its schema, or for what it names. */
   private boolean isReceived(HeldRecord record) {
     Input<?> input = inputs.get(record.source().topic());
     return input == null || isReceived(input, record);
@@ -144,8 +144,17 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   private <V> boolean isReceived(Input<V> input, HeldRecord record) {
     Optional<Decoded<V>> decoded =
         skeleton.retry().call(() -> undecided.unless(record, () -> input.decode(record)));
-    decoded.ifPresent(d -> receive(input, record, d));
-    return decoded.isPresent();
+    if (decoded.isEmpty() || waits(input, record, decoded.get())) {
+      return false;
+    }
+    receive(input, record, decoded.get());
+    return true;
+  }
+
+  private <V> boolean waits(Input<V> input, HeldRecord record, Decoded<V> decoded) {
+    return decoded instanceof Decoded.Value<V> value
+        && !input.isReady(value.value())
+        && undecided.hasRoom(record);
   }
 
   private <V> void receive(Input<V> input, HeldRecord record, Decoded<V> decoded) {

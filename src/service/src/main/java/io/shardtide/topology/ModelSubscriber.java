@@ -26,6 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -40,14 +41,15 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The cost models on the topic cost-models: all of them by id, and for each hardware the predictor
- * of the latest one. Reads new records every second, and at once when an unknown id is requested,
- * because a prediction is written after its model. A record that is not a model, or a model that
- * this version cannot run, is skipped and logged; the model before it remains current.
+ * of the latest one. A thread of its own reads new records, every second, and at once when a record
+ * names an unknown model, because a prediction is written after its model. A record that is not a
+ * model, or a model that this version cannot run, is skipped and logged; the model before it
+ * remains current.
  *
  * <p>Safe for use by several threads. One predictor per hardware is open; a replaced one is closed
  * when the calls that use it have returned ({@link ReplaceablePredictor}).
  */
-final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
+final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ModelSubscriber.class);
   private static final Duration REFRESH_INTERVAL = Duration.ofSeconds(1);
 
@@ -77,6 +79,10 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
   private final Map<String, ModelBundle> latest = new HashMap<>();
 
   private final AtomicLong changes = new AtomicLong();
+
+  /** What is being read or begun, by the model's id or the hardware. */
+  private final Map<String, Future<Boolean>> asked = new ConcurrentHashMap<>();
+
   private Optional<TopicReader> reader = Optional.empty();
   private boolean closed;
   private ScheduledFuture<?> refreshing;
@@ -113,15 +119,50 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
   }
 
   private void refresh() {
+    succeeds(this::readNew);
+  }
+
+  private boolean succeeds(Runnable action) {
     try {
-      readNew();
+      action.run();
       problem = Optional.empty();
+      return true;
     } catch (RuntimeException e) {
       // Logged once per outage; the models that were read remain in use.
       if (problem.isEmpty()) {
         log.warn("New cost models cannot be read: {}; trying again", e.toString());
       }
       problem = Optional.of(e);
+      return false;
+    }
+  }
+
+  @Override
+  public boolean isDecided(String modelId) {
+    return models.containsKey(modelId) || isDone(modelId, this::readNew);
+  }
+
+  @Override
+  public boolean isDecided(ClusterSpec cluster) {
+    return current.containsKey(cluster.hardware())
+        || isDone("hardware " + cluster.hardware(), () -> beginNew(cluster));
+  }
+
+  /** Returns whether an action that was asked for has succeeded; if not, it will be done. */
+  private boolean isDone(String what, Runnable action) {
+    Future<Boolean> doing =
+        asked.computeIfAbsent(what, w -> refresher.submit(() -> succeeds(action)));
+    if (!doing.isDone()) {
+      return false;
+    }
+    asked.remove(what, doing);
+    try {
+      return doing.get();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e);
     }
   }
 
@@ -181,9 +222,6 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
 
   @Override
   public CostModel get(String modelId) {
-    if (!models.containsKey(modelId)) {
-      readNew();
-    }
     CostModel model = models.get(modelId);
     if (model == null) {
       throw new IllegalStateException(
@@ -198,13 +236,18 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
     return Optional.ofNullable(current.get(hardware));
   }
 
+  /** Returns the model that another thread has begun with; see {@link #isDecided(ClusterSpec)}. */
+  @Override
+  public Optional<TowerPredictor> begin(ClusterSpec cluster) {
+    return of(cluster.hardware());
+  }
+
   /**
    * Publishes the first model of a cluster's hardware, unless another instance has done so. The
    * topic is read before, and again when no other instance can publish one any more: a first model
    * must not replace one that was retrained since.
    */
-  @Override
-  public synchronized Optional<TowerPredictor> begin(ClusterSpec cluster) {
+  private synchronized void beginNew(ClusterSpec cluster) {
     readNew();
     if (unknownHardware == UnknownHardware.NEAREST && firstModel(cluster).isPresent()) {
       new ColdStartPublisher(clientConfig, registry, topics)
@@ -216,7 +259,6 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
               });
       awaitModel(cluster.hardware());
     }
-    return of(cluster.hardware());
   }
 
   /** Waits for a model that this instance, or one that began later, has just published. */
@@ -264,9 +306,6 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
 
   /** Returns whether a model still has the costs of other hardware. */
   boolean isOtherHardware(String modelId) {
-    if (!models.containsKey(modelId)) {
-      readNew();
-    }
     CostModel model = models.get(modelId);
     return model != null && model.bundle().proxyHardware().isPresent();
   }
@@ -276,8 +315,8 @@ final class ModelSubscriber implements CostModels, Predictors, AutoCloseable {
     return new TreeSet<>(current.keySet());
   }
 
-  /** Returns how many times a model became current, the first of each hardware included. */
-  long changes() {
+  @Override
+  public long changes() {
     return changes.get();
   }
 

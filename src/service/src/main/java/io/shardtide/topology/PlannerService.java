@@ -187,8 +187,7 @@ public final class PlannerService implements AutoCloseable {
       service.run(
           TopologyName.WORKLOAD,
           retry ->
-              WorkloadTopology.build(
-                  topics, registry, workloadStep, subscriber::changes, metrics, retry),
+              WorkloadTopology.build(topics, registry, workloadStep, subscriber, metrics, retry),
           settings);
       service.run(
           TopologyName.PLANNING,
@@ -196,8 +195,8 @@ public final class PlannerService implements AutoCloseable {
               PlanningTopology.build(
                   topics,
                   registry,
-                  new PlanningStep(
-                      id -> retry.call(() -> subscriber.get(id)), settings.planning(), planner),
+                  new PlanningStep(subscriber, settings.planning(), planner),
+                  subscriber,
                   service.threads.liveSearches(),
                   service.threads.backgroundSearches(),
                   System::nanoTime,
@@ -232,8 +231,8 @@ public final class PlannerService implements AutoCloseable {
             FeedbackTopology.build(
                 topics,
                 registry,
-                new FeedbackStep(
-                    settings.detector(), id -> retry.call(() -> models.isOtherHardware(id))),
+                new FeedbackStep(settings.detector(), models::isOtherHardware),
+                models,
                 metrics,
                 retry),
         settings);
@@ -263,9 +262,13 @@ public final class PlannerService implements AutoCloseable {
                 topics,
                 registry,
                 new CurveStep(
-                    cluster -> models.of(cluster.hardware()).or(() -> models.begin(cluster)),
+                    // A model that arrives later makes the curve due again.
+                    cluster ->
+                        models.isDecided(cluster)
+                            ? models.of(cluster.hardware())
+                            : Optional.empty(),
                     models::get),
-                models::changes,
+                models,
                 threads.curves(),
                 metrics,
                 retry),

@@ -15,8 +15,11 @@ import io.shardtide.planning.PlanningStep;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -40,6 +43,7 @@ public final class PlanningTopology {
    * @param topics where to read and write
    * @param registry schemas of the records
    * @param step applies predictions and statuses
+   * @param models predictions wait for those that they name
    * @param live runs searches that answer changes; has a thread for each
    * @param background runs background searches
    * @param nanoTime monotonic time, in nanoseconds from any origin
@@ -50,6 +54,7 @@ public final class PlanningTopology {
       Topics topics,
       Registry registry,
       PlanningStep step,
+      ArrivingModels models,
       Executor live,
       Executor background,
       LongSupplier nanoTime,
@@ -70,6 +75,7 @@ public final class PlanningTopology {
                     skeleton,
                     topics,
                     step,
+                    models,
                     new LiveSearches(step, live, nanoTime, Plan.turnNanos(step)),
                     new BackgroundSearch(step, background, nanoTime),
                     nanoTime,
@@ -90,6 +96,7 @@ public final class PlanningTopology {
     private static final Logger log = LoggerFactory.getLogger(PlanningTopology.class);
 
     private final PlanningStep step;
+    private final ArrivingModels models;
     private final PlanningQueue queue;
     private final LiveSearches live;
     private final BackgroundSearch background;
@@ -98,6 +105,9 @@ public final class PlanningTopology {
 
     /** Publication time of the first pending change, by workload, in milliseconds since 1970. */
     private final Map<String, Long> changedAtMs = new HashMap<>();
+
+    /** Workloads whose pending work waits for a model. */
+    private final Set<String> resumeLater = new LinkedHashSet<>();
 
     private KafkaPlanningStore store;
     private PlannerMetrics.Pending pending;
@@ -111,12 +121,14 @@ public final class PlanningTopology {
         Skeleton skeleton,
         Topics topics,
         PlanningStep step,
+        ArrivingModels models,
         LiveSearches live,
         BackgroundSearch background,
         LongSupplier nanoTime,
         PlannerMetrics metrics) {
       super(skeleton);
       this.step = step;
+      this.models = models;
       queue = new PlanningQueue(step.settings());
       this.live = live;
       this.background = background;
@@ -124,7 +136,8 @@ public final class PlanningTopology {
       this.metrics = metrics;
       on(topics.costPredictions(), CostPredictions::workloadId, this::take)
           .gapless()
-          .deletedBy(CostPredictions::isDeletion);
+          .deletedBy(CostPredictions::isDeletion)
+          .when(part -> part.isDeletion() || models.isDecided(part.modelId()));
       on(
           topics.planStatus(),
           PlanStatus::workloadId,
@@ -161,7 +174,10 @@ public final class PlanningTopology {
     }
 
     private void resume(String workloadId, PlanningState header) {
-      if (header.isDue()) {
+      // Another instance may have stored predictions of a model that this one has not read yet.
+      if (header.predicted().filter(p -> !models.isDecided(p.modelId())).isPresent()) {
+        resumeLater.add(workloadId);
+      } else if (header.isDue()) {
         enqueue(workloadId, header);
       } else if (header.state() == PendingWork.BACKGROUND_SEARCH_DUE) {
         background.planned(workloadId, nanoTime.getAsLong());
@@ -222,6 +238,11 @@ public final class PlanningTopology {
 
     @Override
     void work() {
+      if (!resumeLater.isEmpty()) {
+        List<String> again = List.copyOf(resumeLater);
+        resumeLater.clear();
+        again.forEach(id -> isolate(id, "pending work", () -> resume(id)));
+      }
       background.finished(nanoTime.getAsLong()).ifPresent(this::finish);
       live.finished().forEach(this::finish);
       live.nextWaiting().ifPresent(this::plan);

@@ -55,7 +55,7 @@ public final class Topologies {
                   topics,
                   registry,
                   new WorkloadStep(NO_MODELS),
-                  () -> 0,
+                  ArrivingModels.allArrived(() -> 0),
                   PlannerMetrics.unread(),
                   RegistryRetry.none())
               .describe()
@@ -71,6 +71,7 @@ public final class Topologies {
                       },
                       PlanningSettings.DEFAULTS,
                       new Planner(InstantSource.system(), System::nanoTime)),
+                  ArrivingModels.allArrived(() -> 0),
                   Runnable::run,
                   Runnable::run,
                   System::nanoTime,
@@ -84,6 +85,7 @@ public final class Topologies {
                   topics,
                   registry,
                   new FeedbackStep(DetectorKind.DEFAULT, modelId -> false),
+                  ArrivingModels.allArrived(() -> 0),
                   PlannerMetrics.unread(),
                   RegistryRetry.none())
               .describe()
@@ -119,7 +121,7 @@ public final class Topologies {
                       id -> {
                         throw new IllegalStateException("Not called while a topology is described");
                       }),
-                  () -> 0,
+                  ArrivingModels.allArrived(() -> 0),
                   Runnable::run,
                   PlannerMetrics.unread(),
                   RegistryRetry.none())

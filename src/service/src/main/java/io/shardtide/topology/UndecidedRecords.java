@@ -19,15 +19,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A task's records whose schema the registry may still give, and the later ones of their keys, in
- * the order of arrival. They lie in the store of the keys in quarantine, under a separator and a
- * number: no key begins with a separator.
+ * A task's records that wait for a schema which the registry may still give, or for a model which
+ * the log may, and the later ones of their keys, in the order of arrival. They lie in the store of
+ * the keys in quarantine, under a separator and a number: no key begins with a separator.
  */
 final class UndecidedRecords {
   private static final Logger log = LoggerFactory.getLogger(UndecidedRecords.class);
 
   /** How often the registry is asked again, and for what part of the time at most. */
   private static final long ASK_MS = 500;
+
+  /** How often records are tried again that wait for a model, which another thread reads. */
+  private static final long MODEL_MS = 20;
 
   private static final int SHARE_OF_TIME = 10;
 
@@ -46,13 +49,14 @@ final class UndecidedRecords {
   /** Numbers by the records' own keys, which nobody has compared with their values yet. */
   private final Map<Optional<Bytes>, Deque<Long>> byKey = new LinkedHashMap<>();
 
-  /** Handles a record; returns false if its schema is not known yet. */
+  /** Handles a record; returns false if it waits. */
   private final Predicate<HeldRecord> handler;
 
   private long next;
   private long bytes;
   private long askedAtMs;
-  private long pauseMs = ASK_MS;
+  private long pauseMs = MODEL_MS;
+  private boolean asked;
 
   UndecidedRecords(KeyedStore<byte[]> store, StoreName name, Predicate<HeldRecord> handler) {
     this.store = store;
@@ -90,6 +94,7 @@ final class UndecidedRecords {
     try {
       return Optional.of(decode.get());
     } catch (UndecidedSchemaException e) {
+      asked = true;
       if (!hasRoom(record)) {
         throw e;
       }
@@ -100,7 +105,8 @@ final class UndecidedRecords {
     }
   }
 
-  private boolean hasRoom(HeldRecord record) {
+  /** Returns whether a record may wait. */
+  boolean hasRoom(HeldRecord record) {
     return QuarantineStore.hasRoom(bytes, record);
   }
 
@@ -115,7 +121,7 @@ final class UndecidedRecords {
     }
   }
 
-  /** Handles the records whose schema the registry gives by now, or never will. */
+  /** Handles the records whose schema or model is known by now, or never will be. */
   void settle(LongSupplier clockMs) {
     long startMs = clockMs.getAsLong();
     // The clock may be set back.
@@ -123,6 +129,7 @@ final class UndecidedRecords {
       return;
     }
     int settled = 0;
+    asked = false;
     for (int i = Math.min(ASKED_AT_ONCE, byKey.size()); i > 0; i--) {
       Optional<Bytes> key = turn();
       while (settled < SETTLED_AT_ONCE && byKey.containsKey(key) && settleFirst(key)) {
@@ -132,7 +139,7 @@ final class UndecidedRecords {
     askedAtMs = clockMs.getAsLong();
     pauseMs =
         settled < SETTLED_AT_ONCE
-            ? Math.max(ASK_MS, (askedAtMs - startMs) * (SHARE_OF_TIME - 1))
+            ? Math.max(asked ? ASK_MS : MODEL_MS, (askedAtMs - startMs) * (SHARE_OF_TIME - 1))
             : 0;
   }
 

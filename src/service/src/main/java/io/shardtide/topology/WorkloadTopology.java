@@ -2,6 +2,8 @@ package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
@@ -14,7 +16,7 @@ import io.shardtide.wire.Topics;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
-import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.apache.kafka.streams.Topology;
 
 /**
@@ -31,7 +33,7 @@ public final class WorkloadTopology {
    * @param topics where to read and write
    * @param registry schemas of the records
    * @param step applies events
-   * @param models number of model changes so far; an increase triggers new predictions
+   * @param models events wait for those of their hardware; a change triggers new predictions
    * @param metrics counts events and times them
    * @param retry waits while the registry is unavailable
    */
@@ -39,7 +41,7 @@ public final class WorkloadTopology {
       Topics topics,
       Registry registry,
       WorkloadStep step,
-      LongSupplier models,
+      ArrivingModels models,
       PlannerMetrics metrics,
       RegistryRetry retry) {
     return new SingleProcessorTopology(TopologyName.WORKLOAD, registry, topics, metrics, retry)
@@ -54,7 +56,7 @@ public final class WorkloadTopology {
 
   private static final class Apply extends KeyedProcessor {
     private final WorkloadStep step;
-    private final LongSupplier models;
+    private final ArrivingModels models;
     private final PlannerMetrics metrics;
     private final RegistryRetry retry;
     private final SizeLimit<CostPredictions> sizes;
@@ -66,7 +68,7 @@ public final class WorkloadTopology {
         Skeleton skeleton,
         Topics topics,
         WorkloadStep step,
-        LongSupplier models,
+        ArrivingModels models,
         PlannerMetrics metrics,
         RegistryRetry retry) {
       super(skeleton);
@@ -83,12 +85,19 @@ public final class WorkloadTopology {
                   ? topics.currentPredictions()
                   : topics.costPredictions());
       on(topics.workloadChanges(), WorkloadChange::workloadId, this::apply)
-          .deletedBy(WorkloadChange::isDeletion);
+          .deletedBy(WorkloadChange::isDeletion)
+          .when(event -> clusters(event).allMatch(models::isDecided));
     }
 
     @Override
     void open(KeyedStore.Opener stores) {
       store = new KafkaWorkloadStore(stores);
+    }
+
+    private static Stream<ClusterSpec> clusters(WorkloadChange event) {
+      return event.changes().stream()
+          .filter(Change.ClusterSet.class::isInstance)
+          .map(change -> ((Change.ClusterSet) change).cluster());
     }
 
     private void apply(WorkloadChange event, SourcePosition source, long timestamp) {
@@ -120,7 +129,7 @@ public final class WorkloadTopology {
 
     @Override
     void work() {
-      long now = models.getAsLong();
+      long now = models.changes();
       if (now != seenModels) {
         // What a start releases, begin() knows.
         if (seenModels >= 0) {

@@ -55,7 +55,7 @@ class CurrentPredictionsTest {
                 topics,
                 registry,
                 new WorkloadStep(predictors),
-                predictors::changes,
+                ArrivingModels.allArrived(predictors::changes),
                 PlannerMetrics.unread(),
                 RegistryRetry.none()),
             properties);

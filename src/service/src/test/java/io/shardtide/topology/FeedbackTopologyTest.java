@@ -72,6 +72,7 @@ class FeedbackTopologyTest {
                 topics,
                 registry,
                 new FeedbackStep(DetectorKind.DEFAULT, modelId -> false),
+                ArrivingModels.allArrived(() -> 0),
                 PlannerMetrics.unread(),
                 RegistryRetry.none()),
             properties);

@@ -107,7 +107,7 @@ class PoolTopologyTest extends TopologyFixture {
                     cluster -> predictors.of(cluster.hardware()),
                     predictors::get,
                     SearchSettings.QUICK),
-                predictors::changes,
+                ArrivingModels.allArrived(predictors::changes),
                 search -> {
                   searches++;
                   search.run();

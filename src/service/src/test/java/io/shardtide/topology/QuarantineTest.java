@@ -221,7 +221,7 @@ class QuarantineTest {
                   topics,
                   registry,
                   new WorkloadStep(predictors),
-                  predictors::changes,
+                  ArrivingModels.allArrived(predictors::changes),
                   metrics,
                   retry);
           case PLANNING ->
@@ -232,6 +232,7 @@ class QuarantineTest {
                       predictors,
                       PlanningSettings.eachGeneration(SearchSettings.QUICK),
                       new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                  ArrivingModels.allArrived(() -> 0),
                   Runnable::run,
                   jobs::add,
                   System::nanoTime,
@@ -242,6 +243,7 @@ class QuarantineTest {
                   topics,
                   registry,
                   new FeedbackStep(DetectorKind.DEFAULT, modelId -> false),
+                  ArrivingModels.allArrived(() -> 0),
                   metrics,
                   retry);
           case TRAINING ->
@@ -266,7 +268,7 @@ class QuarantineTest {
                       cluster -> predictors.of(cluster.hardware()),
                       predictors::get,
                       SearchSettings.QUICK),
-                  predictors::changes,
+                  ArrivingModels.allArrived(predictors::changes),
                   jobs::add,
                   metrics,
                   retry);

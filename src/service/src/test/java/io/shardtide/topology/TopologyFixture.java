@@ -110,7 +110,7 @@ abstract class TopologyFixture {
         topics,
         registry,
         new WorkloadStep(predictors),
-        predictors::changes,
+        ArrivingModels.allArrived(predictors::changes),
         PlannerMetrics.unread(),
         RegistryRetry.none());
   }
@@ -126,6 +126,7 @@ abstract class TopologyFixture {
                 InstantSource.fixed(Fixtures.TIME),
                 () -> 0,
                 (problem, budget) -> search.apply(problem, budget))),
+        ArrivingModels.allArrived(() -> 0),
         live,
         deep::add,
         () -> nanos,

@@ -79,7 +79,7 @@ class HandlerFaultsIT {
   private record BadKey(TopologyName topology, String work, boolean written) {
     boolean isAt(String tried) {
       return Thread.currentThread().getName().contains("%s-".formatted(topology))
-          && (tried.equals(work) || tried.startsWith("record ") && tried.contains(work + "-0@"));
+          && (tried.equals(work) || (tried.startsWith("record ") && tried.contains(work + "-0@")));
     }
   }
 
@@ -153,7 +153,7 @@ class HandlerFaultsIT {
   }
 
   @AfterEach
-  void stop() {
+  void stop() throws Exception {
     Faults.INJECTED.remove();
     client.close();
     ((Logger) LoggerFactory.getLogger("io.shardtide")).detachAppender(logged);

@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.NearestModel;
@@ -20,6 +21,7 @@ import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -140,7 +142,8 @@ class ModelSubscriberIT {
 
   private void replaceBy(ModelBundle bundle) throws Exception {
     client.publishValue(client.topics().costModels(), bundle.hardware(), bundle);
-    // An unknown id makes the subscriber read on.
+    // An unknown id makes the subscriber read on, on a thread of its own.
+    await().until(() -> models.isDecided("no such model"));
     assertThatThrownBy(() -> models.get("no such model")).hasMessageContaining("no such model");
     assertThat(models.of(bundle.hardware()).orElseThrow().modelId()).isEqualTo(bundle.modelId());
   }
@@ -221,6 +224,12 @@ class ModelSubscriberIT {
     return new ClusterSpec(8, Fixtures.GIB, 65_536, 8, "h100");
   }
 
+  /** As a topology does: records of the cluster wait until its hardware has a model, or none. */
+  private static Optional<TowerPredictor> begin(ModelSubscriber subscriber) {
+    await().atMost(Duration.ofSeconds(60)).until(() -> subscriber.isDecided(h100()));
+    return subscriber.begin(h100());
+  }
+
   /** Two planners, each with its own reader, meet the same hardware at the same time. */
   @Test
   void one_instance_publishes_the_first_model_of_hardware_and_all_predict_with_it()
@@ -228,8 +237,8 @@ class ModelSubscriberIT {
     replaceBy(ONE);
     try (ModelSubscriber other = subscriber(UnknownHardware.NEAREST)) {
       CompletableFuture<Optional<TowerPredictor>> there =
-          CompletableFuture.supplyAsync(() -> other.begin(h100()));
-      Optional<TowerPredictor> here = models.begin(h100());
+          CompletableFuture.supplyAsync(() -> begin(other));
+      Optional<TowerPredictor> here = begin(models);
       assertThat(here.orElseThrow().proxyHardware()).contains("simulated");
       assertThat(there.get(60, TimeUnit.SECONDS).orElseThrow().modelId())
           .isEqualTo(here.get().modelId());
@@ -255,10 +264,10 @@ class ModelSubscriberIT {
     try (ModelSubscriber other = subscriber(UnknownHardware.NEAREST)) {
       // This instance has read the topic before the other one publishes, and is then held up.
       assertThat(models.of("h100")).isEmpty();
-      ModelBundle first = other.get(other.begin(h100()).orElseThrow().modelId()).bundle();
+      ModelBundle first = other.get(begin(other).orElseThrow().modelId()).bundle();
       ModelBundle retrained = TestModels.measured(first, 32);
       client.publishValue(client.topics().costModels(), "h100", retrained);
-      assertThat(models.begin(h100()).orElseThrow().modelId()).isEqualTo(retrained.modelId());
+      assertThat(begin(models).orElseThrow().modelId()).isEqualTo(retrained.modelId());
       assertThat(client.committed(client.topics().costModels()))
           .extracting(ModelBundle::modelId)
           .containsExactly(ONE.modelId(), first.modelId(), retrained.modelId());
@@ -293,7 +302,7 @@ class ModelSubscriberIT {
   void hardware_without_a_model_may_be_rejected() throws Exception {
     replaceBy(ONE);
     try (ModelSubscriber rejecting = subscriber(UnknownHardware.REJECT)) {
-      assertThat(rejecting.begin(h100())).isEmpty();
+      assertThat(begin(rejecting)).isEmpty();
       assertThat(rejecting.hardware()).containsExactly("simulated");
     }
   }

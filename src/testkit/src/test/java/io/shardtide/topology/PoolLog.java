@@ -100,7 +100,7 @@ public final class PoolLog implements AutoCloseable {
                 topics,
                 registry,
                 new WorkloadStep(predictors),
-                predictors::changes,
+                ArrivingModels.allArrived(predictors::changes),
                 metrics,
                 retry));
     TopologyTestDriver planning =
@@ -113,6 +113,7 @@ public final class PoolLog implements AutoCloseable {
                     predictors,
                     PlanningSettings.eachGeneration(SearchSettings.QUICK),
                     new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                ArrivingModels.allArrived(() -> 0),
                 Runnable::run,
                 task -> {},
                 () -> 0,
@@ -128,7 +129,7 @@ public final class PoolLog implements AutoCloseable {
                     cluster -> predictors.of(cluster.hardware()),
                     predictors::get,
                     SearchSettings.QUICK),
-                predictors::changes,
+                ArrivingModels.allArrived(predictors::changes),
                 Runnable::run,
                 metrics,
                 retry));
