@@ -105,12 +105,17 @@ abstract class TopologyFixture {
     infeasible = output(planning, topics.infeasibleWorkloads());
   }
 
+  /** All are there. */
+  ArrivingModels models() {
+    return ArrivingModels.allArrived(predictors::changes);
+  }
+
   Topology workloadTopology() {
     return WorkloadTopology.build(
         topics,
         registry,
         new WorkloadStep(predictors),
-        ArrivingModels.allArrived(predictors::changes),
+        models(),
         PlannerMetrics.unread(),
         RegistryRetry.none());
   }
@@ -126,7 +131,7 @@ abstract class TopologyFixture {
                 InstantSource.fixed(Fixtures.TIME),
                 () -> 0,
                 (problem, budget) -> search.apply(problem, budget))),
-        ArrivingModels.allArrived(() -> 0),
+        models(),
         live,
         deep::add,
         () -> nanos,

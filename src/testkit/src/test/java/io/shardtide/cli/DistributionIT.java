@@ -89,13 +89,32 @@ class DistributionIT {
           .filteredOn(name -> name.matches("(kafka|scala|jmh|log4j|metrics).*"))
           .allMatch(name -> name.matches("kafka-(clients|streams)-.*"));
     }
-    try (JarFile jar = new JarFile(only(home.resolve("lib"), "shardtide-.*\\.jar").toFile())) {
-      assertThat(jar.stream().map(JarEntry::getName))
-          .contains("io/shardtide/cli/Shardtide.class", "models/simulated.avro")
-          .noneMatch(
-              name ->
-                  name.matches(
-                      "(io/shardtide/(embedded|bench|cli/(Demo|Bench))|bench|demo).+|META-INF/BenchmarkList"));
+    assertThat(home.resolve("python/tests")).doesNotExist();
+    try (Stream<Path> jars = Files.list(home.resolve("lib"))) {
+      assertThat(
+              jars.map(jar -> jar.getFileName().toString())
+                  .filter(name -> name.startsWith("shardtide-"))
+                  .map(name -> name.replaceAll("-[0-9.]+(-SNAPSHOT)?\\.jar", "")))
+          .containsExactlyInAnyOrder(
+              "shardtide-core",
+              "shardtide-models",
+              "shardtide-registry",
+              "shardtide-wire",
+              "shardtide-client",
+              "shardtide-service",
+              "shardtide-cli");
+    }
+    for (String module : List.of("core", "models", "wire", "client", "service", "cli")) {
+      try (JarFile jar =
+          new JarFile(
+              only(home.resolve("lib"), "shardtide-%s-.*\\.jar".formatted(module)).toFile())) {
+        assertThat(jar.stream().map(JarEntry::getName))
+            .as("of %s: our classes, and none of another project", module)
+            .filteredOn(name -> name.endsWith(".class"))
+            .isNotEmpty()
+            .allMatch(name -> name.startsWith("io/shardtide/"))
+            .noneMatch(name -> name.matches("io/shardtide/(embedded|bench|testing)/.+"));
+      }
     }
   }
 

@@ -1,0 +1,125 @@
+package io.shardtide.topology;
+
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Records that name a model which has not arrived wait; records of other keys do not. */
+class ArrivingModelsTest extends TopologyFixture {
+  private static final ModelBundle H100 =
+      ModelBundleBuilder.builder(TestModels.bundle())
+          .hardware("h100")
+          .modelId("")
+          .build()
+          .identified();
+
+  /** Ids of models and names of hardware that are being read. */
+  private final Set<String> awaited = new HashSet<>();
+
+  private final List<CostPredictions> parts = new ArrayList<>();
+
+  @Override
+  ArrivingModels models() {
+    return new ArrivingModels() {
+      @Override
+      public long changes() {
+        return predictors.changes();
+      }
+
+      @Override
+      public boolean isDecided(String modelId) {
+        return !awaited.contains(modelId);
+      }
+
+      @Override
+      public boolean isDecided(ClusterSpec cluster) {
+        return !awaited.contains(cluster.hardware());
+      }
+    };
+  }
+
+  private void publish(String workload, Change... all) {
+    WorkloadChange event = Fixtures.eventOf(workload, all);
+    changes.pipeInput(workload.getBytes(StandardCharsets.UTF_8), bytes(event));
+  }
+
+  private static Change set(String hardware) {
+    return new Change.ClusterSet(new ClusterSpec(2, Fixtures.GIB, 65_536, 2, hardware));
+  }
+
+  private void tick() {
+    workload.advanceWallClockTime(Duration.ofMillis(100));
+    planning.advanceWallClockTime(Duration.ofMillis(100));
+    parts.addAll(predictions.readValuesToList());
+  }
+
+  @Test
+  void events_wait_for_the_first_model_of_their_hardware() {
+    awaited.add("h100");
+    publish("new", set("h100"), upsert("a", 1_000, 8, 1));
+    publish("new", upsert("b", 1_000, 8, 1));
+    publish("other", set(Fixtures.HARDWARE), upsert("a", 1_000, 8, 1));
+    tick();
+    assertThat(parts).extracting(CostPredictions::workloadId).containsOnly("other");
+
+    predictors.takeOver(H100);
+    awaited.clear();
+    tick();
+    assertThat(parts)
+        .filteredOn(part -> part.workloadId().equals("new"))
+        .extracting(CostPredictions::generation)
+        .as("in their order")
+        .contains(1L)
+        .endsWith(2L)
+        .isSorted();
+    assertThat(rejected.isEmpty()).isTrue();
+  }
+
+  @Test
+  void an_event_is_rejected_once_it_is_known_that_its_hardware_gets_no_model() {
+    awaited.add("tpu");
+    publish("new", set("tpu"), upsert("a", 1_000, 8, 1));
+    tick();
+    assertThat(rejected.isEmpty()).isTrue();
+    awaited.clear();
+    tick();
+    assertThat(rejected.readValue().message()).contains("hardware must be one with a cost model");
+  }
+
+  @Test
+  void predictions_wait_for_the_model_that_they_name() {
+    publish("waits", set(Fixtures.HARDWARE), upsert("a", 1_000, 8, 1));
+    predictors.takeOver(H100);
+    publish("planned", set("h100"), upsert("a", 1_000, 8, 1));
+    tick();
+    awaited.add(TestModels.bundle().modelId());
+    for (CostPredictions part : parts) {
+      predicted.pipeInput(part.workloadId(), part);
+    }
+    tick();
+    assertThat(plans.readValuesToList())
+        .extracting(ShardingPlan::workloadId)
+        .containsExactly("planned");
+    awaited.clear();
+    tick();
+    assertThat(plans.readValuesToList())
+        .extracting(ShardingPlan::workloadId)
+        .containsExactly("waits");
+  }
+}
