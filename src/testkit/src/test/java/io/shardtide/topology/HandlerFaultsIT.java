@@ -12,6 +12,9 @@ import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
@@ -23,6 +26,7 @@ import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;
@@ -349,5 +353,64 @@ class HandlerFaultsIT {
                 data.resolve("replayed.jsonl").toString()))
         .as("plans are recomputed from the log")
         .isZero();
+  }
+
+  /** As {@code models promote} does, past its check: the model lacks what a cluster needs. */
+  @Test
+  void a_model_that_cannot_predict_a_cluster_stops_the_workloads_of_that_cluster_alone()
+      throws Exception {
+    bad.clear();
+    ModelBundle all =
+        ModelBundleBuilder.builder(ModelFiles.shippedForNodes())
+            .hardware("nodes")
+            .modelId("")
+            .build()
+            .identified();
+    ModelBundle few = named("nodes");
+    ClusterSpec groups =
+        ClusterSpecBuilder.builder(new ClusterSpec(16, Fixtures.GIB, 65_536, 8, "nodes"))
+            .replicaGroups(List.of(2))
+            .build();
+    PlannerMetrics metrics = new PlannerMetrics(meters);
+    try (PlannerService service =
+        PlannerService.start(
+            settings,
+            List.of(TestModels.bundle(), all),
+            TensorFlowTowers::new,
+            Optional.empty(),
+            metrics,
+            ServiceHealth.unwatched(settings))) {
+      assertThat(service).isNotNull();
+      client.publish(
+          Fixtures.eventOf(
+              "groups", new Change.ClusterSet(groups), Fixtures.upsert("a", 100_000, 64, 5)));
+      client.publish(
+          Fixtures.eventOf(
+              GOOD, Fixtures.set(2, Fixtures.GIB), Fixtures.upsert("a", 100_000, 64, 5)));
+      await()
+          .atMost(PATIENCE)
+          .until(() -> planOf("groups").isPresent() && planOf(GOOD).isPresent());
+
+      client.publishValue(client.topics().costModels(), "nodes", few);
+      await().atMost(PATIENCE).until(() -> quarantines().containsKey("groups"));
+      Quarantine held = quarantines().get("groups");
+      assertThat(held.entered()).isTrue();
+      assertThat(held.topology()).isEqualTo("workload");
+      client.publish(Fixtures.eventOf("groups", Fixtures.upsert("b", 100_000, 64, 5)));
+      client.publish(Fixtures.eventOf(GOOD, Fixtures.upsert("b", 100_000, 64, 5)));
+      await().atMost(PATIENCE).until(() -> client.plansOf(GOOD).size() >= 2);
+      assertThat(client.plansOf("groups")).hasSize(1);
+
+      // Another model releases it, and the event that waited is planned.
+      client.publishValue(client.topics().costModels(), "nodes", all);
+      await()
+          .atMost(PATIENCE)
+          .until(
+              () ->
+                  !quarantines().get("groups").entered()
+                      && client.plansOf("groups").stream()
+                          .anyMatch(plan -> plan.generation() == 2));
+    }
+    assertThat(client.committed(client.topics().rejectedEvents())).isEmpty();
   }
 }
