@@ -64,7 +64,7 @@ final class DemoTrainer implements AutoCloseable {
                 endpoint.topics().costPredictions(),
                 StartPosition.BEGINNING,
                 Optional.of(CostPredictions::workloadId),
-                (position, writtenAt, part) -> take(part));
+                (position, writtenAt, part) -> onPredictions(part));
   }
 
   /**
@@ -86,7 +86,7 @@ final class DemoTrainer implements AutoCloseable {
   }
 
   /** The tables of a workload are those that the planner predicted. */
-  private synchronized void take(CostPredictions part) {
+  private synchronized void onPredictions(CostPredictions part) {
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       TableSpec table = predicted.prediction().table();
       tables.put(table.name(), table);

@@ -162,7 +162,7 @@ final class PublishCommand implements Callable<Integer> {
 
   /** A consumer of a file's events, some at a time. */
   private interface EventBatches {
-    void take(List<WorkloadChange> events) throws InterruptedException;
+    void publish(List<WorkloadChange> events) throws InterruptedException;
   }
 
   @Override
@@ -210,11 +210,11 @@ final class PublishCommand implements Callable<Integer> {
           }
         }
         if (batch.size() == BATCH) {
-          batches.take(batch);
+          batches.publish(batch);
           batch.clear();
         }
       }
-      batches.take(batch);
+      batches.publish(batch);
     }
     if (empty) {
       throw new IOException(what.events + " holds no event");

@@ -51,7 +51,7 @@ public final class AllocationCollector {
       LogRecords records, String poolId, OptionalLong generation) throws IOException {
     AllocationCollector collector = new AllocationCollector(poolId, generation);
     if (records.has(RecordKind.ALLOCATIONS)) {
-      records.read(RecordKind.ALLOCATIONS, collector::take);
+      records.read(RecordKind.ALLOCATIONS, collector::onAllocation);
     }
     AllocationInputs inputs = AllocationInputs.read(records);
     if (collector.found.isEmpty()) {
@@ -61,7 +61,7 @@ public final class AllocationCollector {
     return collector.found.stream().map(one -> collector.provenance(one, inputs, models)).toList();
   }
 
-  private void take(Allocation allocation) {
+  private void onAllocation(Allocation allocation) {
     pools.add(allocation.poolId());
     if (!allocation.poolId().equals(poolId)) {
       return;

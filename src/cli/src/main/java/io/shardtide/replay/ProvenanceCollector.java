@@ -167,7 +167,7 @@ public final class ProvenanceCollector {
                 if (!isComplete) {
                   List<GenerationHistory.Applied> applied =
                       hasEvents ? history.advance(group).applied() : List.of();
-                  group.forEach(part -> step.take(store, part));
+                  group.forEach(part -> step.onPredictions(store, part));
                   collect(group, applied, store.tables(workload));
                 }
               });

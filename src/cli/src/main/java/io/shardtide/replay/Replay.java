@@ -136,7 +136,7 @@ public final class Replay {
     int[] recomputed = {0};
     generations.read(
         (group, occurredAt) -> {
-          group.forEach(part -> step.take(store, part));
+          group.forEach(part -> step.onPredictions(store, part));
           CostPredictions last = group.get(group.size() - 1);
           recorded.answers(last.workloadId()).predicted(last.generation());
           if (last.isDeletion()) {

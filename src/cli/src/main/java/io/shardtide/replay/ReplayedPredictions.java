@@ -144,10 +144,10 @@ final class ReplayedPredictions {
      */
     void plan(List<CostPredictions> group, Instant createdAt) {
       now = createdAt;
-      group.forEach(part -> step.take(store, part));
+      group.forEach(part -> step.onPredictions(store, part));
       CostPredictions last = group.get(group.size() - 1);
       if (!slow.isEmpty() && !last.isDeletion()) {
-        step.take(
+        step.onSpeeds(
             store,
             new DeviceSpeeds(
                 last.workloadId(),

@@ -66,7 +66,7 @@ public final class CurveStep {
    *
    * @return the report of its deletion, if it is deleted and a pool had its curve
    */
-  public Optional<CurveReport> take(CurveStore store, CostPredictions part) {
+  public Optional<CurveReport> onPredictions(CurveStore store, CostPredictions part) {
     String id = part.workloadId();
     Update update = part.update().orElse(null);
     if (update instanceof Update.Predicted predicted) {
@@ -97,7 +97,7 @@ public final class CurveStep {
    *
    * @throws RejectedException if the workload has a claim on another pool
    */
-  public void take(CurveStore store, CurveRequest request) {
+  public void onRequest(CurveStore store, CurveRequest request) {
     CurveState header = store.header(request.workloadId());
     Optional<CurveRequest> other =
         header.request().filter(r -> !r.poolId().equals(request.poolId()));

@@ -115,7 +115,7 @@ public final class PoolStep {
    * @param at when; informative
    * @return the event that gives the workload its cluster, if it has another one
    */
-  public Optional<WorkloadChange> take(PoolStore store, CurveReport report, Instant at) {
+  public Optional<WorkloadChange> onCurve(PoolStore store, CurveReport report, Instant at) {
     Optional<PoolMember> member = store.member(report.poolId(), report.workloadId());
     if (member.isEmpty()) {
       return Optional.empty();

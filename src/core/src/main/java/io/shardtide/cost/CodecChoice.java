@@ -38,7 +38,7 @@ public final class CodecChoice {
    * @param ms the collectives of each device in milliseconds
    */
   @SuppressWarnings("ArrayRecordComponent") // None are compared.
-  private record ScopeOption(Optional<CommCodec> codec, double[] ms) {}
+  private record CodecOption(Optional<CommCodec> codec, double[] ms) {}
 
   /**
    * Returns the codecs of a placement.
@@ -134,7 +134,7 @@ public final class CodecChoice {
    * @param beforeMs what each device does before its communication, in milliseconds
    */
   private List<CollectiveCodec> choose(Direction direction, double[] beforeMs) {
-    List<List<ScopeOption>> options =
+    List<List<CodecOption>> options =
         StepComm.SCOPES.stream().map(scope -> options(scope, direction)).toList();
     double[] copiesMs =
         new StepCollectives(evaluator, StepComm.of(cluster))
@@ -169,7 +169,7 @@ public final class CodecChoice {
   }
 
   /** Goes to the next choice, the last scope first; returns false after the last one. */
-  private static boolean next(int[] choice, List<List<ScopeOption>> options) {
+  private static boolean next(int[] choice, List<List<CodecOption>> options) {
     for (int s = choice.length - 1; s >= 0; s--) {
       choice[s]++;
       if (choice[s] < options.get(s).size()) {
@@ -189,8 +189,8 @@ public final class CodecChoice {
   }
 
   /** Returns the ways to send what a scope communicates, without a codec first. */
-  private List<ScopeOption> options(ShardScope scope, Direction direction) {
-    List<ScopeOption> options = new ArrayList<>();
+  private List<CodecOption> options(ShardScope scope, Direction direction) {
+    List<CodecOption> options = new ArrayList<>();
     options.add(option(scope, direction, Optional.empty()));
     if (loads.stream().anyMatch(load -> load.elements(scope) > 0)) {
       for (CommCodec codec : StepComm.candidates(cluster, scope, direction)) {
@@ -200,16 +200,16 @@ public final class CodecChoice {
     return options;
   }
 
-  private ScopeOption option(ShardScope scope, Direction direction, Optional<CommCodec> codec) {
+  private CodecOption option(ShardScope scope, Direction direction, Optional<CommCodec> codec) {
     List<CollectiveCodec> codecs =
         codec.stream().map(of -> new CollectiveCodec(scope, direction, of, 0)).toList();
     StepComm wire = new StepComm(cluster, codecs);
-    return new ScopeOption(codec, new StepCollectives(evaluator, wire).of(scope, direction, loads));
+    return new CodecOption(codec, new StepCollectives(evaluator, wire).of(scope, direction, loads));
   }
 
   /** Returns the latest end of a direction's communication, in milliseconds. */
   private double ms(
-      List<List<ScopeOption>> options, int[] choice, double[] copiesMs, double[] beforeMs) {
+      List<List<CodecOption>> options, int[] choice, double[] copiesMs, double[] beforeMs) {
     double[] ms =
         StepCollectives.sum(
             options.get(0).get(choice[0]).ms(),

@@ -53,7 +53,7 @@ public final class FeedbackStep {
   }
 
   /** Applies one part of a generation's predictions. */
-  public void take(FeedbackStore store, CostPredictions part) {
+  public void onPredictions(FeedbackStore store, CostPredictions part) {
     String id = part.workloadId();
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       TableSpec table = predicted.prediction().table();
@@ -91,7 +91,7 @@ public final class FeedbackStep {
    * Stores a plan, and removes the oldest one that nothing runs or returns to. Ignores a plan of a
    * workload that was deleted since.
    */
-  public void take(FeedbackStore store, ShardingPlan plan) {
+  public void onPlan(FeedbackStore store, ShardingPlan plan) {
     String id = plan.workloadId();
     FeedbackState header = header(store, id);
     if (header.isDeletedAfter(plan.generation())) {

@@ -80,7 +80,7 @@ public final class PlanningStep {
    *
    * @return the workload's new header; {@link PlanningState#isDue} if a plan is due
    */
-  public PlanningState take(PlanningStore store, CostPredictions part) {
+  public PlanningState onPredictions(PlanningStore store, CostPredictions part) {
     String id = part.workloadId();
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       store.putTable(id, dated(store, id, predicted.prediction(), part.generation()));
@@ -323,7 +323,7 @@ public final class PlanningStep {
    * @return the workload's new header; {@link PlanningState#isDue} if a plan is due
    * @throws RejectedException if the workload or a device is unknown
    */
-  public PlanningState take(PlanningStore store, DeviceSpeeds speeds) {
+  public PlanningState onSpeeds(PlanningStore store, DeviceSpeeds speeds) {
     String id = speeds.workloadId();
     PlanningState before = store.header(id);
     PredictedGeneration predicted =

@@ -140,7 +140,7 @@ class FeedbackStepTest {
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_PLAN));
-    trainer.step.take(trainer.store, plan);
+    trainer.step.onPlan(trainer.store, plan);
     assertThat(trainer.store.entries()).as("the plan came after the deletion").hasSize(1);
     trainer.measure(trainer.plan(), all(1));
   }
@@ -240,7 +240,7 @@ class FeedbackStepTest {
     ShardingPlan plan = trainer.plan();
     measure(plan, 60, all(1));
     assertThat(measure(plan, 20, one(1, 2))).hasSize(1);
-    ShardingPlan next = take(plan, p -> with(p, "other-model", p.moves()));
+    ShardingPlan next = adopt(plan, p -> with(p, "other-model", p.moves()));
     Feedback feedback = trainer.measure(next, one(1, 2));
     assertThat(feedback.excluded()).containsEntry(ExclusionReason.SLOW_DEVICE, 1);
     assertThat(measure(next, 60, one(1, 2))).as("no second alarm").isEmpty();
@@ -255,7 +255,7 @@ class FeedbackStepTest {
         .extracting(DriftAlarm::kind)
         .containsExactly(DriftAlarm.AlarmKind.STRAGGLER);
     Move move = new Move(new Overlap("t1", new Region(0, 64, 0, 1_010_000), 1, 3), 1);
-    ShardingPlan next = take(plan, p -> with(p, p.modelId(), List.of(move)));
+    ShardingPlan next = adopt(plan, p -> with(p, p.modelId(), List.of(move)));
     List<DriftAlarm> alarms = measure(next, 20, one(3, 1.8));
     assertThat(alarms).extracting(DriftAlarm::kind).containsExactly(DriftAlarm.AlarmKind.MODEL);
     assertThat(trainer.measure(next, one(3, 1.8)).samples()).as("no straggler").hasSize(5);
@@ -266,15 +266,15 @@ class FeedbackStepTest {
     ShardingPlan plan = trainer.plan();
     measure(plan, 60, all(1));
     assertThat(measure(plan, 20, one(1, 1.8))).hasSize(1);
-    ShardingPlan next = take(plan, p -> with(p, p.modelId(), List.of()));
+    ShardingPlan next = adopt(plan, p -> with(p, p.modelId(), List.of()));
     assertThat(measure(next, 20, one(3, 1.8)))
         .singleElement()
         .satisfies(a -> assertThat(a.device()).isEqualTo(OptionalInt.of(3)));
   }
 
-  private ShardingPlan take(ShardingPlan plan, UnaryOperator<ShardingPlan> change) {
+  private ShardingPlan adopt(ShardingPlan plan, UnaryOperator<ShardingPlan> change) {
     ShardingPlan next = change.apply(plan).identified();
-    trainer.step.take(trainer.store, next);
+    trainer.step.onPlan(trainer.store, next);
     return next;
   }
 

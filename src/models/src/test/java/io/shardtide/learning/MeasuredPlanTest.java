@@ -319,7 +319,7 @@ class MeasuredPlanTest {
   }
 
   private CostSample.StepCommunication communication(ShardingPlan plan, CollectiveCodec... codecs) {
-    ShardingPlan coded = trainer.take(Samples.with(plan, List.of(codecs)));
+    ShardingPlan coded = trainer.onPlan(Samples.with(plan, List.of(codecs)));
     return communications(trainer.step.measure(trainer.store, measured(coded, ShardScope.CLUSTER)))
         .get(0);
   }
@@ -329,7 +329,7 @@ class MeasuredPlanTest {
   void a_plan_whose_codecs_take_time_gives_no_samples_of_collectives() {
     CommCodec codec = new CommCodec("fp8", List.of(), 1, 500, 1, true);
     ShardingPlan plan =
-        trainer.take(
+        trainer.onPlan(
             Samples.with(
                 plan(1_000_000, ShardKind.ROW_WISE),
                 List.of(new CollectiveCodec(ShardScope.CLUSTER, Direction.BACKWARD, codec, 0))));
@@ -362,7 +362,7 @@ class MeasuredPlanTest {
     Region region = new Region(0, 64, 0, 1_000_000);
     Move copied = new Move(new Overlap("table_wise", region, 1, Shard.EVERY_DEVICE), 1);
     ShardingPlan next =
-        trainer.take(
+        trainer.onPlan(
             new ShardingPlan(
                 "",
                 plan.origin(),

@@ -60,7 +60,7 @@ class RunningPlanTest {
       List<CostPredictions> parts =
           predicting.apply(workloads, Fixtures.at(offset++), Fixtures.event(changes));
       predictions.addAll(parts);
-      parts.forEach(part -> planning.take(planned, part));
+      parts.forEach(part -> planning.onPredictions(planned, part));
     }
 
     private void change(Random random) {
@@ -115,9 +115,9 @@ class RunningPlanTest {
     MemoryFeedbackStore store = new MemoryFeedbackStore();
     List<List<Runnable>> topics = new ArrayList<>();
     topics.add(new ArrayList<>());
-    log.predictions.forEach(part -> topics.get(0).add(() -> feedback.take(store, part)));
+    log.predictions.forEach(part -> topics.get(0).add(() -> feedback.onPredictions(store, part)));
     topics.add(new ArrayList<>());
-    log.plans.forEach(plan -> topics.get(1).add(() -> feedback.take(store, plan)));
+    log.plans.forEach(plan -> topics.get(1).add(() -> feedback.onPlan(store, plan)));
     topics.add(new ArrayList<>());
     log.accepted.forEach(status -> topics.get(2).add(() -> store.putAccepted(status)));
     topics.removeIf(List::isEmpty);

@@ -65,7 +65,7 @@ class PlanningDecisionsTest {
 
   private PlanningOutcome apply(Change... changes) {
     for (CostPredictions part : first.apply(workloads, Fixtures.at(nanos.get()), event(changes))) {
-      assertThat(second.take(plans, part)).isEqualTo(plans.header(Fixtures.WORKLOAD));
+      assertThat(second.onPredictions(plans, part)).isEqualTo(plans.header(Fixtures.WORKLOAD));
     }
     return second.plan(plans, Fixtures.WORKLOAD).orElseThrow();
   }
@@ -127,7 +127,7 @@ class PlanningDecisionsTest {
   void a_workload_without_a_plan_promises_the_most() {
     first
         .apply(workloads, Fixtures.at(0), event(set(2, MEMORY), upsert("a", 100_000, 64, 5)))
-        .forEach(part -> second.take(plans, part));
+        .forEach(part -> second.onPredictions(plans, part));
     assertThat(second.imbalanceMs(plans, Fixtures.WORKLOAD)).isInfinite().isPositive();
     second.plan(plans, Fixtures.WORKLOAD);
     assertThat(second.imbalanceMs(plans, Fixtures.WORKLOAD)).isFinite();

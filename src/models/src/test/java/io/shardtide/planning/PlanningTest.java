@@ -93,7 +93,7 @@ class PlanningTest {
     }
 
     PlanningOutcome apply(WorkloadChange event) {
-      take(predict(event));
+      onPredictions(predict(event));
       PlanningOutcome outcome = second.plan(plans, Fixtures.WORKLOAD).orElse(null);
       if (outcome != null) {
         outcomes.add(outcome);
@@ -101,8 +101,8 @@ class PlanningTest {
       return outcome;
     }
 
-    void take(List<CostPredictions> parts) {
-      parts.forEach(part -> second.take(plans, part));
+    void onPredictions(List<CostPredictions> parts) {
+      parts.forEach(part -> second.onPredictions(plans, part));
     }
 
     ShardingPlan plan() {
@@ -323,7 +323,7 @@ class PlanningTest {
     assertThat(parts)
         .extracting(CostPredictions::proxyHardware)
         .containsOnly(Optional.of("simulated"));
-    run.take(parts);
+    run.onPredictions(parts);
     ShardingPlan first = run.plan();
     assertThat(first.reason())
         .isEqualTo("first plan: 1 tables on 4 devices, costs of simulated until h100 is measured");
@@ -336,7 +336,7 @@ class PlanningTest {
         .isEqualTo("1 table added (b), costs of simulated until h100 is measured");
 
     run.models.takeOver(TestModels.measured(begun, 32));
-    run.take(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
+    run.onPredictions(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
     assertThat(run.plan().reason())
         .isEqualTo("new cost model that began as simulated, fine-tuned on 32 computations of h100");
   }
@@ -384,9 +384,9 @@ class PlanningTest {
     run.apply(event(upsert("a", 1_000_000, 64, 5)));
     ShardingPlan first = run.plan(set(4, MEMORY));
     assertThat(first.firstGeneration()).as("nothing was planned before").isEqualTo(1);
-    run.take(run.predict(event(upsert("b", 1_000, 64, 5))));
-    run.take(run.predict(event(upsert("c", 1_000, 64, 5))));
-    run.take(run.predict(event(drop("b"))));
+    run.onPredictions(run.predict(event(upsert("b", 1_000, 64, 5))));
+    run.onPredictions(run.predict(event(upsert("c", 1_000, 64, 5))));
+    run.onPredictions(run.predict(event(drop("b"))));
     ShardingPlan burst = run.plan();
     assertThat(burst.firstGeneration()).isEqualTo(3);
     assertThat(burst.generation()).isEqualTo(5);
@@ -398,12 +398,12 @@ class PlanningTest {
   void a_generation_that_is_read_in_part_is_not_planned() {
     PlanningRun run = new PlanningRun();
     run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
-    run.take(run.predict(event(upsert("b", 1_000, 64, 5))));
+    run.onPredictions(run.predict(event(upsert("b", 1_000, 64, 5))));
     List<CostPredictions> next =
         run.predict(event(upsert("c", 1_000, 64, 5), upsert("d", 1_000, 64, 5)));
-    run.take(next.subList(0, 1));
+    run.onPredictions(next.subList(0, 1));
     assertThat(run.second.plan(run.plans, Fixtures.WORKLOAD)).isEmpty();
-    run.take(next.subList(1, 2));
+    run.onPredictions(next.subList(1, 2));
     ShardingPlan plan = run.plan();
     assertThat(plan.firstGeneration()).isEqualTo(2);
     assertThat(plan.generation()).isEqualTo(3);
@@ -660,7 +660,7 @@ class PlanningTest {
     PlanningStep.SearchTask search =
         run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD).orElseThrow();
     PlanningOutcome found = run.second.search(search);
-    run.take(run.predict(event(drop("t3"))));
+    run.onPredictions(run.predict(event(drop("t3"))));
     assertThat(run.second.finish(run.plans, search, found)).as("before it is planned").isEmpty();
     ShardingPlan next = run.plan();
     assertThat(run.second.finish(run.plans, search, found)).as("and after").isEmpty();
@@ -686,7 +686,7 @@ class PlanningTest {
     List<CostPredictions> anew = run.first.repredict(run.workloads, Fixtures.WORKLOAD);
     assertThat(anew).singleElement().satisfies(p -> assertThat(p.generation()).isEqualTo(1));
     assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).as("once").isEmpty();
-    run.take(anew);
+    run.onPredictions(anew);
     assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PendingWork.MODEL_PENDING);
     assertThat(run.second.imbalanceMs(run.plans, Fixtures.WORKLOAD)).isNotNegative();
     ShardingPlan after = run.plan();
@@ -702,9 +702,9 @@ class PlanningTest {
   void a_change_that_waits_is_not_put_off_by_a_new_model() {
     PlanningRun run = new PlanningRun();
     run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
-    run.take(run.predict(event(upsert("b", 1_000, 64, 5))));
+    run.onPredictions(run.predict(event(upsert("b", 1_000, 64, 5))));
     run.models.takeOver(TestModels.otherBundle());
-    run.take(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
+    run.onPredictions(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
     assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PendingWork.CHANGE_PENDING);
     assertThat(run.plan().reason()).isEqualTo("1 table added (b), new cost model");
   }
@@ -848,18 +848,18 @@ class PlanningTest {
   void other_speeds_replan_a_generation_once() {
     PlanningRun run = new PlanningRun();
     ShardingPlan before = run.plan(set(2, MEMORY), upsert("a", 1_000_000, 64, 50));
-    assertThat(run.second.take(run.plans, slow(1)).isDue()).isTrue();
+    assertThat(run.second.onSpeeds(run.plans, slow(1)).isDue()).isTrue();
     ShardingPlan plan =
         ((Planned) run.second.plan(run.plans, Fixtures.WORKLOAD).orElseThrow()).plan();
     assertThat(plan.generation()).isEqualTo(before.generation());
     assertThat(plan.slow()).isEqualTo(slow(1).slow());
     assertThat(plan.reason()).startsWith("device 1 computes 1.5 times slower since 10:15 UTC: ");
-    assertThat(run.second.take(run.plans, slow(1)).isDue()).as("nothing changed").isFalse();
+    assertThat(run.second.onSpeeds(run.plans, slow(1)).isDue()).as("nothing changed").isFalse();
     ShardingPlan next = run.plan(upsert("b", 1_000, 64, 5));
     assertThat(next.slow()).as("of later plans").isEqualTo(slow(1).slow());
     assertThat(next.reason()).isEqualTo("1 table added (b)");
     DeviceSpeeds well = new DeviceSpeeds(Fixtures.WORKLOAD, "p", Fixtures.TIME, List.of());
-    assertThat(run.second.take(run.plans, well).isDue()).isTrue();
+    assertThat(run.second.onSpeeds(run.plans, well).isDue()).isTrue();
     ShardingPlan last =
         ((Planned) run.second.plan(run.plans, Fixtures.WORKLOAD).orElseThrow()).plan();
     assertThat(last.reason()).startsWith("device 1 computes at full speed again: ");
@@ -870,7 +870,7 @@ class PlanningTest {
   void speeds_of_devices_that_are_gone_are_forgotten() {
     PlanningRun run = new PlanningRun();
     run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 50));
-    run.second.take(run.plans, slow(3));
+    run.second.onSpeeds(run.plans, slow(3));
     assertThat(run.plan(set(4, 2 * MEMORY)).slow()).hasSize(1);
     assertThat(run.plan(set(3, MEMORY)).slow()).isEmpty();
   }
@@ -878,12 +878,12 @@ class PlanningTest {
   @Test
   void speeds_of_unknown_devices_and_workloads_are_rejected() {
     PlanningRun run = new PlanningRun();
-    assertThatThrownBy(() -> run.second.take(run.plans, slow(0)))
+    assertThatThrownBy(() -> run.second.onSpeeds(run.plans, slow(0)))
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_WORKLOAD));
     run.plan(set(2, MEMORY), upsert("a", 1_000_000, 64, 50));
-    assertThatThrownBy(() -> run.second.take(run.plans, slow(2)))
+    assertThatThrownBy(() -> run.second.onSpeeds(run.plans, slow(2)))
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_SPEEDS))

@@ -42,7 +42,7 @@ class WorkloadDeletionTest {
 
   private List<CostPredictions> apply(WorkloadChange event) {
     List<CostPredictions> parts = first.apply(workloads, Fixtures.at(offset++), event);
-    parts.forEach(part -> second.take(plans, part));
+    parts.forEach(part -> second.onPredictions(plans, part));
     return parts;
   }
 

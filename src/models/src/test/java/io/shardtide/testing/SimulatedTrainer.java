@@ -64,10 +64,10 @@ public final class SimulatedTrainer {
     List<CostPredictions> parts =
         predicting.apply(workloads, Fixtures.at(offset++), Fixtures.event(changes));
     predictions.addAll(parts);
-    parts.forEach(part -> planning.take(plans, part));
+    parts.forEach(part -> planning.onPredictions(plans, part));
     ShardingPlan plan = ((Planned) planning.plan(plans, Fixtures.WORKLOAD).orElseThrow()).plan();
-    parts.forEach(part -> step.take(store, part));
-    step.take(store, plan);
+    parts.forEach(part -> step.onPredictions(store, part));
+    step.onPlan(store, plan);
     return plan;
   }
 
@@ -104,7 +104,7 @@ public final class SimulatedTrainer {
             planned.prediction().insight(),
             List.of(),
             0);
-    return take(
+    return onPlan(
         new ShardingPlan(
             "",
             planned.origin(),
@@ -117,9 +117,9 @@ public final class SimulatedTrainer {
   }
 
   /** Passes a plan to the feedback step. */
-  public ShardingPlan take(ShardingPlan plan) {
+  public ShardingPlan onPlan(ShardingPlan plan) {
     ShardingPlan identified = plan.identified();
-    step.take(store, identified);
+    step.onPlan(store, identified);
     return identified;
   }
 
@@ -132,8 +132,8 @@ public final class SimulatedTrainer {
   public void delete() {
     for (CostPredictions part :
         predicting.apply(workloads, Fixtures.at(offset++), Fixtures.event(Fixtures.delete()))) {
-      planning.take(plans, part);
-      step.take(store, part);
+      planning.onPredictions(plans, part);
+      step.onPredictions(store, part);
     }
   }
 

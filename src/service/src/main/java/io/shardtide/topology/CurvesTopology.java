@@ -105,12 +105,12 @@ public final class CurvesTopology {
       this.searches = searches;
       this.metrics = metrics;
       // Planning rejects those that cannot be decoded.
-      on(topics.costPredictions(), CostPredictions::workloadId, this::take)
+      on(topics.costPredictions(), CostPredictions::workloadId, this::onPredictions)
           .skippingInvalid()
           .gapless()
           .deletedBy(CostPredictions::isDeletion);
-      on(topics.curveRequests(), CurveRequest::workloadId, this::take);
-      on(topics.shardingPlans(), ShardingPlan::workloadId, this::take).skippingInvalid();
+      on(topics.curveRequests(), CurveRequest::workloadId, this::onRequest);
+      on(topics.shardingPlans(), ShardingPlan::workloadId, this::onPlan).skippingInvalid();
     }
 
     @Override
@@ -131,8 +131,8 @@ public final class CurvesTopology {
       }
     }
 
-    private void take(CurveRequest request, SourcePosition source, long timestamp) {
-      step.take(store, request);
+    private void onRequest(CurveRequest request, SourcePosition source, long timestamp) {
+      step.onRequest(store, request);
       if (request.isWithdrawn()) {
         searched.remove(request.workloadId());
         due.remove(request.workloadId());
@@ -142,7 +142,7 @@ public final class CurvesTopology {
       }
     }
 
-    private void take(ShardingPlan plan, SourcePosition source, long timestamp) {
+    private void onPlan(ShardingPlan plan, SourcePosition source, long timestamp) {
       // One that was chosen to learn from has costs that are optimistic.
       if (!plan.isExploratory()) {
         runningPlans.put(plan.workloadId(), RunningPlan.of(plan));
@@ -150,11 +150,11 @@ public final class CurvesTopology {
       }
     }
 
-    private void take(CostPredictions part, SourcePosition source, long timestamp) {
+    private void onPredictions(CostPredictions part, SourcePosition source, long timestamp) {
       if (part.isDeletion()) {
         runningPlans.remove(part.workloadId());
       }
-      step.take(store, part)
+      step.onPredictions(store, part)
           .ifPresentOrElse(
               report -> forward(report, timestamp),
               () -> {

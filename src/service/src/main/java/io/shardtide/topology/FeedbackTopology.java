@@ -71,7 +71,7 @@ public final class FeedbackTopology {
       on(
               topics.costPredictions(),
               CostPredictions::workloadId,
-              (part, source, timestamp) -> step.take(store, part))
+              (part, source, timestamp) -> step.onPredictions(store, part))
           .skippingInvalid()
           .gapless()
           .deletedBy(CostPredictions::isDeletion);
@@ -82,7 +82,7 @@ public final class FeedbackTopology {
       on(
               topics.shardingPlans(),
               ShardingPlan::workloadId,
-              (plan, source, timestamp) -> step.take(store, plan))
+              (plan, source, timestamp) -> step.onPlan(store, plan))
           .gapless()
           .when(plan -> models.isDecided(plan.modelId()));
       on(

@@ -331,7 +331,7 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
                   topics.costModels(),
                   StartPosition.BEGINNING,
                   Optional.of(ModelBundle::hardware),
-                  (position, writtenAt, bundle) -> take(bundle))
+                  (position, writtenAt, bundle) -> onModel(bundle))
               .onUndecodable(ModelSubscriber::skip);
       opened.open();
       reader = Optional.of(opened);
@@ -344,7 +344,7 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
     }
   }
 
-  private void take(ModelBundle bundle) {
+  private void onModel(ModelBundle bundle) {
     models.put(bundle.modelId(), new CostModel(bundle));
     latest.put(bundle.hardware(), bundle);
   }

@@ -134,7 +134,7 @@ public final class PlanningTopology {
       this.background = background;
       this.nanoTime = nanoTime;
       this.metrics = metrics;
-      on(topics.costPredictions(), CostPredictions::workloadId, this::take)
+      on(topics.costPredictions(), CostPredictions::workloadId, this::onPredictions)
           .gapless()
           .deletedBy(CostPredictions::isDeletion)
           .when(part -> part.isDeletion() || models.isDecided(part.modelId()));
@@ -146,7 +146,7 @@ public final class PlanningTopology {
           topics.deviceSpeeds(),
           DeviceSpeeds::workloadId,
           (slow, source, timestamp) ->
-              planIfDue(slow.workloadId(), step.take(store, slow), timestamp));
+              planIfDue(slow.workloadId(), step.onSpeeds(store, slow), timestamp));
     }
 
     @Override
@@ -193,8 +193,8 @@ public final class PlanningTopology {
       }
     }
 
-    private void take(CostPredictions part, SourcePosition source, long timestamp) {
-      PlanningState header = step.take(store, part);
+    private void onPredictions(CostPredictions part, SourcePosition source, long timestamp) {
+      PlanningState header = step.onPredictions(store, part);
       if (part.isDeletion()) {
         delete(part.workloadId(), timestamp);
       } else {

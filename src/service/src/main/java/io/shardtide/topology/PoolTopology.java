@@ -83,7 +83,7 @@ public final class PoolTopology {
       this.step = step;
       this.metrics = metrics;
       on(topics.poolChanges(), PoolChange::poolId, this::apply);
-      on(topics.throughputCurves(), CurveReport::poolId, this::take);
+      on(topics.throughputCurves(), CurveReport::poolId, this::onCurve);
     }
 
     @Override
@@ -123,8 +123,8 @@ public final class PoolTopology {
       written();
     }
 
-    private void take(CurveReport report, SourcePosition source, long timestamp) {
-      step.take(store, report, Instant.ofEpochMilli(timestamp))
+    private void onCurve(CurveReport report, SourcePosition source, long timestamp) {
+      step.onCurve(store, report, Instant.ofEpochMilli(timestamp))
           .ifPresent(change -> send(change, timestamp));
       due.add(report.poolId());
     }

@@ -89,8 +89,8 @@ public final class TrainingTopology {
       on(
           topics.trainingSamples(),
           CostSample::hardware,
-          (sample, source, timestamp) -> take(sample));
-      on(topics.driftAlarms(), DriftAlarm::hardware, (alarm, source, timestamp) -> take(alarm));
+          (sample, source, timestamp) -> onSample(sample));
+      on(topics.driftAlarms(), DriftAlarm::hardware, (alarm, source, timestamp) -> onAlarm(alarm));
     }
 
     @Override
@@ -98,13 +98,13 @@ public final class TrainingTopology {
       kept = new SampleStore(stores, training.policy());
     }
 
-    private void take(CostSample sample) {
+    private void onSample(CostSample sample) {
       SampleCheck.check(sample);
       kept.add(sample, nowMs());
     }
 
     /** Ignores alarms about slow devices, which no model can learn, and about former models. */
-    private void take(DriftAlarm alarm) {
+    private void onAlarm(DriftAlarm alarm) {
       boolean isCurrent =
           champion
               .apply(alarm.hardware())

@@ -233,16 +233,16 @@ public final class RandomEvents {
     records.add(RecordKind.EVENTS, event);
     SourcePosition source = Fixtures.at(records.all(RecordKind.EVENTS).size());
     try {
-      take(first.apply(workloads, source, event));
+      onPredictions(first.apply(workloads, source, event));
     } catch (RejectedException e) {
       reject(source, event.workloadId(), e);
     }
   }
 
-  private void take(List<CostPredictions> parts) {
+  private void onPredictions(List<CostPredictions> parts) {
     for (CostPredictions part : parts) {
       records.add(RecordKind.PREDICTIONS, part);
-      second.take(plans, part);
+      second.onPredictions(plans, part);
     }
   }
 
@@ -309,7 +309,7 @@ public final class RandomEvents {
     records.add(bundle);
     for (String id : ids) {
       if (random.nextBoolean()) {
-        take(first.repredict(workloads, id));
+        onPredictions(first.repredict(workloads, id));
         if (random.nextBoolean()) {
           plan(id);
         }

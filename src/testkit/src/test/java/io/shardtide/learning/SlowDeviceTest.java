@@ -133,9 +133,9 @@ class SlowDeviceTest {
     private void apply(Change... changes) {
       List<CostPredictions> parts =
           predicting.apply(workloads, Fixtures.at(events++), Fixtures.event(changes));
-      parts.forEach(part -> planning.take(plans, part));
+      parts.forEach(part -> planning.onPredictions(plans, part));
       parts.forEach(part -> records.add(RecordKind.PREDICTIONS, part));
-      parts.forEach(part -> step.take(feedback, part));
+      parts.forEach(part -> step.onPredictions(feedback, part));
       planIfDue();
     }
 
@@ -150,7 +150,7 @@ class SlowDeviceTest {
       adopted.add(running);
       records.add(RecordKind.PLANS, running);
       sincePlan = 0;
-      step.take(feedback, running);
+      step.onPlan(feedback, running);
       PlanStatus status =
           new PlanStatus(
               Fixtures.WORKLOAD,
@@ -250,7 +250,7 @@ class SlowDeviceTest {
                 changed -> {
                   speeds.add(changed);
                   records.add(RecordKind.SPEEDS, changed);
-                  planning.take(plans, changed);
+                  planning.onPredictions(plans, changed);
                   planIfDue();
                 });
         if (++sincePlan == IDLE) {

@@ -198,15 +198,16 @@ class FeaturePairsTest {
               changes);
       event = read(TOPICS.workloadChanges(), Codec.WORKLOAD_CHANGE, event);
       records.add(RecordKind.EVENTS, event);
-      take(predicting.apply(workloads, Fixtures.at(records.all(RecordKind.EVENTS).size()), event));
+      onPredictions(
+          predicting.apply(workloads, Fixtures.at(records.all(RecordKind.EVENTS).size()), event));
     }
 
-    private void take(List<CostPredictions> parts) {
+    private void onPredictions(List<CostPredictions> parts) {
       for (CostPredictions part : parts) {
         CostPredictions read = read(TOPICS.costPredictions(), Codec.COST_PREDICTIONS, part);
         records.add(RecordKind.PREDICTIONS, read);
-        planning.take(plans, read);
-        measuring.take(feedback, read);
+        planning.onPredictions(plans, read);
+        measuring.onPredictions(feedback, read);
       }
       checkPredictions();
     }
@@ -248,7 +249,7 @@ class FeaturePairsTest {
         assertThat(plan.identified().planId()).isEqualTo(planned.plan().planId());
         records.add(RecordKind.PLANS, plan);
         check(plan);
-        measuring.take(feedback, plan);
+        measuring.onPlan(feedback, plan);
         if (running == null || random.nextInt(4) > 0) {
           adopt(plan);
         }
@@ -283,7 +284,7 @@ class FeaturePairsTest {
     private void takeOver() {
       bundle = bundle.modelId().equals(BUNDLE.modelId()) ? OTHER : BUNDLE;
       models.takeOver(bundle);
-      take(predicting.repredict(workloads, Fixtures.WORKLOAD));
+      onPredictions(predicting.repredict(workloads, Fixtures.WORKLOAD));
     }
 
     /** Reports until the planner has heard of slow devices, or for a while. */
@@ -301,7 +302,7 @@ class FeaturePairsTest {
                   speeds -> {
                     DeviceSpeeds read = read(TOPICS.deviceSpeeds(), Codec.DEVICE_SPEEDS, speeds);
                     records.add(RecordKind.SPEEDS, read);
-                    planning.take(plans, read);
+                    planning.onPredictions(plans, read);
                   });
         } catch (RejectedException e) {
           // A measurement of a plan that changes have overtaken.

@@ -61,7 +61,7 @@ class PredictedAgainTest {
     List<String> apply(Change... changes) {
       List<CostPredictions> parts =
           step.apply(store, Fixtures.at(offset++), Fixtures.event(changes));
-      parts.forEach(part -> planning.take(plans, part));
+      parts.forEach(part -> planning.onPredictions(plans, part));
       return parts.stream()
           .flatMap(part -> part.update().stream())
           .filter(Update.Predicted.class::isInstance)

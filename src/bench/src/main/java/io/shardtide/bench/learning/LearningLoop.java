@@ -129,7 +129,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   /** Applies changes and plans. */
   void change(List<Change> changes) {
     SourcePosition source = new SourcePosition("changes", 0, offset++);
-    take(
+    onPredictions(
         predicting.apply(
             workloads,
             source,
@@ -142,17 +142,17 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
                 changes)));
   }
 
-  private void take(List<CostPredictions> parts) {
+  private void onPredictions(List<CostPredictions> parts) {
     for (CostPredictions part : parts) {
-      planning.take(planned, part);
-      feedback.take(compared, part);
+      planning.onPredictions(planned, part);
+      feedback.onPredictions(compared, part);
     }
     planning.plan(planned, workload).ifPresent(this::publish);
   }
 
   private void publish(PlanningOutcome outcome) {
     if (outcome instanceof PlanningOutcome.Planned next) {
-      feedback.take(compared, next.plan());
+      feedback.onPlan(compared, next.plan());
       reshards += next.plan().moves().isEmpty() ? 0 : 1;
       PlanStatus status =
           new PlanStatus(
@@ -255,7 +255,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
     state = state.decided(result.decision().published(), 0);
     if (result.challenger().isPresent()) {
       takeOver(result.challenger().get());
-      take(predicting.repredict(workloads, workload));
+      onPredictions(predicting.repredict(workloads, workload));
     }
   }
 

@@ -53,7 +53,7 @@ final class AnsweredChanges {
   }
 
   /** Processes a record of an output topic, read at {@code nanos}. */
-  synchronized void take(Object value, long nanos) {
+  synchronized void onRecord(Object value, long nanos) {
     if (value instanceof ShardingPlan plan && plan.effort() == Effort.QUICK) {
       plans++;
       answer(plan.workloadId(), plan.firstGeneration(), plan.generation(), nanos);

@@ -24,7 +24,7 @@ final class BenchmarkListener implements AutoCloseable {
      * @param value the value
      * @param nanos when its bytes arrived, by {@link System#nanoTime}
      */
-    void take(Object value, long nanos);
+    void onRecord(Object value, long nanos);
   }
 
   /** Connects, and starts at the ends of the topics. */
@@ -45,7 +45,7 @@ final class BenchmarkListener implements AutoCloseable {
         topic,
         StartPosition.END,
         Optional.empty(),
-        (position, writtenAt, value) -> handler.take(value, reader.receivedNanos()));
+        (position, writtenAt, value) -> handler.onRecord(value, reader.receivedNanos()));
   }
 
   /** A benchmark has the cluster for itself: a foreign record is an error. */

@@ -131,7 +131,7 @@ public final class LatencyBenchmark {
                     BenchmarkCluster.TOPICS.shardingPlans(),
                     BenchmarkCluster.TOPICS.infeasibleWorkloads(),
                     BenchmarkCluster.TOPICS.rejectedEvents()),
-                this::take)) {
+                this::onRecord)) {
       BenchmarkCluster.awaitRunning(service, steps);
       publish(publisher, LoadPublisher.workload(tables, model.devices));
       answers.await(listener, model.title + ", first plan", steps);
@@ -165,13 +165,13 @@ public final class LatencyBenchmark {
     publisher.publish(WORKLOAD, changes);
   }
 
-  private void take(Object value, long nanos) {
+  private void onRecord(Object value, long nanos) {
     if (value instanceof CostPredictions part && part.isLast()) {
       timelines.get(part.generation()).predictionsReadable = nanos;
     } else if (value instanceof ShardingPlan plan) {
       addStages(plan, nanos);
     }
-    answers.take(value, nanos);
+    answers.onRecord(value, nanos);
   }
 
   private synchronized void addStages(ShardingPlan plan, long nanos) {

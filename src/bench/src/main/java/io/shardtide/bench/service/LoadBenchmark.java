@@ -103,7 +103,7 @@ public final class LoadBenchmark {
                     BenchmarkCluster.TOPICS.infeasibleWorkloads(),
                     BenchmarkCluster.TOPICS.rejectedEvents(),
                     BenchmarkCluster.TOPICS.quarantine()),
-                this::take)) {
+                this::onRecord)) {
       services.awaitRunning();
       for (int w = 0; w < workloads.size(); w++) {
         publish(publisher, w, LoadPublisher.workload(workloads.get(w), DEVICES));
@@ -128,9 +128,9 @@ public final class LoadBenchmark {
     }
   }
 
-  private void take(Object value, long nanos) {
-    if (poison.isEmpty() || !poison.get().take(value)) {
-      answers.take(value, nanos);
+  private void onRecord(Object value, long nanos) {
+    if (poison.isEmpty() || !poison.get().onRecord(value)) {
+      answers.onRecord(value, nanos);
     }
   }
 

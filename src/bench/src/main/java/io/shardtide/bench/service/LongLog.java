@@ -67,7 +67,9 @@ final class LongLog {
         LoadPublisher publisher = new LoadPublisher(cluster, 0);
         BenchmarkListener listener =
             new BenchmarkListener(
-                cluster, List.of(TOPICS.costPredictions(), TOPICS.shardingPlans()), this::take)) {
+                cluster,
+                List.of(TOPICS.costPredictions(), TOPICS.shardingPlans()),
+                this::onRecord)) {
       BenchmarkCluster.awaitRunning(service, steps);
       publisher.publish(workload(0), LoadPublisher.workload(tables, DEVICES));
       while (plan.get() == null) {
@@ -78,7 +80,7 @@ final class LongLog {
     }
   }
 
-  private void take(Object value, long nanos) {
+  private void onRecord(Object value, long nanos) {
     if (value instanceof CostPredictions part && plan.get() == null) {
       predictions.add(part);
     } else if (value instanceof ShardingPlan planned) {

@@ -151,7 +151,7 @@ final class PoisonedWorkloads {
   }
 
   /** Returns whether a record of an output topic is of one of them; keeps what it says. */
-  synchronized boolean take(Object value) {
+  synchronized boolean onRecord(Object value) {
     Optional<String> id = Optional.empty();
     String outcome = "";
     if (value instanceof ShardingPlan plan) {

@@ -62,7 +62,7 @@ public final class RestartBenchmark {
                       BenchmarkCluster.TOPICS.shardingPlans(),
                       BenchmarkCluster.TOPICS.infeasibleWorkloads(),
                       BenchmarkCluster.TOPICS.rejectedEvents()),
-                  answers::take)) {
+                  answers::onRecord)) {
         try (ServiceProcess service = ServiceProcess.start(cluster)) {
           fill(publisher, listener, service);
         }

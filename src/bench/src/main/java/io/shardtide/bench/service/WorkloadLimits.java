@@ -96,7 +96,7 @@ public final class WorkloadLimits {
                         BenchmarkCluster.TOPICS.shardingPlans(),
                         BenchmarkCluster.TOPICS.infeasibleWorkloads(),
                         BenchmarkCluster.TOPICS.rejectedEvents()),
-                    answers::take)) {
+                    answers::onRecord)) {
           fill(publisher, listener);
           load(publisher, listener, planners);
           size(cluster, planners);

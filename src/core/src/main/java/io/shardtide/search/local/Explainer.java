@@ -187,15 +187,16 @@ final class Explainer {
    * @param positions position of each table by name
    */
   List<Explanation> moves(List<Overlap> overlaps, Map<String, Integer> positions) {
-    record Way(String table, int from, int to) {}
-    Map<Way, Integer> columns = new LinkedHashMap<>();
+    record MovePath(String table, int from, int to) {}
+    Map<MovePath, Integer> columns = new LinkedHashMap<>();
     for (Overlap overlap : overlaps) {
       ShardScope scope = scope(positions.get(overlap.table()));
       // The devices of a node get their rows by one decision.
       int from = firstDevice(scope, overlap.fromDevice());
       int to = firstDevice(scope, overlap.toDevice());
       if (from != to) {
-        columns.merge(new Way(overlap.table(), from, to), overlap.region().columns(), Integer::sum);
+        columns.merge(
+            new MovePath(overlap.table(), from, to), overlap.region().columns(), Integer::sum);
       }
     }
     List<Explanation> explanations = new ArrayList<>();

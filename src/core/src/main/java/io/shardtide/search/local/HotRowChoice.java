@@ -24,8 +24,9 @@ import java.util.Set;
  * predicted step of devices that are equally loaded is least.
  *
  * <p>Of an unpooled table, an all-to-all carries its lookups times its columns, wherever its rows
- * are. So a way to cut it is what it adds to the computation of a device, to the all-to-all and to
- * the all-reduce of copies. Tables are chosen in turn, the others unchanged, until no one changes.
+ * are. So an option to cut it is what it adds to the computation of a device, to the all-to-all and
+ * to the all-reduce of copies. Tables are chosen in turn, the others unchanged, until no one
+ * changes.
  */
 final class HotRowChoice {
   /** Rounds over all tables at most; four are enough for the tasks at hand. */
@@ -42,7 +43,7 @@ final class HotRowChoice {
   private double copyElements;
 
   /**
-   * A way to cut a table by use.
+   * An option to cut a table by use.
    *
    * @param hotRows its hot rows, 0 if it is not cut
    * @param tower what it adds to the tower sum of each device
@@ -50,7 +51,8 @@ final class HotRowChoice {
    * @param copyElements numbers of its copies
    */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
-  private record UseWay(long hotRows, double[] tower, double elements, double copyElements) {}
+  private record HotColdOption(
+      long hotRows, double[] tower, double elements, double copyElements) {}
 
   private HotRowChoice(SearchProblem problem) {
     cluster = problem.cluster();
@@ -70,15 +72,15 @@ final class HotRowChoice {
 
   private Map<String, Long> choose(List<TablePrediction> tables, Set<String> names) {
     List<String> free = new ArrayList<>();
-    List<List<UseWay>> ways = new ArrayList<>();
-    List<UseWay> chosen = new ArrayList<>();
+    List<List<HotColdOption>> options = new ArrayList<>();
+    List<HotColdOption> chosen = new ArrayList<>();
     for (TablePrediction table : tables) {
-      List<UseWay> ofTable = new ArrayList<>();
-      ofTable.add(way(table));
+      List<HotColdOption> ofTable = new ArrayList<>();
+      ofTable.add(option(table));
       if (names.contains(table.table().name())) {
-        table.byUse().forEach(use -> ofTable.add(way(use)));
+        table.byUse().forEach(use -> ofTable.add(option(use)));
         free.add(table.table().name());
-        ways.add(ofTable);
+        options.add(ofTable);
         // The all-reduce is paid for once: a table that is cut alone does not gain.
         chosen.add(ofTable.get(ofTable.size() - 1));
       }
@@ -88,9 +90,9 @@ final class HotRowChoice {
     for (int round = 0; round < MAX_ROUNDS && hasChanged; round++) {
       hasChanged = false;
       for (int t = 0; t < free.size(); t++) {
-        UseWay before = chosen.get(t);
+        HotColdOption before = chosen.get(t);
         add(before, -1);
-        UseWay best = best(ways.get(t));
+        HotColdOption best = best(options.get(t));
         add(best, 1);
         chosen.set(t, best);
         hasChanged |= best.hotRows() != before.hotRows();
@@ -105,27 +107,27 @@ final class HotRowChoice {
     return hotRows;
   }
 
-  private UseWay best(List<UseWay> ways) {
-    UseWay best = null;
+  private HotColdOption best(List<HotColdOption> options) {
+    HotColdOption best = null;
     double bestMs = Double.POSITIVE_INFINITY;
-    for (UseWay way : ways) {
-      add(way, 1);
+    for (HotColdOption option : options) {
+      add(option, 1);
       double ms = stepMs();
-      add(way, -1);
+      add(option, -1);
       if (ms < bestMs) {
-        best = way;
+        best = option;
         bestMs = ms;
       }
     }
     return best;
   }
 
-  private void add(UseWay way, int sign) {
+  private void add(HotColdOption option, int sign) {
     for (int k = 0; k < towerSum.length; k++) {
-      towerSum[k] += sign * way.tower()[k];
+      towerSum[k] += sign * option.tower()[k];
     }
-    elements += sign * way.elements();
-    copyElements += sign * way.copyElements();
+    elements += sign * option.elements();
+    copyElements += sign * option.copyElements();
   }
 
   /** Returns the predicted step if all devices are equally loaded. */
@@ -143,15 +145,15 @@ final class HotRowChoice {
         + copyMs;
   }
 
-  private UseWay way(HotColdPrediction use) {
-    UseWay others = way(use.others());
+  private HotColdOption option(HotColdPrediction use) {
+    HotColdOption others = option(use.others());
     TablePrediction hot = use.hot();
     double[] tower = others.tower().clone();
     float[] copy = hot.tower(new TablePart(ShardScope.COPIES, hot.table().columns())).orElseThrow();
     for (int k = 0; k < tower.length; k++) {
       tower[k] += copy[k];
     }
-    return new UseWay(
+    return new HotColdOption(
         use.hotRows(),
         tower,
         others.elements(),
@@ -159,7 +161,7 @@ final class HotRowChoice {
   }
 
   /** A table on one device, or on all of them by rows, whichever is less work. */
-  private UseWay way(TablePrediction table) {
+  private HotColdOption option(TablePrediction table) {
     int columns = table.table().columns();
     double[] tower = share(table.tower(columns), 1.0 / cluster.devices());
     for (PartTower of : table.parts()) {
@@ -171,7 +173,7 @@ final class HotRowChoice {
       }
     }
     double outputs = table.table().outputs(cluster.batchSize(), 1);
-    return new UseWay(0, tower, outputs * columns / cluster.devices(), 0);
+    return new HotColdOption(0, tower, outputs * columns / cluster.devices(), 0);
   }
 
   private static double[] share(float[] tower, double share) {
