@@ -35,7 +35,7 @@ class DocumentedCommandsIT {
       List.of(
           "docs/CLIENTS.md",
           "docs/COST-MODELS.md",
-          "docs/OFFLINE-PLANNING.md",
+          "docs/PLANNING.md",
           "docs/TORCHREC.md",
           "examples/torchrec/README.md",
           "docs/HARDWARE.md",
@@ -72,7 +72,7 @@ class DocumentedCommandsIT {
 
   /** The example of a workload's line, which the page wraps. */
   private static String documentedWorkload() throws IOException {
-    String page = Files.readString(HERE.resolve("docs/OFFLINE-PLANNING.md"));
+    String page = Files.readString(HERE.resolve("docs/PLANNING.md"));
     int start = page.indexOf("{\"task\"", page.indexOf("plan --workloads"));
     return page.substring(start, page.indexOf("```", start)).replace("\n", "") + "\n";
   }
