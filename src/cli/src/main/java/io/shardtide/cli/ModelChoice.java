@@ -70,7 +70,7 @@ final class ModelChoice {
     }
     if (!lacking.isEmpty()) {
       throw new IllegalArgumentException(
-          "Model %s must predict each collective that the current model %s predicts, since clusters of %s may use it; it lacks %s. Train it on samples with these collectives: docs/HARDWARE.md"
+          "Model %s must predict each collective that the current model %s predicts, since clusters of %s may use it; it lacks %s. Train it on samples with these collectives: docs/MODELS.md"
               .formatted(
                   bundle.shown(),
                   current.shown(),

@@ -217,7 +217,7 @@ public final class WorkloadStep {
             () ->
                 new RejectedException(
                     RejectionReason.UNKNOWN_HARDWARE,
-                    "hardware must be one with a cost model, %s, got \"%s\"; correct the name, or train a model of this hardware: docs/HARDWARE.md. With models.unknown.hardware=nearest the planner begins with the nearest model"
+                    "hardware must be one with a cost model, %s, got \"%s\"; correct the name, or train a model of this hardware: docs/MODELS.md. With models.unknown.hardware=nearest the planner begins with the nearest model"
                         .formatted(predictors.hardware(), cluster.hardware())));
   }
 

@@ -19,7 +19,7 @@ import java.util.function.Function;
 /**
  * Reads a sample folder: {@code tables.jsonl}, {@code compute.jsonl} and {@code collectives.jsonl},
  * the latter two plain or gzip. Unknown fields are ignored; a null counts as absent. The format is
- * in docs/COST-MODELS.md.
+ * in docs/MODELS.md.
  */
 public final class SampleFolderReader {
   static final String COMPUTE = "compute.jsonl";

@@ -302,7 +302,7 @@ class PlanningTest {
         run,
         event(new Change.ClusterSet(new ClusterSpec(4, 1, 1, 1, "tpu"))),
         RejectionReason.UNKNOWN_HARDWARE,
-        "hardware must be one with a cost model, [simulated], got \"tpu\"; correct the name, or train a model of this hardware: docs/HARDWARE.md. With models.unknown.hardware=nearest the planner begins with the nearest model");
+        "hardware must be one with a cost model, [simulated], got \"tpu\"; correct the name, or train a model of this hardware: docs/MODELS.md. With models.unknown.hardware=nearest the planner begins with the nearest model");
     assertThat(run.workloads.header(Fixtures.WORKLOAD).generation()).isEqualTo(1);
     assertThat(run.workloads.tables(Fixtures.WORKLOAD)).containsOnlyKeys("a");
   }

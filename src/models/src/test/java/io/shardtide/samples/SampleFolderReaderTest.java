@@ -164,7 +164,7 @@ class SampleFolderReaderTest {
   @Test
   void reads_the_documented_example() throws IOException {
     List<String> lines =
-        Files.readAllLines(Path.of("docs/COST-MODELS.md")).stream()
+        Files.readAllLines(Path.of("docs/MODELS.md")).stream()
             .filter(line -> line.startsWith("{\"") && !line.startsWith("{\"task\""))
             .toList();
     assertThat(lines).hasSize(4);

@@ -34,11 +34,10 @@ class DocumentedCommandsIT {
   private static final List<String> DOCUMENTS =
       List.of(
           "docs/CLIENTS.md",
-          "docs/COST-MODELS.md",
           "docs/PLANNING.md",
+          "docs/MODELS.md",
           "docs/TORCHREC.md",
           "examples/torchrec/README.md",
-          "docs/HARDWARE.md",
           "docs/REPLAY.md",
           "docs/OPERATING.md");
 
@@ -50,7 +49,8 @@ class DocumentedCommandsIT {
       Map.of(
           "pip install", ".ci/run",
           "python -m shardtide.torchrec.publish", "PythonTorchRecIT",
-          "python -m shardtide.collect", ".ci/python");
+          "python -m shardtide.collect", ".ci/python",
+          "python -m shardtide.profile", ".ci/python");
 
   @TempDir private Path home;
 
@@ -59,7 +59,8 @@ class DocumentedCommandsIT {
     Files.createSymbolicLink(home.resolve("src"), HERE.resolve("src"));
     Path data = home.resolve("data");
     for (String samples :
-        List.of("data/cost_data", "data/held_back", "samples/train", "samples/valid")) {
+        List.of(
+            "data/cost_data", "data/held_back", "samples/train", "samples/valid", "cpu-samples")) {
       for (String kind : List.of("compute/data.txt", "comm_4/data.txt.gz")) {
         copy(REFERENCE.resolve("valid").resolve(kind), home.resolve(samples).resolve(kind));
       }
