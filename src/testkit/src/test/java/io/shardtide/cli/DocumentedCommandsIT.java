@@ -49,6 +49,7 @@ class DocumentedCommandsIT {
       Map.of(
           "pip install", ".ci/run",
           "python -m shardtide.torchrec.publish", "PythonTorchRecIT",
+          "python -m shardtide.log", "PythonClientsIT",
           "python -m shardtide.collect", ".ci/python",
           "python -m shardtide.profile", ".ci/python");
 

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
  * Pages show Python and Java that is in the files that CI runs, and name modules that there are.
  */
 class PythonPageTest {
-  static final Path PAGE = Path.of("docs/PYTHON.md");
+  static final Path PAGE = Path.of("docs/CLIENTS.md");
 
   private static List<String> all(String pattern) throws IOException {
     List<String> found = new ArrayList<>();
