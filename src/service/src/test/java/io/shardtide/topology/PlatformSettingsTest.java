@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The settings files of {@code docs/PLATFORMS.md}, read by what reads a user's. */
+/** The settings files of {@code docs/DEPLOY.md}, read by what reads a user's. */
 class PlatformSettingsTest {
   private static final Path FOLDER = Path.of("docs/platforms");
 
@@ -83,7 +83,7 @@ class PlatformSettingsTest {
 
   @Test
   void the_page_has_each_file() throws IOException {
-    String page = Files.readString(Path.of("docs/PLATFORMS.md"));
+    String page = Files.readString(Path.of("docs/DEPLOY.md"));
     assertThat(files()).hasSize(4);
     assertThat(files())
         .allSatisfy(file -> assertThat(page).contains("platforms/" + file.getFileName()));

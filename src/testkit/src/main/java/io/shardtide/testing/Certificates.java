@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A key with a certificate for this machine, and a trust store for its clients, made with the
- * commands that {@code docs/SECURITY.md} shows.
+ * commands that {@code docs/DEPLOY.md} shows.
  *
  * @param keyStore the server's key and certificates, PKCS12
  * @param trustStore what clients trust, PKCS12
@@ -15,14 +15,14 @@ import java.util.concurrent.TimeUnit;
  */
 public record Certificates(Path keyStore, Path trustStore, String password) {
   /** The page with the commands. */
-  static final Path PAGE = Path.of("docs/SECURITY.md");
+  static final Path PAGE = Path.of("docs/DEPLOY.md");
 
   private static final String ADDRESSES = "dns:kafka-1,ip:10.0.0.7";
 
   /** Makes them in a folder. */
   public static Certificates make(Path folder) throws IOException, InterruptedException {
     Files.createDirectories(folder);
-    String commands = Docs.block(PAGE, "### Keys and certificates");
+    String commands = Docs.block(PAGE, "#### Keys and certificates");
     if (!commands.contains(ADDRESSES)) {
       throw new AssertionError("The commands of %s do not name %s".formatted(PAGE, ADDRESSES));
     }
@@ -39,7 +39,7 @@ public record Certificates(Path keyStore, Path trustStore, String password) {
    */
   public static Path makePlanner(Path folder, String validity)
       throws IOException, InterruptedException {
-    String commands = Docs.block(PAGE, "### Certificates of planners");
+    String commands = Docs.block(PAGE, "#### Certificates of planners");
     String page = "-gencert -alias ca -validity 365";
     if (!commands.contains(page)) {
       throw new AssertionError("The commands of %s do not contain %s".formatted(PAGE, page));

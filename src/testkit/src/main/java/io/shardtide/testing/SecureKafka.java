@@ -22,7 +22,7 @@ import org.apache.kafka.tools.TopicCommand;
 
 /**
  * A real broker with TLS, SASL/SCRAM and an authorizer, set up with the commands and the settings
- * that {@code docs/SECURITY.md} shows.
+ * that {@code docs/DEPLOY.md} shows.
  */
 public final class SecureKafka implements AutoCloseable {
   /** Every password begins with this, so that a search of what a program printed finds any. */
@@ -61,7 +61,7 @@ public final class SecureKafka implements AutoCloseable {
       throws IOException, InterruptedException {
     Certificates.make(folder);
     Map<String, String> broker =
-        settings(Docs.block(Certificates.PAGE, "### Brokers"), folder, "broker");
+        settings(Docs.block(Certificates.PAGE, "#### Brokers"), folder, "broker");
     // What this broker is to itself is not what the page is about.
     broker.put("listener.security.protocol.map", "CLIENTS:SASL_SSL,CONTROLLER:PLAINTEXT");
     broker.merge("super.users", "User:ANONYMOUS", (a, b) -> a + ";" + b);
@@ -102,7 +102,7 @@ public final class SecureKafka implements AutoCloseable {
   /** Returns the lines that a planner's settings file has for this, as the page shows them. */
   public String plannerSettings() throws IOException {
     StringBuilder lines = new StringBuilder();
-    settings(Docs.block(Certificates.PAGE, "### Planners"), folder, "planner")
+    settings(Docs.block(Certificates.PAGE, "#### Planners"), folder, "planner")
         .forEach((key, value) -> lines.append(key).append('=').append(value).append('\n'));
     return lines.toString();
   }
@@ -110,7 +110,7 @@ public final class SecureKafka implements AutoCloseable {
   /** Returns the settings of a user's clients, addresses included. */
   public Map<String, Object> clients(String user) throws IOException {
     Map<String, Object> clients = new HashMap<>();
-    settings(Docs.block(Certificates.PAGE, "### Planners"), folder, user)
+    settings(Docs.block(Certificates.PAGE, "#### Planners"), folder, user)
         .forEach((key, value) -> clients.put(key.replaceFirst("^kafka\\.", ""), value));
     clients.put(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers());
     return clients;
@@ -135,7 +135,7 @@ public final class SecureKafka implements AutoCloseable {
   public void users(String... names) throws IOException {
     for (String name : names) {
       run(
-          Docs.block(Certificates.PAGE, "### Users")
+          Docs.block(Certificates.PAGE, "#### Users")
               .strip()
               .replace("kafka-1:9093", kafka.bootstrapServers())
               .replace("admin.properties", adminFile().toString())

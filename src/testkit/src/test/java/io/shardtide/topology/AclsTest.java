@@ -36,7 +36,7 @@ class AclsTest {
   private static final String PREFIX = "p.";
   private static final ServiceSettings SETTINGS =
       TestSettings.of("k:1", "http://registry", PREFIX, Path.of("state")).build();
-  private static final Path PAGE = Path.of("docs/SECURITY.md");
+  private static final Path PAGE = Path.of("docs/DEPLOY.md");
 
   private static Set<String> planner(AclOperation operation, boolean pools) {
     return Acls.of(Role.PLANNER, PREFIX, pools).stream()

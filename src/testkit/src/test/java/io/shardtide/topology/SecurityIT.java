@@ -58,7 +58,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The set-up of {@code docs/SECURITY.md} on a real broker: with their rights publisher, planner,
+ * The set-up of {@code docs/DEPLOY.md} on a real broker: with their rights publisher, planner,
  * trainer and dashboard work, and none of the rights can be left out.
  */
 class SecurityIT {
