@@ -30,7 +30,7 @@ class ReleaseTest {
     if (version.equals(released)) {
       assertThat(found("CHANGELOG.md", "^## \\[(\\d[^]]*)] - \\d{4}-\\d{2}-\\d{2}$"))
           .isEqualTo(version);
-      assertThat(found("docs/UPGRADING.md", "^## To (.+)$")).isEqualTo(version);
+      assertThat(found("docs/OPERATING.md", "^### To (.+)$")).isEqualTo(version);
     }
   }
 

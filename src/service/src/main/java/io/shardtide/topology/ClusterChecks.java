@@ -264,17 +264,17 @@ public final class ClusterChecks {
             "replicas",
             "%d of %d partitions have fewer replicas in sync than assigned"
                 .formatted(state.underReplicated(), state.partitions()),
-            "start the stopped brokers; docs/RUNBOOK.md, Replicas are missing")
+            "start the stopped brokers; docs/OPERATING.md, Replicas are missing")
         : CheckResult.ok("replicas", "in sync in all %d partitions".formatted(state.partitions()));
   }
 
   private CheckResult state(Admin admin, String clusterId)
       throws InterruptedException, ExecutionException {
-    String remedy = "docs/RUNBOOK.md, A changelog was deleted";
+    String remedy = "docs/OPERATING.md, A changelog was deleted";
     try {
       remedy = "correct bootstrap.servers, topics.prefix or state.directory";
       StateCheck.sameState(clusterId, settings);
-      remedy = "docs/RUNBOOK.md, A changelog was deleted";
+      remedy = "docs/OPERATING.md, A changelog was deleted";
       StateCheck.changelogs(admin, settings);
     } catch (IllegalStateException e) {
       return CheckResult.failed("state", e.getMessage(), remedy);
@@ -368,6 +368,6 @@ public final class ClusterChecks {
         ? CheckResult.ok(
             "clock", "within %d s of the registry's".formatted(CLOCK_DIFFERENCE.toSeconds()))
         : CheckResult.warning(
-            "clock", text, "correct this machine's clock (NTP); docs/RUNBOOK.md, A clock is wrong");
+            "clock", text, "correct this machine's clock (NTP); docs/OPERATING.md, A clock is wrong");
   }
 }

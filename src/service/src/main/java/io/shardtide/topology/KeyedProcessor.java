@@ -251,7 +251,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     }
     skeleton.metrics().quarantine().entered(skeleton.name());
     log.error(
-        "\"{}\" is in the quarantine of the {} topology, and its records wait: {}. See docs/RUNBOOK.md, A key is in quarantine",
+        "\"{}\" is in the quarantine of the {} topology, and its records wait: {}. See docs/OPERATING.md, A key is in quarantine",
         key,
         skeleton.name(),
         failure.error());

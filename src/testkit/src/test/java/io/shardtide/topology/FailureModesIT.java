@@ -49,7 +49,7 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.junit.jupiter.api.Test;
 
-/** Invalid input, and what the planner does with it: the rows of {@code docs/FAILURE-MODES.md}. */
+/** Invalid input, and what the planner does with it: rows of {@code docs/OPERATING.md}. */
 class FailureModesIT extends FailureModesFixture {
   // Events of a later version
 

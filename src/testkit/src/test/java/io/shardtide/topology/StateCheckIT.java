@@ -33,7 +33,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What somebody deleted, reset or mixed up on the cluster: rows of docs/FAILURE-MODES.md. */
+/** What somebody deleted, reset or mixed up on the cluster: rows of docs/OPERATING.md. */
 class StateCheckIT {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -107,7 +107,7 @@ class StateCheckIT {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining(StoreName.WORKLOAD_TABLES.changelog(prefix) + " does not exist")
         .hasMessageContaining(prefix + "workload has committed offsets")
-        .hasMessageContaining("RUNBOOK.md");
+        .hasMessageContaining("OPERATING.md");
   }
 
   /** As an upgrade to the first version with a store finds it. */
@@ -163,10 +163,10 @@ class StateCheckIT {
               () ->
                   assertThat(health.parts().get(4).problem().orElse(""))
                       .contains("The changelog " + changelog + " does not exist")
-                      .contains("RUNBOOK.md, A changelog was deleted"));
+                      .contains("OPERATING.md, A changelog was deleted"));
       assertThat(problem(health).orElse(""))
           .startsWith("Somebody deleted " + changelog)
-          .contains("RUNBOOK.md, A changelog was deleted");
+          .contains("OPERATING.md, A changelog was deleted");
       assertThat(admin.listTopics().names().get()).doesNotContain(changelog);
       assertThat(client.committed(client.topics().shardingPlans()))
           .extracting(ShardingPlan::generation)
@@ -227,7 +227,7 @@ class StateCheckIT {
                 () ->
                     assertThat(problem(health).orElse(""))
                         .startsWith("Somebody deleted " + client.topics().workloadChanges().name())
-                        .contains("RUNBOOK.md"));
+                        .contains("OPERATING.md"));
       }
     }
   }
