@@ -368,6 +368,8 @@ public final class ClusterChecks {
         ? CheckResult.ok(
             "clock", "within %d s of the registry's".formatted(CLOCK_DIFFERENCE.toSeconds()))
         : CheckResult.warning(
-            "clock", text, "correct this machine's clock (NTP); docs/OPERATING.md, A clock is wrong");
+            "clock",
+            text,
+            "correct this machine's clock (NTP); docs/OPERATING.md, A clock is wrong");
   }
 }

@@ -38,8 +38,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A certificate expires and is renewed, with the commands of docs/DEPLOY.md, on a broker that
- * asks for certificates. Nothing is restarted but the broker, which ends all connections.
+ * A certificate expires and is renewed, with the commands of docs/DEPLOY.md, on a broker that asks
+ * for certificates. Nothing is restarted but the broker, which ends all connections.
  */
 @Tag("nightly")
 class CertificateIT {

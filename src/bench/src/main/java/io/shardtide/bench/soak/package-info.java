@@ -4,7 +4,7 @@
  *
  * <p>In: a {@link io.shardtide.bench.soak.SoakLog} and a {@link io.shardtide.bench.soak.Ledger}.
  * Out: a {@link io.shardtide.bench.soak.SoakReport}. The checks follow docs/EVENTS.md and
- * docs/OPERATING.md and share no code with the planner, except that plans are recomputed by
- * {@code replay}.
+ * docs/OPERATING.md and share no code with the planner, except that plans are recomputed by {@code
+ * replay}.
  */
 package io.shardtide.bench.soak;
