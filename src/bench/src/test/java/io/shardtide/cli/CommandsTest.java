@@ -359,6 +359,13 @@ class CommandsTest {
             "shardtide \\d+\\.\\d+\\.\\d+(-SNAPSHOT)?( \\(commit [0-9a-f]{7,}\\))?\\RJava 1[\\s\\S]*");
   }
 
+  @Test
+  void a_benchmark_says_what_is_too_little() {
+    assertThat(run("bench", "fold", "--changes", "10")).isEqualTo(1);
+    assertThat(err.toString())
+        .isEqualTo("shardtide: changes must be at least 10000, got 10%n".formatted());
+  }
+
   /** Commands are found by the names of their classes. */
   @Test
   void each_command_is_listed_under_its_name() throws IOException {

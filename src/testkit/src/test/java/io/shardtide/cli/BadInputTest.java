@@ -45,12 +45,6 @@ class BadInputTest {
         .contains(parts);
   }
 
-  @Test
-  void too_few_changes_of_a_benchmark() {
-    assertThat(run("bench fold --changes 10")).isEqualTo(1);
-    assertOneLine("changes must be at least 10000, got 10");
-  }
-
   private String tasks(String more) {
     return "plan --tables %s --tasks %s --devices 4 --out %s %s"
         .formatted(

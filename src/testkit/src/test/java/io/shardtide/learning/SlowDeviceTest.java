@@ -250,7 +250,7 @@ class SlowDeviceTest {
                 changed -> {
                   speeds.add(changed);
                   records.add(RecordKind.SPEEDS, changed);
-                  planning.onPredictions(plans, changed);
+                  planning.onSpeeds(plans, changed);
                   planIfDue();
                 });
         if (++sincePlan == IDLE) {

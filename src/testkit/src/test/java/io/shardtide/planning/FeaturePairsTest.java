@@ -302,7 +302,7 @@ class FeaturePairsTest {
                   speeds -> {
                     DeviceSpeeds read = read(TOPICS.deviceSpeeds(), Codec.DEVICE_SPEEDS, speeds);
                     records.add(RecordKind.SPEEDS, read);
-                    planning.onPredictions(plans, read);
+                    planning.onSpeeds(plans, read);
                   });
         } catch (RejectedException e) {
           // A measurement of a plan that changes have overtaken.

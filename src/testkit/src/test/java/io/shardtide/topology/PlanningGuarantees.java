@@ -11,6 +11,7 @@ import static org.awaitility.Awaitility.await;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
@@ -254,7 +255,13 @@ abstract class PlanningGuarantees {
   @Test
   void an_event_of_10000_tables_is_planned() throws Exception {
     String prefix = SharedCluster.freshPrefix();
-    try (PlannerService service = start(prefix, folder);
+    // Records of this size are the point, and not the search.
+    SearchSettings brief = new SearchSettings(10, 0, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL, 0.3);
+    try (PlannerService service =
+            start(
+                TestSettings.of(bootstrapServers(), registryUrl(), prefix, folder)
+                    .planning(PlanningSettings.eachGeneration(brief))
+                    .build());
         LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {
       assertThat(service).isNotNull();
       Change[] changes = new Change[10_000];
