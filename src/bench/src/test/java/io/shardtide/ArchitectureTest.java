@@ -34,7 +34,7 @@ class ArchitectureTest {
   static final class NoTestJars implements ImportOption {
     @Override
     public boolean includes(Location location) {
-      return !location.contains("-tests.jar") && !location.contains("/io/shardtide/testing/");
+      return !location.contains("-tests.jar");
     }
   }
 
