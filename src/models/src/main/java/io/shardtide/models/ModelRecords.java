@@ -1,0 +1,75 @@
+package io.shardtide.models;
+
+import io.shardtide.avro.CollectiveModel;
+import io.shardtide.avro.CostModelBundle;
+import io.shardtide.cost.CollectiveNet;
+import io.shardtide.cost.InvalidModelException;
+import io.shardtide.cost.LogCorrection;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelOrigin;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
+import java.util.Arrays;
+import java.util.List;
+import org.mapstruct.Mapper;
+import org.mapstruct.Mapping;
+
+/** The fields of {@link ModelBundleMapping}. */
+@Mapper(config = AvroMapping.class, uses = Floats.class, imports = ModelBundle.class)
+interface ModelRecords {
+  @SuppressWarnings("ClassInitializationDeadlock")
+  ModelRecords INSTANCE = new ModelRecordsImpl();
+
+  @Mapping(target = "formatMajor", expression = "java(ModelBundle.FORMAT_MAJOR)")
+  @Mapping(target = "formatMinor", expression = "java(ModelBundle.FORMAT_MINOR)")
+  CostModelBundle toAvro(ModelBundle bundle);
+
+  ModelBundle fromAvro(CostModelBundle avro);
+
+  io.shardtide.avro.ModelOrigin toAvro(ModelOrigin origin);
+
+  ModelOrigin fromAvro(io.shardtide.avro.ModelOrigin avro);
+
+  io.shardtide.avro.LogCorrection toAvro(LogCorrection correction);
+
+  LogCorrection fromAvro(io.shardtide.avro.LogCorrection avro);
+
+  @Mapping(target = "corrected", ignore = true)
+  CollectiveNet fromAvro(CollectiveModel avro);
+
+  default String name(Collective collective) {
+    return collective.fileName();
+  }
+
+  default Collective collective(String name) {
+    return Collective.ofFileName(name)
+        .orElseThrow(
+            () ->
+                new InvalidModelException(
+                    "nets of a model must be of %s, got %s"
+                        .formatted(Collective.fileNames(), name)));
+  }
+
+  default String name(Direction direction) {
+    return direction == null ? null : direction.fileName();
+  }
+
+  default Direction direction(String name) {
+    if (name == null) {
+      return null;
+    }
+    return Direction.ofFileName(name)
+        .orElseThrow(
+            () ->
+                new InvalidModelException(
+                    "direction of a model's net must be forward or backward, got " + name));
+  }
+
+  default List<Double> numbers(double[] values) {
+    return Arrays.stream(values).boxed().toList();
+  }
+
+  default double[] numbers(List<Double> values) {
+    return values.stream().mapToDouble(Double::doubleValue).toArray();
+  }
+}
