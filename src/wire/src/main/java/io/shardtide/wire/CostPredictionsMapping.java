@@ -5,54 +5,50 @@ import io.shardtide.avro.TablePredicted;
 import io.shardtide.avro.WorkloadDeleted;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.cost.CostPredictionsBuilder;
+import io.shardtide.models.AvroMapping;
 import java.util.Optional;
+import org.mapstruct.Mapper;
+import org.mapstruct.Mapping;
+import org.mapstruct.Named;
 
-final class CostPredictionsMapping {
-  private CostPredictionsMapping() {}
+@Mapper(config = AvroMapping.class, uses = SpecMapping.class)
+interface CostPredictionsMapping {
+  @SuppressWarnings("ClassInitializationDeadlock")
+  CostPredictionsMapping INSTANCE = new CostPredictionsMappingImpl();
 
-  static io.shardtide.avro.CostPredictions toAvro(CostPredictions value) {
-    Object change = null;
-    if (value.update().orElse(null) instanceof Update.Predicted predicted) {
-      change = TablePredictionMapping.toAvro(predicted.prediction());
-    } else if (value.update().orElse(null) instanceof Update.Dropped dropped) {
-      change = new TableForgotten(dropped.name());
-    } else if (value.update().orElse(null) instanceof Update.Deleted deleted) {
-      change = new WorkloadDeleted(deleted.reason());
+  @Mapping(target = "change", source = "update", qualifiedByName = "change")
+  @Mapping(target = "costsOf", source = "proxyHardware")
+  io.shardtide.avro.CostPredictions toAvro(CostPredictions value);
+
+  @Mapping(target = "update", source = "change", qualifiedByName = "update")
+  @Mapping(target = "proxyHardware", source = "costsOf")
+  CostPredictions fromAvro(io.shardtide.avro.CostPredictions avro);
+
+  @Named("change")
+  default Object change(Optional<Update> update) {
+    if (update.orElse(null) instanceof Update.Predicted predicted) {
+      return TablePredictionMapping.toAvro(predicted.prediction());
     }
-    return new io.shardtide.avro.CostPredictions(
-        value.workloadId(),
-        value.generation(),
-        value.eventId(),
-        SpecMapping.toAvro(value.source()),
-        value.modelId(),
-        value.part(),
-        value.parts(),
-        SpecMapping.toAvro(value.cluster()),
-        change,
-        value.proxyHardware().orElse(null));
+    if (update.orElse(null) instanceof Update.Dropped dropped) {
+      return new TableForgotten(dropped.name());
+    }
+    if (update.orElse(null) instanceof Update.Deleted deleted) {
+      return new WorkloadDeleted(deleted.reason());
+    }
+    return null;
   }
 
-  static CostPredictions fromAvro(io.shardtide.avro.CostPredictions avro) {
-    Update update = null;
-    if (avro.getChange() instanceof TablePredicted predicted) {
-      update = new Update.Predicted(TablePredictionMapping.fromAvro(predicted));
-    } else if (avro.getChange() instanceof TableForgotten forgotten) {
-      update = new Update.Dropped(forgotten.getName());
-    } else if (avro.getChange() instanceof WorkloadDeleted deleted) {
-      update = new Update.Deleted(deleted.getReason());
+  @Named("update")
+  default Optional<Update> update(Object change) {
+    if (change instanceof TablePredicted predicted) {
+      return Optional.of(new Update.Predicted(TablePredictionMapping.fromAvro(predicted)));
     }
-    return CostPredictionsBuilder.builder()
-        .workloadId(avro.getWorkloadId())
-        .generation(avro.getGeneration())
-        .eventId(avro.getEventId())
-        .source(SpecMapping.fromAvro(avro.getSource()))
-        .modelId(avro.getModelId())
-        .part(avro.getPart())
-        .parts(avro.getParts())
-        .cluster(SpecMapping.fromAvro(avro.getCluster()))
-        .proxyHardware(Optional.ofNullable(avro.getCostsOf()))
-        .update(Optional.ofNullable(update))
-        .build();
+    if (change instanceof TableForgotten forgotten) {
+      return Optional.of(new Update.Dropped(forgotten.getName()));
+    }
+    if (change instanceof WorkloadDeleted deleted) {
+      return Optional.of(new Update.Deleted(deleted.getReason()));
+    }
+    return Optional.empty();
   }
 }

@@ -1,102 +1,61 @@
 package io.shardtide.wire;
 
-import io.shardtide.avro.GroupCollective;
 import io.shardtide.avro.MeasuredComputation;
 import io.shardtide.avro.MeasuredExchange;
 import io.shardtide.avro.ShardPlacement;
 import io.shardtide.cost.CostSample;
-import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
-import java.time.temporal.ChronoUnit;
+import io.shardtide.models.AvroMapping;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.mapstruct.Mapper;
+import org.mapstruct.Mapping;
+import org.mapstruct.Named;
 
-final class CostSampleMapping {
-  private CostSampleMapping() {}
+@Mapper(
+    config = AvroMapping.class,
+    uses = {SpecMapping.class, MeasuredCostsMapping.class})
+interface CostSampleMapping {
+  @SuppressWarnings("ClassInitializationDeadlock")
+  CostSampleMapping INSTANCE = new CostSampleMappingImpl();
 
-  static io.shardtide.avro.CostSample toAvro(CostSample sample) {
-    return new io.shardtide.avro.CostSample(
-        sample.measurementId(),
-        sample.hardware(),
-        sample.workloadId(),
-        sample.planId(),
-        sample.modelId(),
-        sample.source(),
-        sample.batchSize(),
-        sample.steps(),
-        sample.measuredAt().truncatedTo(ChronoUnit.MILLIS),
-        sample.cost() instanceof CostSample.Computation computation
-            ? new MeasuredComputation(
-                computation.device(),
-                computation.shards().stream().map(s -> SpecMapping.toAvro(s.table())).toList(),
-                computation.shards().stream()
-                    .map(
-                        s ->
-                            new ShardPlacement(
-                                s.samples(),
-                                s.rowShare(),
-                                s.replicated(),
-                                Nullable.of(s.cacheShare())))
-                    .toList(),
-                computation.measuredMs(),
-                Nullable.of(computation.measuredForwardMs()),
-                computation.predictedMs())
-            : communicationToAvro((CostSample.StepCommunication) sample.cost()));
+  @Mapping(target = "cost", qualifiedByName = "cost")
+  io.shardtide.avro.CostSample toAvro(CostSample sample);
+
+  @Mapping(target = "cost", source = "avro")
+  CostSample fromAvro(io.shardtide.avro.CostSample avro);
+
+  @Named("cost")
+  default Object toAvro(CostSample.Cost cost) {
+    return cost instanceof CostSample.Computation computation
+        ? toAvro(computation)
+        : toAvro((CostSample.StepCommunication) cost);
   }
 
-  private static MeasuredExchange communicationToAvro(CostSample.StepCommunication communication) {
-    return new MeasuredExchange(
-        communication.columns(),
-        communication.devicesPerNode(),
-        communication.forwardBytesPerElement(),
-        communication.backwardBytesPerElement(),
-        MeasuredCostsMapping.devicesToAvro(communication.measured()),
-        MeasuredCostsMapping.devicesToAvro(communication.predicted()),
-        communication.forwardMs(),
-        communication.backwardMs(),
-        communication.collectives().stream()
-            .map(
-                c ->
-                    new GroupCollective(
-                        c.collective().fileName(),
-                        c.direction().fileName(),
-                        c.devices(),
-                        c.devicesPerNode(),
-                        c.bytes(),
-                        c.ms()))
-            .toList(),
-        communication.onlyAllToAll());
+  default CostSample.Cost cost(io.shardtide.avro.CostSample avro) {
+    return avro.getCost() instanceof MeasuredComputation computation
+        ? fromAvro(computation, shards(computation, avro.getBatchSize()))
+        : fromAvro((MeasuredExchange) avro.getCost());
   }
 
-  static CostSample fromAvro(io.shardtide.avro.CostSample avro) {
-    return CostSampleBuilder.builder()
-        .measurementId(avro.getMeasurementId())
-        .hardware(avro.getHardware())
-        .workloadId(avro.getWorkloadId())
-        .planId(avro.getPlanId())
-        .modelId(avro.getModelId())
-        .source(avro.getSource())
-        .batchSize(avro.getBatchSize())
-        .steps(avro.getSteps())
-        .measuredAt(avro.getMeasuredAt())
-        .cost(
-            avro.getCost() instanceof MeasuredComputation computation
-                ? new CostSample.Computation(
-                    computation.getDevice(),
-                    shards(computation, avro.getBatchSize()),
-                    computation.getMeasuredMs(),
-                    Nullable.optional(computation.getMeasuredForwardMs()),
-                    computation.getPredictedMs())
-                : communicationFromAvro((MeasuredExchange) avro.getCost()))
-        .build();
+  @Mapping(target = "placements", source = "shards")
+  MeasuredComputation toAvro(CostSample.Computation computation);
+
+  @Mapping(target = "shards", source = "shards")
+  CostSample.Computation fromAvro(MeasuredComputation computation, List<DeviceShard> shards);
+
+  default io.shardtide.avro.TableSpec table(DeviceShard shard) {
+    return SpecMapping.INSTANCE.toAvro(shard.table());
   }
+
+  DeviceShard shard(TableSpec table, ShardPlacement placement);
 
   /** Returns the shards; samples of earlier versions have whole rows on one device. */
-  private static List<DeviceShard> shards(MeasuredComputation avro, int batchSize) {
+  private List<DeviceShard> shards(MeasuredComputation avro, int batchSize) {
     int shards = avro.getShards().size();
     List<ShardPlacement> placements = avro.getPlacements();
     if (!placements.isEmpty() && placements.size() != shards) {
@@ -106,45 +65,31 @@ final class CostSampleMapping {
     }
     List<DeviceShard> read = new ArrayList<>();
     for (int i = 0; i < shards; i++) {
-      TableSpec table = SpecMapping.fromAvro(avro.getShards().get(i));
-      if (placements.isEmpty()) {
-        read.add(DeviceShard.ofColumns(table, batchSize));
-      } else {
-        ShardPlacement placement = placements.get(i);
-        read.add(
-            new DeviceShard(
-                table,
-                placement.getSamples(),
-                placement.getRowShare(),
-                placement.getReplicated(),
-                Nullable.optional(placement.getCacheShare())));
-      }
+      TableSpec table = SpecMapping.INSTANCE.fromAvro(avro.getShards().get(i));
+      read.add(
+          placements.isEmpty()
+              ? DeviceShard.ofColumns(table, batchSize)
+              : shard(table, placements.get(i)));
     }
     return read;
   }
 
-  private static CostSample.StepCommunication communicationFromAvro(MeasuredExchange avro) {
-    return new CostSample.StepCommunication(
-        avro.getColumns(),
-        avro.getDevicesPerNode() == 0 ? avro.getColumns().size() : avro.getDevicesPerNode(),
-        avro.getForwardBytesPerElement(),
-        avro.getBackwardBytesPerElement(),
-        MeasuredCostsMapping.devicesFromAvro(avro.getMeasured()),
-        MeasuredCostsMapping.devicesFromAvro(avro.getPredicted()),
-        avro.getForwardMs(),
-        avro.getBackwardMs(),
-        avro.getCollectives().stream().map(CostSampleMapping::fromAvro).toList(),
-        avro.getOnlyAllToAll());
+  MeasuredExchange toAvro(CostSample.StepCommunication communication);
+
+  @Mapping(target = "devicesPerNode", source = "avro", qualifiedByName = "devicesPerNode")
+  CostSample.StepCommunication fromAvro(MeasuredExchange avro);
+
+  @Named("devicesPerNode")
+  default int devicesPerNode(MeasuredExchange avro) {
+    return avro.getDevicesPerNode() == 0 ? avro.getColumns().size() : avro.getDevicesPerNode();
   }
 
-  private static CostSample.GroupCollective fromAvro(GroupCollective avro) {
-    return new CostSample.GroupCollective(
-        known("collective", Collective.ofFileName(avro.getCollective()), avro.getCollective()),
-        known("direction", Direction.ofFileName(avro.getDirection()), avro.getDirection()),
-        avro.getDevices(),
-        avro.getDevicesPerNode(),
-        avro.getBytes(),
-        avro.getMs());
+  default Collective collective(String name) {
+    return known("collective", Collective.ofFileName(name), name);
+  }
+
+  default Direction direction(String name) {
+    return known("direction", Direction.ofFileName(name), name);
   }
 
   private static <T> T known(String what, Optional<T> found, String name) {

@@ -1,7 +1,6 @@
 package io.shardtide.wire;
 
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.pool.CurvePoint;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveReport.PredictedCurve;
 import io.shardtide.domain.pool.CurveRequest;
@@ -9,113 +8,64 @@ import io.shardtide.domain.pool.CurveState;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.models.AvroMapping;
 import java.util.Optional;
 import java.util.TreeMap;
+import org.mapstruct.Mapper;
+import org.mapstruct.Mapping;
 
 /** Throughput curves, and what is kept of them. */
-final class CurveMapping {
-  private CurveMapping() {}
+@Mapper(config = AvroMapping.class, uses = SpecMapping.class)
+interface CurveMapping {
+  @SuppressWarnings("ClassInitializationDeadlock")
+  CurveMapping INSTANCE = new CurveMappingImpl();
 
-  static io.shardtide.avro.CurveRequest toAvro(CurveRequest request) {
-    return new io.shardtide.avro.CurveRequest(
-        request.poolId(),
-        request.workloadId(),
-        request.type().devicesPerNode(),
-        request.type().memoryBytesPerDevice(),
-        request.type().hostMemoryBytesPerDevice(),
-        request.type().hardware(),
-        request.devices());
+  @Mapping(target = ".", source = "type")
+  io.shardtide.avro.CurveRequest toAvro(CurveRequest request);
+
+  @Mapping(target = "type", source = "avro")
+  CurveRequest fromAvro(io.shardtide.avro.CurveRequest avro);
+
+  default Pool type(io.shardtide.avro.CurveRequest avro) {
+    return new Pool(
+        avro.getDevicesPerNode(),
+        avro.getMemoryBytesPerDevice(),
+        avro.getHostMemoryBytesPerDevice(),
+        avro.getHardware(),
+        new TreeMap<>());
   }
 
-  static CurveRequest fromAvro(io.shardtide.avro.CurveRequest avro) {
-    return new CurveRequest(
-        avro.getPoolId(),
-        avro.getWorkloadId(),
-        new Pool(
-            avro.getDevicesPerNode(),
-            avro.getMemoryBytesPerDevice(),
-            avro.getHostMemoryBytesPerDevice(),
-            avro.getHardware(),
-            new TreeMap<>()),
-        avro.getDevices());
+  io.shardtide.avro.CurveReport toAvro(CurveReport report);
+
+  @Mapping(target = ".", source = "curve")
+  io.shardtide.avro.PredictedCurve toAvro(PredictedCurve predicted);
+
+  @Mapping(target = "predicted", source = "avro")
+  CurveReport fromAvro(io.shardtide.avro.CurveReport avro);
+
+  default Optional<PredictedCurve> predicted(io.shardtide.avro.CurveReport avro) {
+    return Optional.ofNullable(avro.getPredicted())
+        .map(
+            predicted -> {
+              ClusterSpec cluster = SpecMapping.INSTANCE.fromAvro(predicted.getCluster());
+              return new PredictedCurve(
+                  cluster, curve(predicted, avro.getWorkloadId(), cluster.batchSize()));
+            });
   }
 
-  static io.shardtide.avro.CurveReport toAvro(CurveReport report) {
-    return new io.shardtide.avro.CurveReport(
-        report.poolId(),
-        report.workloadId(),
-        report
-            .predicted()
-            .map(
-                p ->
-                    new io.shardtide.avro.PredictedCurve(
-                        p.curve().generation(),
-                        p.curve().modelId(),
-                        SpecMapping.toAvro(p.cluster()),
-                        p.curve().points().stream()
-                            .map(
-                                point ->
-                                    new io.shardtide.avro.CurvePoint(
-                                        point.devices(), Nullable.of(point.stepMs())))
-                            .toList()))
-            .orElse(null));
-  }
+  ThroughputCurve curve(
+      io.shardtide.avro.PredictedCurve predicted, String workloadId, int batchSize);
 
-  static CurveReport fromAvro(io.shardtide.avro.CurveReport avro) {
-    return new CurveReport(
-        avro.getPoolId(),
-        avro.getWorkloadId(),
-        Optional.ofNullable(avro.getPredicted())
-            .map(
-                p -> {
-                  ClusterSpec cluster = SpecMapping.fromAvro(p.getCluster());
-                  return new PredictedCurve(
-                      cluster,
-                      new ThroughputCurve(
-                          avro.getWorkloadId(),
-                          p.getGeneration(),
-                          p.getModelId(),
-                          cluster.batchSize(),
-                          p.getPoints().stream()
-                              .map(
-                                  point ->
-                                      new CurvePoint(
-                                          point.getDevices(), Nullable.optional(point.getStepMs())))
-                              .toList()));
-                }));
-  }
+  io.shardtide.avro.PoolMember toAvro(PoolMember member);
 
-  static io.shardtide.avro.PoolMember toAvro(PoolMember member) {
-    return new io.shardtide.avro.PoolMember(
-        toAvro(member.request()),
-        member.report().map(CurveMapping::toAvro).orElse(null),
-        member.sent().map(SpecMapping::toAvro).orElse(null),
-        member.isConfirmed());
-  }
+  @Mapping(target = "request", source = "request")
+  @Mapping(target = "report", source = "report")
+  @Mapping(target = "sent", source = "sent")
+  @Mapping(target = "with", ignore = true)
+  PoolMember fromAvro(io.shardtide.avro.PoolMember avro);
 
-  static PoolMember fromAvro(io.shardtide.avro.PoolMember avro) {
-    return new PoolMember(
-        fromAvro(avro.getRequest()),
-        Optional.ofNullable(avro.getReport()).map(CurveMapping::fromAvro),
-        Optional.ofNullable(avro.getSent()).map(SpecMapping::fromAvro),
-        avro.getIsConfirmed());
-  }
+  io.shardtide.avro.CurveHeader toAvro(CurveState header);
 
-  static io.shardtide.avro.CurveHeader toAvro(CurveState header) {
-    return new io.shardtide.avro.CurveHeader(
-        header.generation(),
-        header.cluster().map(SpecMapping::toAvro).orElse(null),
-        header.request().map(CurveMapping::toAvro).orElse(null),
-        header.report().map(CurveMapping::toAvro).orElse(null),
-        header.inputId());
-  }
-
-  static CurveState fromAvro(io.shardtide.avro.CurveHeader avro) {
-    return new CurveState(
-        avro.getGeneration(),
-        Optional.ofNullable(avro.getCluster()).map(SpecMapping::fromAvro),
-        Optional.ofNullable(avro.getRequest()).map(CurveMapping::fromAvro),
-        Optional.ofNullable(avro.getReport()).map(CurveMapping::fromAvro),
-        avro.getInputId());
-  }
+  @Mapping(target = "with", ignore = true)
+  CurveState fromAvro(io.shardtide.avro.CurveHeader avro);
 }

@@ -1,37 +1,18 @@
 package io.shardtide.wire;
 
-import io.shardtide.avro.TableBytes;
 import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.Shortfall;
+import io.shardtide.models.AvroMapping;
+import org.mapstruct.Mapper;
+import org.mapstruct.Mapping;
 
-final class InfeasibleWorkloadMapping {
-  private InfeasibleWorkloadMapping() {}
+@Mapper(config = AvroMapping.class, uses = SpecMapping.class)
+interface InfeasibleWorkloadMapping {
+  @SuppressWarnings("ClassInitializationDeadlock")
+  InfeasibleWorkloadMapping INSTANCE = new InfeasibleWorkloadMappingImpl();
 
-  static io.shardtide.avro.InfeasibleWorkload toAvro(InfeasibleWorkload value) {
-    Shortfall shortfall = value.shortfall();
-    return new io.shardtide.avro.InfeasibleWorkload(
-        value.workloadId(),
-        value.generation(),
-        SpecMapping.toAvro(value.source()),
-        value.modelId(),
-        shortfall.bytesShort(),
-        shortfall.proven(),
-        shortfall.tablesToBlame().stream().map(t -> new TableBytes(t.table(), t.bytes())).toList(),
-        shortfall.message());
-  }
+  @Mapping(target = ".", source = "shortfall")
+  io.shardtide.avro.InfeasibleWorkload toAvro(InfeasibleWorkload value);
 
-  static InfeasibleWorkload fromAvro(io.shardtide.avro.InfeasibleWorkload avro) {
-    return new InfeasibleWorkload(
-        avro.getWorkloadId(),
-        avro.getGeneration(),
-        SpecMapping.fromAvro(avro.getSource()),
-        avro.getModelId(),
-        new Shortfall(
-            avro.getBytesShort(),
-            avro.getProven(),
-            avro.getTablesToBlame().stream()
-                .map(t -> new Shortfall.TableBytes(t.getTable(), t.getBytes()))
-                .toList(),
-            avro.getMessage()));
-  }
+  @Mapping(target = "shortfall", source = "avro")
+  InfeasibleWorkload fromAvro(io.shardtide.avro.InfeasibleWorkload avro);
 }

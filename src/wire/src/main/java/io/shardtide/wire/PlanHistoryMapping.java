@@ -1,28 +1,22 @@
 package io.shardtide.wire;
 
 import io.shardtide.domain.PlanHistory;
-import java.util.Optional;
-import java.util.OptionalLong;
+import io.shardtide.models.AvroMapping;
+import org.mapstruct.Mapper;
+import org.mapstruct.Mapping;
 
-final class PlanHistoryMapping {
-  private PlanHistoryMapping() {}
+@Mapper(config = AvroMapping.class)
+interface PlanHistoryMapping {
+  @SuppressWarnings("ClassInitializationDeadlock")
+  PlanHistoryMapping INSTANCE = new PlanHistoryMappingImpl();
 
-  static io.shardtide.avro.RememberedPlans toAvro(PlanHistory plans) {
-    return new io.shardtide.avro.RememberedPlans(
-        plans.ids(),
-        plans.adopted().orElse(null),
-        plans.reportedStep().isPresent() ? plans.reportedStep().getAsLong() : null,
-        plans.reportedRun());
-  }
+  io.shardtide.avro.RememberedPlans toAvro(PlanHistory plans);
 
-  static PlanHistory fromAvro(io.shardtide.avro.RememberedPlans avro) {
-    Long step = avro.getReportedStep();
-    return new PlanHistory(
-        avro.getIds(),
-        Optional.ofNullable(avro.getAdopted()),
-        // In a store of its own: the version before could not read a new field.
-        Optional.empty(),
-        step == null ? OptionalLong.empty() : OptionalLong.of(step),
-        avro.getReportedRun());
-  }
+  /**
+   * The source of a move is in a store of its own: the version before could not read a new field.
+   */
+  @Mapping(target = "movedFrom", expression = "java(java.util.Optional.empty())")
+  @Mapping(target = "with", ignore = true)
+  @Mapping(target = "without", ignore = true)
+  PlanHistory fromAvro(io.shardtide.avro.RememberedPlans avro);
 }

@@ -1,61 +1,24 @@
 package io.shardtide.wire;
 
-import io.shardtide.avro.PlanStatusKind;
 import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.PlanStatus;
-import java.time.temporal.ChronoUnit;
-import java.util.Optional;
-import java.util.OptionalLong;
+import io.shardtide.models.AvroMapping;
+import org.mapstruct.InheritInverseConfiguration;
+import org.mapstruct.Mapper;
+import org.mapstruct.Mapping;
 
-final class PlanStatusMapping {
-  private PlanStatusMapping() {}
+@Mapper(config = AvroMapping.class)
+interface PlanStatusMapping {
+  @SuppressWarnings("ClassInitializationDeadlock")
+  PlanStatusMapping INSTANCE = new PlanStatusMappingImpl();
 
-  static io.shardtide.avro.PlanStatus toAvro(PlanStatus status) {
-    return new io.shardtide.avro.PlanStatus(
-        status.workloadId(),
-        status.planId(),
-        PlanStatusKind.valueOf(status.kind().name()),
-        status.step(),
-        status.reason().orElse(null),
-        status.source(),
-        status.run(),
-        status.occurredAt().truncatedTo(ChronoUnit.MILLIS),
-        status.wave(),
-        status.waves());
-  }
+  @Mapping(target = "status", source = "kind")
+  io.shardtide.avro.PlanStatus toAvro(PlanStatus status);
 
-  static PlanStatus fromAvro(io.shardtide.avro.PlanStatus avro) {
-    return new PlanStatus(
-        avro.getWorkloadId(),
-        avro.getPlanId(),
-        PlanStatus.StatusKind.valueOf(avro.getStatus().name()),
-        avro.getStep(),
-        Optional.ofNullable(avro.getReason()),
-        avro.getSource(),
-        avro.getRun(),
-        avro.getOccurredAt(),
-        avro.getWave(),
-        avro.getWaves());
-  }
+  @InheritInverseConfiguration
+  PlanStatus fromAvro(io.shardtide.avro.PlanStatus avro);
 
-  static io.shardtide.avro.AcceptedStatus toAvro(AcceptedStatus accepted) {
-    return new io.shardtide.avro.AcceptedStatus(
-        accepted.workloadId(),
-        accepted.status().map(PlanStatusMapping::toAvro).orElse(null),
-        accepted.runningPlanId().orElse(null),
-        accepted.movedFromPlanId().orElse(null),
-        accepted.reportedStep().isPresent() ? accepted.reportedStep().getAsLong() : null,
-        accepted.reportedRun());
-  }
+  io.shardtide.avro.AcceptedStatus toAvro(AcceptedStatus accepted);
 
-  static AcceptedStatus fromAvro(io.shardtide.avro.AcceptedStatus avro) {
-    Long step = avro.getReportedStep();
-    return new AcceptedStatus(
-        avro.getWorkloadId(),
-        Optional.ofNullable(avro.getStatus()).map(PlanStatusMapping::fromAvro),
-        Optional.ofNullable(avro.getRunningPlanId()),
-        Optional.ofNullable(avro.getMovedFromPlanId()),
-        step == null ? OptionalLong.empty() : OptionalLong.of(step),
-        avro.getReportedRun());
-  }
+  AcceptedStatus fromAvro(io.shardtide.avro.AcceptedStatus avro);
 }

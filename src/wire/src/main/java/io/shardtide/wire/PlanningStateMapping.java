@@ -3,51 +3,40 @@ package io.shardtide.wire;
 import io.shardtide.domain.PendingWork;
 import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.PlanningState.PredictedGeneration;
-import java.util.Optional;
+import io.shardtide.models.AvroMapping;
+import org.mapstruct.Mapper;
+import org.mapstruct.Mapping;
 
-final class PlanningStateMapping {
-  private PlanningStateMapping() {}
+@Mapper(
+    config = AvroMapping.class,
+    uses = {SpecMapping.class, PlanHistoryMapping.class, SpeedMapping.class},
+    imports = PendingWork.class)
+interface PlanningStateMapping {
+  @SuppressWarnings("ClassInitializationDeadlock")
+  PlanningStateMapping INSTANCE = new PlanningStateMappingImpl();
 
-  static io.shardtide.avro.PlanningHeader toAvro(PlanningState header) {
-    return new io.shardtide.avro.PlanningHeader(
-        header
-            .predicted()
-            .map(
-                p ->
-                    new io.shardtide.avro.PredictedGeneration(
-                        p.generation(),
-                        SpecMapping.toAvro(p.source()),
-                        p.modelId(),
-                        SpecMapping.toAvro(p.cluster())))
-            .orElse(null),
-        header.isPartial(),
-        header.answered(),
-        header.state().isPending(),
-        header.state() == PendingWork.MODEL_PENDING,
-        header.state() == PendingWork.BACKGROUND_SEARCH_DUE,
-        PlanHistoryMapping.toAvro(header.plans()),
-        SpeedMapping.toAvro(header.slow()));
-  }
+  @Mapping(target = "generation", source = "predicted")
+  @Mapping(target = "waits", source = "state.pending")
+  @Mapping(
+      target = "modelChanged",
+      expression = "java(header.state() == PendingWork.MODEL_PENDING)")
+  @Mapping(
+      target = "deepening",
+      expression = "java(header.state() == PendingWork.BACKGROUND_SEARCH_DUE)")
+  io.shardtide.avro.PlanningHeader toAvro(PlanningState header);
 
-  static PlanningState fromAvro(io.shardtide.avro.PlanningHeader avro) {
-    return new PlanningState(
-        Optional.ofNullable(avro.getGeneration())
-            .map(
-                p ->
-                    new PredictedGeneration(
-                        p.getGeneration(),
-                        SpecMapping.fromAvro(p.getSource()),
-                        p.getModelId(),
-                        SpecMapping.fromAvro(p.getCluster()))),
-        avro.getIsPartial(),
-        avro.getAnswered(),
-        state(avro),
-        PlanHistoryMapping.fromAvro(avro.getPlans()),
-        SpeedMapping.fromAvro(avro.getSlow()));
-  }
+  @Mapping(target = "predicted", source = "generation")
+  @Mapping(target = "state", source = "avro")
+  @Mapping(target = "with", ignore = true)
+  @Mapping(target = "complete", ignore = true)
+  PlanningState fromAvro(io.shardtide.avro.PlanningHeader avro);
 
-  /** The store keeps the state as three flags. */
-  private static PendingWork state(io.shardtide.avro.PlanningHeader avro) {
+  io.shardtide.avro.PredictedGeneration toAvro(PredictedGeneration predicted);
+
+  PredictedGeneration fromAvro(io.shardtide.avro.PredictedGeneration avro);
+
+  /** Returns the state, which the store keeps as three flags. */
+  default PendingWork state(io.shardtide.avro.PlanningHeader avro) {
     boolean waits = avro.getWaits();
     boolean deepening = avro.getDeepening();
     if ((avro.getModelChanged() && !waits) || (deepening && waits)) {

@@ -14,20 +14,32 @@ import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.domain.pool.StoredPool;
-import java.time.temporal.ChronoUnit;
+import io.shardtide.models.AvroMapping;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.mapstruct.Mapper;
+import org.mapstruct.Mapping;
+import org.mapstruct.Named;
 
 /** Pools and the claims on them. */
-final class PoolMapping {
-  private PoolMapping() {}
+@Mapper(
+    config = AvroMapping.class,
+    uses = {AllocationMapping.class, LinksMapping.class})
+interface PoolMapping {
+  @SuppressWarnings("ClassInitializationDeadlock")
+  PoolMapping INSTANCE = new PoolMappingImpl();
 
-  static io.shardtide.avro.PoolChange toAvro(PoolChange event) {
+  @Mapping(target = "changes", source = "updates")
+  io.shardtide.avro.PoolChange toAvro(PoolChange event);
+
+  @Mapping(target = "updates", source = "changes")
+  PoolChange fromAvro(io.shardtide.avro.PoolChange avro);
+
+  default List<Object> changes(List<PoolUpdate> updates) {
     List<Object> changes = new ArrayList<>();
-    for (PoolUpdate update : event.updates()) {
+    for (PoolUpdate update : updates) {
       if (update instanceof PoolUpdate.PoolSet set) {
         changes.add(new PoolSet(toAvro(set.pool())));
       } else if (update instanceof PoolUpdate.PoolNodeAdded added) {
@@ -40,17 +52,12 @@ final class PoolMapping {
         changes.add(new ClaimWithdrawn(withdrawn.workloadId()));
       }
     }
-    return new io.shardtide.avro.PoolChange(
-        event.eventId(),
-        event.poolId(),
-        event.occurredAt().truncatedTo(ChronoUnit.MILLIS),
-        event.source(),
-        changes);
+    return changes;
   }
 
-  static PoolChange fromAvro(io.shardtide.avro.PoolChange avro) {
+  default List<PoolUpdate> updates(List<Object> changes) {
     List<PoolUpdate> updates = new ArrayList<>();
-    for (Object change : avro.getChanges()) {
+    for (Object change : changes) {
       if (change instanceof PoolSet set) {
         updates.add(new PoolUpdate.PoolSet(setFromAvro(set.getPool())));
       } else if (change instanceof PoolNodeAdded added) {
@@ -63,95 +70,64 @@ final class PoolMapping {
         updates.add(new PoolUpdate.ClaimWithdrawn(withdrawn.getWorkloadId()));
       }
     }
-    return new PoolChange(
-        avro.getEventId(), avro.getPoolId(), avro.getOccurredAt(), avro.getSource(), updates);
+    return updates;
   }
 
-  static io.shardtide.avro.PoolHeader toAvro(StoredPool header) {
-    PoolState state = header.state();
-    return new io.shardtide.avro.PoolHeader(
-        state.id(),
-        state.generation(),
-        state.pool().map(PoolMapping::toAvro).orElse(null),
-        state.claims().values().stream().map(PoolMapping::toAvro).toList(),
-        header.allocation().map(AllocationMapping::toAvro).orElse(null),
-        header.isDue());
-  }
+  @Mapping(target = ".", source = "state")
+  @Mapping(target = "poolId", source = "state.id")
+  io.shardtide.avro.PoolHeader toAvro(StoredPool header);
 
-  static StoredPool fromAvro(io.shardtide.avro.PoolHeader avro) {
-    SortedMap<String, Claim> claims = new TreeMap<>();
-    for (PoolClaim claim : avro.getClaims()) {
-      claims.put(claim.getWorkloadId(), fromAvro(claim));
-    }
-    return new StoredPool(
-        new PoolState(
-            avro.getPoolId(),
-            avro.getGeneration(),
-            Optional.ofNullable(avro.getPool()).map(PoolMapping::fromAvro),
-            claims),
-        Optional.ofNullable(avro.getAllocation()).map(AllocationMapping::fromAvro),
-        avro.getIsDue());
-  }
+  @Mapping(target = "state", source = "avro")
+  @Mapping(target = "with", ignore = true)
+  StoredPool fromAvro(io.shardtide.avro.PoolHeader avro);
+
+  @Mapping(target = "id", source = "poolId")
+  @Mapping(target = "claims", source = "claims")
+  @Mapping(target = "apply", ignore = true)
+  PoolState state(io.shardtide.avro.PoolHeader avro);
 
   /** Returns a pool as a publisher sets it: with a node at least, and each name once. */
-  static Pool setFromAvro(PoolSpec spec) {
+  @Named("set")
+  default Pool setFromAvro(PoolSpec spec) {
     return Pool.of(
         spec.getDevicesPerNode(),
         spec.getMemoryBytesPerDevice(),
         spec.getHostMemoryBytesPerDevice(),
         spec.getHardware(),
-        spec.getNodes().stream().map(PoolMapping::fromAvro).toList(),
+        spec.getNodes().stream().map(this::fromAvro).toList(),
         LinksMapping.fromAvro(spec.getLinks()));
   }
 
-  static PoolSpec toAvro(Pool pool) {
-    return new PoolSpec(
-        pool.devicesPerNode(),
-        pool.memoryBytesPerDevice(),
-        pool.hostMemoryBytesPerDevice(),
-        pool.hardware(),
-        pool.nodes().values().stream().map(PoolMapping::toAvro).toList(),
-        LinksMapping.toAvro(pool.links()));
-  }
+  PoolSpec toAvro(Pool pool);
 
   /** Returns a pool that may have lost all nodes. */
-  private static Pool fromAvro(PoolSpec spec) {
+  Pool fromAvro(PoolSpec spec);
+
+  io.shardtide.avro.PoolNode toAvro(PoolNode node);
+
+  PoolNode fromAvro(io.shardtide.avro.PoolNode node);
+
+  PoolClaim toAvro(Claim claim);
+
+  Claim fromAvro(PoolClaim claim);
+
+  default List<io.shardtide.avro.PoolNode> nodes(SortedMap<String, PoolNode> nodes) {
+    return nodes.values().stream().map(this::toAvro).toList();
+  }
+
+  default SortedMap<String, PoolNode> nodes(List<io.shardtide.avro.PoolNode> avro) {
     SortedMap<String, PoolNode> nodes = new TreeMap<>();
-    for (io.shardtide.avro.PoolNode node : spec.getNodes()) {
-      nodes.put(node.getName(), fromAvro(node));
-    }
-    return new Pool(
-        spec.getDevicesPerNode(),
-        spec.getMemoryBytesPerDevice(),
-        spec.getHostMemoryBytesPerDevice(),
-        spec.getHardware(),
-        nodes,
-        LinksMapping.fromAvro(spec.getLinks()));
+    avro.forEach(node -> nodes.put(node.getName(), fromAvro(node)));
+    return nodes;
   }
 
-  private static io.shardtide.avro.PoolNode toAvro(PoolNode node) {
-    return new io.shardtide.avro.PoolNode(node.name(), node.rack());
+  default List<PoolClaim> claims(SortedMap<String, Claim> claims) {
+    return claims.values().stream().map(this::toAvro).toList();
   }
 
-  private static PoolNode fromAvro(io.shardtide.avro.PoolNode node) {
-    return new PoolNode(node.getName(), node.getRack());
-  }
-
-  private static PoolClaim toAvro(Claim claim) {
-    return new PoolClaim(
-        claim.workloadId(),
-        claim.leastDevices(),
-        claim.mostDevices(),
-        claim.weight(),
-        claim.priority());
-  }
-
-  private static Claim fromAvro(PoolClaim claim) {
-    return new Claim(
-        claim.getWorkloadId(),
-        claim.getLeastDevices(),
-        claim.getMostDevices(),
-        claim.getWeight(),
-        claim.getPriority());
+  default SortedMap<String, Claim> claims(List<PoolClaim> avro) {
+    SortedMap<String, Claim> claims = new TreeMap<>();
+    avro.forEach(claim -> claims.put(claim.getWorkloadId(), fromAvro(claim)));
+    return claims;
   }
 }

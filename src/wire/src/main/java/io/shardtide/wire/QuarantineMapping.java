@@ -1,53 +1,50 @@
 package io.shardtide.wire;
 
+import io.shardtide.domain.Bytes;
 import io.shardtide.domain.HeldRecord;
 import io.shardtide.domain.Quarantine;
-import java.util.Optional;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.models.AvroMapping;
+import java.nio.ByteBuffer;
+import org.mapstruct.Mapper;
 
-final class QuarantineMapping {
-  private QuarantineMapping() {}
+/** Events that were rejected, and keys in quarantine with their records. */
+@Mapper(config = AvroMapping.class, uses = SpecMapping.class)
+interface QuarantineMapping {
+  @SuppressWarnings("ClassInitializationDeadlock")
+  QuarantineMapping INSTANCE = new QuarantineMappingImpl();
 
-  static io.shardtide.avro.Quarantine toAvro(Quarantine value) {
-    return new io.shardtide.avro.Quarantine(
-        value.topology(),
-        value.key(),
-        value.entered(),
-        value.error(),
-        value.source().map(SpecMapping::toAvro).orElse(null),
-        value.aborted(),
-        value.incomplete(),
-        value.deleted(),
-        value.version(),
-        value.at());
+  io.shardtide.avro.RejectedEvent toAvro(RejectedEvent value);
+
+  RejectedEvent fromAvro(io.shardtide.avro.RejectedEvent avro);
+
+  io.shardtide.avro.Quarantine toAvro(Quarantine value);
+
+  Quarantine fromAvro(io.shardtide.avro.Quarantine avro);
+
+  io.shardtide.avro.HeldRecord toAvro(HeldRecord value);
+
+  HeldRecord fromAvro(io.shardtide.avro.HeldRecord avro);
+
+  default String name(RejectionReason reason) {
+    return reason.name();
   }
 
-  static Quarantine fromAvro(io.shardtide.avro.Quarantine avro) {
-    return new Quarantine(
-        avro.getTopology(),
-        avro.getKey(),
-        avro.getEntered(),
-        avro.getError(),
-        Optional.ofNullable(avro.getSource()).map(SpecMapping::fromAvro),
-        avro.getAborted(),
-        avro.getIncomplete(),
-        avro.getDeleted(),
-        avro.getVersion(),
-        avro.getAt());
+  default RejectionReason reason(String name) {
+    return RejectionReason.valueOf(name);
   }
 
-  static io.shardtide.avro.HeldRecord toAvro(HeldRecord value) {
-    return new io.shardtide.avro.HeldRecord(
-        SpecMapping.toAvro(value.source()),
-        value.timestamp(),
-        RejectedEventMapping.bytes(value.key()),
-        RejectedEventMapping.bytes(value.value()));
+  default ByteBuffer buffer(Bytes bytes) {
+    return bytes == null ? null : ByteBuffer.wrap(bytes.toArray());
   }
 
-  static HeldRecord fromAvro(io.shardtide.avro.HeldRecord avro) {
-    return new HeldRecord(
-        SpecMapping.fromAvro(avro.getSource()),
-        avro.getTimestamp(),
-        RejectedEventMapping.bytes(avro.getKey()),
-        RejectedEventMapping.bytes(avro.getValue()));
+  default Bytes bytes(ByteBuffer buffer) {
+    if (buffer == null) {
+      return null;
+    }
+    byte[] content = new byte[buffer.remaining()];
+    buffer.duplicate().get(content);
+    return Bytes.copyOf(content);
   }
 }

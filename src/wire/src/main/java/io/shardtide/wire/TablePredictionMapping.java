@@ -15,6 +15,7 @@ import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.Floats;
+import io.shardtide.models.Nullable;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -29,9 +30,9 @@ final class TablePredictionMapping {
 
   private static TablePredicted toAvro(TablePrediction prediction, boolean withTowers) {
     return new TablePredicted(
-        SpecMapping.toAvro(prediction.table()),
+        SpecMapping.INSTANCE.toAvro(prediction.table()),
         withTowers ? prediction.towers().stream().map(Floats::toList).toList() : List.of(),
-        prediction.outOfRange().stream().map(SpecMapping::toAvro).toList(),
+        prediction.outOfRange().stream().map(SpecMapping.INSTANCE::toAvro).toList(),
         prediction.parts().stream()
             .map(
                 of ->
@@ -162,12 +163,12 @@ final class TablePredictionMapping {
       parts.add(new PartTower(part, partTowers.get(parts.size())));
     }
     return new TablePrediction(
-        SpecMapping.fromAvro(avro.getTable()),
+        SpecMapping.INSTANCE.fromAvro(avro.getTable()),
         towers,
         parts,
         byUse,
         byGroups,
-        avro.getOutOfRange().stream().map(SpecMapping::fromAvro).toList());
+        avro.getOutOfRange().stream().map(SpecMapping.INSTANCE::fromAvro).toList());
   }
 
   private static ShardScope scope(String name) {
