@@ -148,6 +148,11 @@ class ArchitectureTest {
   static final ArchRule the_solver_stays_in_its_room =
       onlyIn("org.ojalgo..", BASE + "allocation.choice");
 
+  /** Generated mappings ask it for others that have no constant {@code INSTANCE}. */
+  @ArchTest
+  static final ArchRule mapstruct_is_not_needed_at_run_time =
+      noClasses().should().dependOnClassesThat().resideInAPackage("org.mapstruct.factory..");
+
   @ArchTest
   static final ArchRule metrics_stay_in_their_rooms =
       onlyIn("io.micrometer..", BASE + "topology", BASE + "cli");
