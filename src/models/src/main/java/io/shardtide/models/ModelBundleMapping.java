@@ -10,7 +10,7 @@ public final class ModelBundleMapping {
 
   /** Returns the record of a model. */
   public static CostModelBundle toAvro(ModelBundle bundle) {
-    return ModelRecords.INSTANCE.toAvro(bundle);
+    return ModelFieldsMapping.INSTANCE.toAvro(bundle);
   }
 
   /**
@@ -25,7 +25,7 @@ public final class ModelBundleMapping {
           "The model has format %d.%d; this version reads %d.x. Train it again (pretrain), or use the version that made it"
               .formatted(avro.getFormatMajor(), avro.getFormatMinor(), ModelBundle.FORMAT_MAJOR));
     }
-    ModelBundle bundle = ModelRecords.INSTANCE.fromAvro(avro);
+    ModelBundle bundle = ModelFieldsMapping.INSTANCE.fromAvro(avro);
     String contentId = bundle.contentId();
     if (!contentId.equals(bundle.modelId())) {
       throw new InvalidModelException(

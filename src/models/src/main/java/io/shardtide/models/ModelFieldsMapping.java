@@ -16,9 +16,9 @@ import org.mapstruct.Mapping;
 
 /** The fields of {@link ModelBundleMapping}. */
 @Mapper(config = AvroMapping.class, uses = Floats.class, imports = ModelBundle.class)
-interface ModelRecords {
+interface ModelFieldsMapping {
   @SuppressWarnings("ClassInitializationDeadlock")
-  ModelRecords INSTANCE = new ModelRecordsImpl();
+  ModelFieldsMapping INSTANCE = new ModelFieldsMappingImpl();
 
   @Mapping(target = "formatMajor", expression = "java(ModelBundle.FORMAT_MAJOR)")
   @Mapping(target = "formatMinor", expression = "java(ModelBundle.FORMAT_MINOR)")
