@@ -65,6 +65,23 @@ final class DemoCommand implements Callable<Integer> {
   private static final int SEVERAL = 3;
 
   /**
+   * An idle demo sleeps: nobody measures how long its changes take. A due plan waits up to a tenth
+   * of a second.
+   */
+  private static final Map<String, String> SLEEPY_CLIENTS =
+      Map.of(
+          "poll.ms", "100",
+          "consumer.fetch.max.wait.ms", "2000",
+          "main.consumer.heartbeat.interval.ms", "2000");
+
+  private static final Map<String, String> FEW_THREADS =
+      Map.of(
+          "num.network.threads", "1",
+          "num.io.threads", "2",
+          "group.coordinator.threads", "1",
+          "share.coordinator.threads", "1");
+
+  /**
    * The first plan of a change is searched with the budget of {@code plan}. The background search
    * begins after a second without a change; a move of it may pay for itself within a million steps,
    * as in a training of some hours.
@@ -186,6 +203,7 @@ final class DemoCommand implements Callable<Integer> {
             DemoPlanner.start(
                 kafka,
                 developmentRegistry,
+                SLEEPY_CLIENTS,
                 directory.resolve("state"),
                 models(bundle),
                 PLANNING,
@@ -249,7 +267,7 @@ final class DemoCommand implements Callable<Integer> {
 
   private Brokers brokers(Path directory) throws IOException, InterruptedException {
     return brokers == 1
-        ? EmbeddedKafka.start(directory.resolve("kafka"))
+        ? EmbeddedKafka.start(directory.resolve("kafka"), 0, FEW_THREADS)
         : KafkaCluster.of(directory.resolve("kafka-cluster"), brokers).start();
   }
 

@@ -55,6 +55,7 @@ final class DemoPlanner implements AutoCloseable {
    * Starts the planner. It compares measurements with predictions.
    *
    * @param kafka where its topics are
+   * @param clients settings of Kafka's clients
    * @param bundles the cost models
    * @param planning when plans are made, and how
    * @param training when models are retrained
@@ -64,6 +65,7 @@ final class DemoPlanner implements AutoCloseable {
   static DemoPlanner start(
       Brokers kafka,
       DevelopmentRegistry registry,
+      Map<String, String> clients,
       Path stateDirectory,
       List<ModelBundle> bundles,
       PlanningSettings planning,
@@ -73,7 +75,7 @@ final class DemoPlanner implements AutoCloseable {
       throws Exception {
     ServiceSettings settings =
         new ServiceSettings(
-            new ConnectionSettings(kafka.bootstrapServers(), registry.url(), Map.of(), Map.of()),
+            new ConnectionSettings(kafka.bootstrapServers(), registry.url(), clients, Map.of()),
             new TopicSettings(Topics.DEFAULT_PREFIX, 1, kafka.copies()),
             new StreamsSettings(stateDirectory, 1, 1),
             List.of(),

@@ -40,6 +40,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
@@ -80,6 +81,7 @@ class DashboardApiIT {
         DemoPlanner.start(
             kafka,
             registry,
+            Map.of(),
             folder.resolve("state"),
             List.of(TestModels.bundle()),
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),

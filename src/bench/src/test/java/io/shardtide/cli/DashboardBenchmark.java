@@ -126,6 +126,7 @@ class DashboardBenchmark {
             DemoPlanner.start(
                 kafka,
                 registry,
+                Map.of(),
                 folder.resolve("state"),
                 List.of(TestModels.bundle()),
                 PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),

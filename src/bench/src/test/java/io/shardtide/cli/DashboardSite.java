@@ -109,6 +109,7 @@ final class DashboardSite implements AutoCloseable {
               DemoPlanner.start(
                   kafka,
                   registry,
+                  Map.of(),
                   folder.resolve("state"),
                   List.of(TestModels.bundle(), ModelFiles.shippedForNodes()),
                   PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
