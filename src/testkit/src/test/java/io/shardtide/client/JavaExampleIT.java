@@ -49,7 +49,7 @@ class JavaExampleIT {
       }
     }
     run(
-        "mvn --batch-mode --quiet --offline org.apache.maven.plugins:maven-install-plugin:3.1.4:install-file -N"
+        "mvn --batch-mode --quiet org.apache.maven.plugins:maven-install-plugin:3.1.4:install-file -N"
             + " -Dfile=%s -DpomFile=%s".formatted(file, pom));
   }
 
