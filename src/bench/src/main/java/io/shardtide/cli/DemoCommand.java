@@ -64,15 +64,9 @@ final class DemoCommand implements Callable<Integer> {
   /** A cluster that loses nothing, and continues, if it loses one broker. */
   private static final int SEVERAL = 3;
 
-  /**
-   * An idle demo sleeps: nobody measures how long its changes take. A due plan waits up to a tenth
-   * of a second.
-   */
+  /** Fewer requests while nothing happens; polls stay, since they notice background searches. */
   private static final Map<String, String> SLEEPY_CLIENTS =
-      Map.of(
-          "poll.ms", "100",
-          "consumer.fetch.max.wait.ms", "2000",
-          "main.consumer.heartbeat.interval.ms", "2000");
+      Map.of("consumer.fetch.max.wait.ms", "2000", "main.consumer.heartbeat.interval.ms", "2000");
 
   private static final Map<String, String> FEW_THREADS =
       Map.of(
