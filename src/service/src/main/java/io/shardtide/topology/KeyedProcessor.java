@@ -152,9 +152,11 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private <V> boolean waits(Input<V> input, HeldRecord record, Decoded<V> decoded) {
-    return decoded instanceof Decoded.Value<V> value
-        && !input.isReady(value.value())
-        && undecided.hasRoom(record);
+    boolean waits = decoded instanceof Decoded.Value<V> value && !input.isReady(value.value());
+    if (waits) {
+      undecided.requireRoom(record);
+    }
+    return waits;
   }
 
   private <V> void receive(Input<V> input, HeldRecord record, Decoded<V> decoded) {
@@ -288,7 +290,11 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
       Optional<Quarantine> held = quarantine.of(key);
       Optional<HeldRecord> next = held.isEmpty() ? Optional.empty() : quarantine.first(key);
       if (next.isPresent()) {
-        release(inputs.get(next.get().source().topic()), held.get(), next.get());
+        if (!isReleased(inputs.get(next.get().source().topic()), held.get(), next.get())) {
+          // Another key has its turn at the next tick.
+          leaving.add(leaving.remove());
+          return;
+        }
       } else {
         leaving.remove();
         if (held.isPresent()) {
@@ -299,17 +305,21 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     }
   }
 
-  private <V> void release(Input<V> input, Quarantine held, HeldRecord record) {
+  /** Handles a held record; returns false if what it names is still being read. */
+  private <V> boolean isReleased(Input<V> input, Quarantine held, HeldRecord record) {
     String key = held.key();
     // It could be decoded before.
     if (input != null
         && skeleton.retry().call(() -> input.decode(record)) instanceof Decoded.Value<V> value) {
+      if (!input.isReady(value.value())) {
+        return false;
+      }
       boolean deletes = input.deletes(value.value());
       Optional<Attempts.Failure> failure = handle(input, key, value.value(), record);
       if (failure.isPresent() && (deletes || !held.deleted())) {
         leaving.remove(key);
         enter(key, failure.get(), Optional.of(record));
-        return;
+        return true;
       }
       failure.ifPresent(f -> reject(record, failedUntilDeleted(key, f)));
       if (deletes) {
@@ -320,6 +330,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
       }
     }
     quarantine.removeFirst(key);
+    return true;
   }
 
   private static RejectedException failedUntilDeleted(String key, Attempts.Failure failure) {

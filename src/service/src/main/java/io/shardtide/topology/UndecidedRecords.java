@@ -56,6 +56,8 @@ final class UndecidedRecords {
   private long bytes;
   private long askedAtMs;
   private long pauseMs = MODEL_MS;
+
+  /** Whether the registry was asked since the last turn, and not only for a model. */
   private boolean asked;
 
   UndecidedRecords(KeyedStore<byte[]> store, StoreName name, Predicate<HeldRecord> handler) {
@@ -105,8 +107,21 @@ final class UndecidedRecords {
     }
   }
 
-  /** Returns whether a record may wait. */
-  boolean hasRoom(HeldRecord record) {
+  /**
+   * Checks that a record may wait.
+   *
+   * @throws IllegalStateException if there is no room for it: the thread ends, and the next one
+   *     processes the record again
+   */
+  void requireRoom(HeldRecord record) {
+    if (!hasRoom(record)) {
+      throw new IllegalStateException(
+          "%s waits for a model, and there is no room for it among the %d bytes of records that wait"
+              .formatted(record.source(), bytes));
+    }
+  }
+
+  private boolean hasRoom(HeldRecord record) {
     return QuarantineStore.hasRoom(bytes, record);
   }
 

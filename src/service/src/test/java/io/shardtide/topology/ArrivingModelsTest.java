@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Records that name a model which has not arrived wait; records of other keys do not. */
@@ -33,6 +35,24 @@ class ArrivingModelsTest extends TopologyFixture {
   private final Set<String> awaited = new HashSet<>();
 
   private final List<CostPredictions> parts = new ArrayList<>();
+  private boolean fails;
+
+  ArrivingModelsTest() {
+    Faults.INJECTED.set(
+        new Faults() {
+          @Override
+          public void attempt(String key, String work) {
+            if (fails) {
+              throw new StackOverflowError("injected");
+            }
+          }
+        });
+  }
+
+  @AfterEach
+  void injectNothing() {
+    Faults.INJECTED.remove();
+  }
 
   @Override
   ArrivingModels models() {
@@ -100,6 +120,48 @@ class ArrivingModelsTest extends TopologyFixture {
     awaited.clear();
     tick();
     assertThat(rejected.readValue().message()).contains("hardware must be one with a cost model");
+  }
+
+  /** A record that leaves quarantine waits like one that arrives. */
+  @Test
+  void held_events_wait_for_the_first_model_of_their_hardware() {
+    fails = true;
+    publish("held", set(Fixtures.HARDWARE), upsert("a", 1_000, 8, 1));
+    publish("held", set("h100"));
+    tick();
+    fails = false;
+    awaited.add("h100");
+    // Another model releases the key, at the next tick.
+    predictors.takeOver(TestModels.otherBundle());
+    tick();
+    tick();
+    assertThat(parts).extracting(CostPredictions::generation).containsOnly(1L);
+    assertThat(rejected.isEmpty()).isTrue();
+
+    predictors.takeOver(H100);
+    awaited.clear();
+    tick();
+    assertThat(parts).extracting(CostPredictions::generation).endsWith(2L);
+    assertThat(rejected.isEmpty()).isTrue();
+  }
+
+  /** Beyond what may wait, an event is not rejected: it is processed again. */
+  @Test
+  void an_event_that_has_no_room_to_wait_is_not_lost() {
+    awaited.add("h100");
+    Change[] many = new Change[10_000];
+    many[0] = set("h100");
+    for (int i = 1; i < many.length; i++) {
+      many[i] = upsert("%0250d".formatted(i), 1_000, 8, 1);
+    }
+    assertThatThrownBy(
+            () -> {
+              for (int i = 0; i < 20; i++) {
+                publish("new-" + i, many);
+              }
+            })
+        .hasStackTraceContaining("waits for a model, and there is no room for it");
+    assertThat(rejected.isEmpty()).isTrue();
   }
 
   @Test
