@@ -683,10 +683,10 @@ class PlanningTest {
     ShardingPlan before = run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
     assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).isEmpty();
     run.models.takeOver(TestModels.otherBundle());
-    List<CostPredictions> anew = run.first.repredict(run.workloads, Fixtures.WORKLOAD);
-    assertThat(anew).singleElement().satisfies(p -> assertThat(p.generation()).isEqualTo(1));
+    List<CostPredictions> repredicted = run.first.repredict(run.workloads, Fixtures.WORKLOAD);
+    assertThat(repredicted).singleElement().satisfies(p -> assertThat(p.generation()).isEqualTo(1));
     assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).as("once").isEmpty();
-    run.onPredictions(anew);
+    run.onPredictions(repredicted);
     assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PendingWork.MODEL_PENDING);
     assertThat(run.second.imbalanceMs(run.plans, Fixtures.WORKLOAD)).isNotNegative();
     ShardingPlan after = run.plan();

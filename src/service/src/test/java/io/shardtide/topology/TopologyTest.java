@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class TopologyTest {
   /**
    * The descriptions are golden files: a change of a name or of a store changes the names of
-   * changelogs, which a running system must be moved to. Write them anew with {@code
+   * changelogs, which a running system must be moved to. Write them again with {@code
    * -Dtopologies.write=true}.
    */
   @ParameterizedTest
