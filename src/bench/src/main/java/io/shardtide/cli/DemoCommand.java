@@ -68,6 +68,7 @@ final class DemoCommand implements Callable<Integer> {
   private static final Map<String, String> SLEEPY_CLIENTS =
       Map.of("consumer.fetch.max.wait.ms", "2000", "main.consumer.heartbeat.interval.ms", "2000");
 
+  /** Threads that wait wake up, too. */
   private static final Map<String, String> FEW_THREADS =
       Map.of(
           "num.network.threads", "1",
