@@ -140,6 +140,18 @@ final class Objective {
     refreshAllToAlls();
   }
 
+  /** Returns {@link #costMs} without the least value of {@link #setMinMaxUnits}. */
+  double costOfLoadsMs() {
+    int least = minMaxUnits;
+    if (maxUnits > least) {
+      return costMs;
+    }
+    setMinMaxUnits(0);
+    double ms = costMs;
+    setMinMaxUnits(least);
+    return ms;
+  }
+
   /** Returns the device that is ready for the forward all-to-all last. */
   int lastDevice() {
     return latestStart.first();

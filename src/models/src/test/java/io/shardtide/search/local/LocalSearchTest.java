@@ -95,6 +95,13 @@ class LocalSearchTest {
     }
   }
 
+  /** In these, the best plan of a smaller budget is found while a larger load has no price. */
+  @ParameterizedTest
+  @ValueSource(longs = {300_929, 301_825})
+  void nor_is_it_after_a_search_among_larger_loads(long seed) {
+    more_budget_is_never_worse(seed, 3);
+  }
+
   private static SearchResult.Found found(SearchResult result) {
     assertThat(result).isInstanceOf(SearchResult.Found.class);
     return (SearchResult.Found) result;
