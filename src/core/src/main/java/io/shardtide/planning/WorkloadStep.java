@@ -64,6 +64,8 @@ public final class WorkloadStep {
    *     throws refuses the event
    * @return the predictions that follow from it, all of one generation; none without a cluster
    * @throws RejectedException if the event is not applied
+   * @throws IllegalStateException if the current model cannot predict the cluster that the workload
+   *     has already: no fault of the event, which another model can apply
    */
   public List<CostPredictions> apply(
       WorkloadStore store,
@@ -102,7 +104,10 @@ public final class WorkloadStep {
     if (predictor.isPresent()) {
       List<TableSpec> toPredict =
           toPredict(header, next, changed, () -> all(store, after, dropped));
-      predictions = predictions(id, next, dropped, toPredict, predictor.get());
+      predictions =
+          header.cluster().equals(after.cluster())
+              ? predictionsOfSameCluster(id, next, dropped, toPredict, predictor.get())
+              : predictions(id, next, dropped, toPredict, predictor.get());
     } else if (header.cluster().isPresent()
         && event.changes().get(0) instanceof Change.WorkloadDeleted deleted) {
       predictions = deletion(id, header, next, dropped, deleted.reason());
@@ -151,7 +156,7 @@ public final class WorkloadStep {
             Optional.of(predictor.modelId()),
             header.lastEvent());
     List<CostPredictions> predictions =
-        predictions(
+        predictionsOfSameCluster(
             workloadId, next, List.of(), List.copyOf(store.tables(workloadId).values()), predictor);
     predictions.forEach(check);
     store.putHeader(workloadId, next);
@@ -239,6 +244,22 @@ public final class WorkloadStep {
     return all.get().stream()
         .filter(table -> isChanged.contains(table) || !now.predictAlike(table, then))
         .toList();
+  }
+
+  /** A model that refuses such a cluster is at fault, not the event. */
+  private static List<CostPredictions> predictionsOfSameCluster(
+      String workloadId,
+      WorkloadState header,
+      List<String> dropped,
+      List<TableSpec> toPredict,
+      TowerPredictor predictor) {
+    try {
+      return predictions(workloadId, header, dropped, toPredict, predictor);
+    } catch (RejectedException e) {
+      throw new IllegalStateException(
+          "a model must predict the clusters that workloads have, got one that does not: %s. Maybe promote another one"
+              .formatted(e.getMessage()));
+    }
   }
 
   private static List<CostPredictions> predictions(

@@ -55,6 +55,7 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 /** Both steps together, in memory: what a replay does. */
@@ -203,6 +204,38 @@ class PlanningTest {
                 ClusterSpecBuilder.builder(cluster).replicaGroups(List.of(1, 2)).build()),
             upsert("a", 1_000_000, 64, 5));
     assertThat(plan.groups()).isEqualTo(ReplicaGroups.ONE);
+  }
+
+  /** Another model can apply the event, which is not rejected. */
+  @Test
+  void a_model_that_cannot_predict_the_cluster_of_a_workload_is_no_fault_of_its_events() {
+    PlanningRun run = new PlanningRun();
+    ModelBundle nodes = ModelFiles.shippedForNodes();
+    run.models.takeOver(nodes);
+    ClusterSpec groups =
+        ClusterSpecBuilder.builder(new ClusterSpec(4, MEMORY, 65_536, 2, nodes.hardware()))
+            .replicaGroups(List.of(2))
+            .build();
+    run.plan(new Change.ClusterSet(groups), upsert("a", 1_000_000, 64, 5));
+    ModelBundle lacksCollectives =
+        ModelBundleBuilder.builder(TestModels.bundle())
+            .hardware(nodes.hardware())
+            .modelId("")
+            .build()
+            .identified();
+    run.models.takeOver(lacksCollectives);
+    WorkloadChange later = event(upsert("b", 1_000_000, 64, 5));
+    assertModelIsAtFault(() -> run.apply(later), lacksCollectives);
+    assertModelIsAtFault(
+        () -> run.first.repredict(run.workloads, Fixtures.WORKLOAD), lacksCollectives);
+    run.models.takeOver(nodes);
+    assertThat(((Planned) run.apply(later)).plan().generation()).isEqualTo(2);
+  }
+
+  private static void assertModelIsAtFault(ThrowingCallable call, ModelBundle model) {
+    assertThatThrownBy(call)
+        .isExactlyInstanceOf(IllegalStateException.class)
+        .hasMessageContaining(model.shown());
   }
 
   @Test
