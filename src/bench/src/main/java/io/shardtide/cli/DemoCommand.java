@@ -64,9 +64,12 @@ final class DemoCommand implements Callable<Integer> {
   /** A cluster that loses nothing, and continues, if it loses one broker. */
   private static final int SEVERAL = 3;
 
-  /** Fewer requests while nothing happens; polls stay, since they notice background searches. */
+  /** Fewer polls and requests while nothing happens: a slow search is noticed later. */
   private static final Map<String, String> SLEEPY_CLIENTS =
-      Map.of("consumer.fetch.max.wait.ms", "2000", "main.consumer.heartbeat.interval.ms", "2000");
+      Map.of(
+          "poll.ms", "50",
+          "consumer.fetch.max.wait.ms", "2000",
+          "main.consumer.heartbeat.interval.ms", "2000");
 
   /** Threads that wait wake up, too. */
   private static final Map<String, String> FEW_THREADS =

@@ -92,7 +92,12 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private <V> KeyedStore<V> open(StoreName name) {
-    return new KeyedStore<>(context.getStateStore(name.toString()), attempts::written);
+    return new KeyedStore<>(
+        context.getStateStore(name.toString()),
+        () -> {
+          attempts.written();
+          pace.changed();
+        });
   }
 
   /** Opens the latest records of a topic; called by {@link #open}. */
@@ -110,6 +115,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
             record.timestamp(),
             Optional.ofNullable(record.key()).map(Bytes::copyOf),
             Optional.ofNullable(record.value()).map(Bytes::copyOf)));
+    pace.changed();
+    pace.done();
   }
 
   private void tick() {
@@ -117,14 +124,15 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     undecided.settle(this::nowMs);
     release();
     work();
-    pace.tick();
+    pace.done();
   }
 
   private void begin() {
     if (quarantine == null) {
       StoreName name = StoreName.quarantine(skeleton.name());
       // Holding a record is no write of its handler.
-      KeyedStore<byte[]> held = new KeyedStore<>(context.getStateStore(name.toString()), () -> {});
+      KeyedStore<byte[]> held =
+          new KeyedStore<>(context.getStateStore(name.toString()), pace::changed);
       quarantine = new QuarantineStore(held, name);
       undecided = new UndecidedRecords(held, name, this::isReceived);
       shown = skeleton.metrics().quarantine().show(skeleton.name(), quarantine::all);
@@ -383,6 +391,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   /** Writes a record that is not a handler's. */
   private void send(String key, Object value, long timestamp, String sink) {
     context.forward(new Record<>(key, value, timestamp), sink);
+    pace.changed();
   }
 
   /** Reports output that others read: it is committed soon. */

@@ -37,7 +37,7 @@ import java.util.function.Function;
  */
 public final class Views implements AutoCloseable {
   /** Interval between updates of the listeners. */
-  private static final Duration UPDATES = Duration.ofMillis(50);
+  private static final Duration UPDATES = Duration.ofMillis(100);
 
   private static final Duration STATISTICS = Duration.ofSeconds(1);
 

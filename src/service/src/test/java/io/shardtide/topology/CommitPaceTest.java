@@ -11,6 +11,7 @@ class CommitPaceTest {
   private final CommitPace pace = new CommitPace(context);
 
   private boolean asked() {
+    pace.done();
     boolean asked = context.committed();
     context.resetCommit();
     return asked;
@@ -33,14 +34,26 @@ class CommitPaceTest {
     assertThat(asked()).isTrue();
     context.setCurrentSystemTimeMs(1_000 + CommitPace.SPACING_MS - 1);
     pace.written();
-    pace.tick();
     assertThat(asked()).isFalse();
     context.setCurrentSystemTimeMs(1_000 + CommitPace.SPACING_MS);
-    pace.tick();
     assertThat(asked()).isTrue();
     context.setCurrentSystemTimeMs(10_000);
-    pace.tick();
     assertThat(asked()).as("nothing was written since").isFalse();
+  }
+
+  @Test
+  void what_nobody_reads_waits_longer_but_not_for_itself() {
+    context.setCurrentSystemTimeMs(1_000);
+    pace.changed();
+    assertThat(asked()).isTrue();
+    context.setCurrentSystemTimeMs(1_000 + CommitPace.UNREAD_SPACING_MS - 1);
+    pace.changed();
+    assertThat(asked()).isFalse();
+    pace.written();
+    pace.changed();
+    assertThat(asked()).as("output that others read").isTrue();
+    context.setCurrentSystemTimeMs(2_000);
+    assertThat(asked()).as("all was committed").isFalse();
   }
 
   @Test
