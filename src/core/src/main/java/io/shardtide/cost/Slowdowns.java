@@ -53,11 +53,6 @@ public final class Slowdowns {
     return new Slowdowns(computation, communication, areNone);
   }
 
-  /** Returns whether all devices are well. */
-  public boolean areNone() {
-    return areNone;
-  }
-
   /** Returns by how much a device's part of the cost is multiplied. */
   public double factor(int device, CostPart part) {
     return part == CostPart.COMPUTATION ? computation[device] : communication[device];

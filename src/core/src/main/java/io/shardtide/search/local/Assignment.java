@@ -168,11 +168,6 @@ final class Assignment {
     return ofPlace[place].shapes[i];
   }
 
-  /** Returns the columns of a place's part {@code i}. */
-  int columnsOfPlace(int place, int i) {
-    return costs.columns(ofPlace[place].shapes[i]);
-  }
-
   /** Returns how many columns of a table are at places. */
   int placedColumns(int table) {
     ShardBag shards = ofTable[table];

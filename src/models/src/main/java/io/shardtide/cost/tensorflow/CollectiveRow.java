@@ -50,11 +50,6 @@ record CollectiveRow(int devices, double[] features, double[] terms, double ms) 
         ms);
   }
 
-  /** Returns a row with another duration. */
-  CollectiveRow withMs(double newMs) {
-    return new CollectiveRow(devices, features, terms, newMs);
-  }
-
   /** Returns rows as a batch of a net. */
   static CorrectionNet.CorrectionBatch batch(
       List<CollectiveRow> rows, List<Feature> normalization, List<Double> coefficients) {

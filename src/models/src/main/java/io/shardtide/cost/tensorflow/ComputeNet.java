@@ -55,7 +55,6 @@ final class ComputeNet implements AutoCloseable {
   private final Placeholder<TFloat32> forwardLabels;
   private final Placeholder<TFloat32> partWeights;
   private final Operand<TFloat32> predicted;
-  private final Operand<TFloat32> predictedForward;
   private final Operand<TFloat32> loss;
   private final Adam adam;
 
@@ -131,7 +130,7 @@ final class ComputeNet implements AutoCloseable {
     Operand<TFloat32> parts =
         head.apply(tf, tf.math.unsortedSegmentSum(towers, devices, deviceCount));
     predicted = tf.reduceSum(parts, tf.constant(1));
-    predictedForward =
+    Operand<TFloat32> predictedForward =
         tf.squeeze(
             tf.slice(parts, tf.constant(new int[] {0, 0}), tf.constant(new int[] {-1, 1})),
             Squeeze.axis(List.of(1L)));
@@ -229,19 +228,11 @@ final class ComputeNet implements AutoCloseable {
 
   /** Returns the predicted cost of each sample, in milliseconds. */
   float[] predict(ComputeBatch batch) {
-    return run(batch, predicted);
-  }
-
-  /** Returns the predicted forward part of each sample's cost, in milliseconds. */
-  float[] predictForward(ComputeBatch batch) {
-    return run(batch, predictedForward);
-  }
-
-  private float[] run(ComputeBatch batch, Operand<TFloat32> output) {
     try (TInt32 fedRows = Tensors.vector(batch.rows);
         TInt32 fedDevices = Tensors.vector(batch.devices);
         TInt32 fedCount = TInt32.scalarOf(batch.labels.length);
-        Result result = feed(session.runner(), fedRows, fedDevices, fedCount).fetch(output).run()) {
+        Result result =
+            feed(session.runner(), fedRows, fedDevices, fedCount).fetch(predicted).run()) {
       return Tensors.toArray(result.get(0));
     }
   }
