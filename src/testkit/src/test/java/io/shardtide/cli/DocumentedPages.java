@@ -1,0 +1,172 @@
+package io.shardtide.cli;
+
+import static io.shardtide.cli.DocumentedCommands.HERE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.shardtide.cli.DocumentedCommands.Command;
+import io.shardtide.testing.LocalPlanner;
+import io.shardtide.testing.LogClient;
+import io.shardtide.wire.Topics;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Runs every command that the documentation shows on a line of its own, in the order of the pages,
+ * in a shell, in a folder with the files that they mention. All but {@code run} are served by one
+ * JVM, see {@link CommandServer}.
+ */
+abstract class DocumentedPages {
+  private static final Path REFERENCE = HERE.resolve("src/models/src/test/resources/reference");
+  private static final Path TABLES = REFERENCE.resolve("table_configs.json");
+
+  /** Options that shorten commands which would take long, or run for ever. */
+  private static final Map<String, String> SHORTENED = Map.of("./shardtide watch", "--once");
+
+  /** Commands that a test cannot run, and what runs them. */
+  private static final Map<String, String> ELSEWHERE =
+      Map.of(
+          "pip install", ".ci/run",
+          "python -m shardtide.torchrec.publish", "PythonTorchRecIT",
+          "python -m shardtide.log", "PythonClientsIT",
+          "python -m shardtide.collect", ".ci/python",
+          "python -m shardtide.profile", ".ci/python");
+
+  @TempDir private Path home;
+
+  /** Creates the files that the pages mention. */
+  private void createFiles() throws IOException {
+    Files.createSymbolicLink(home.resolve("src"), HERE.resolve("src"));
+    Path data = home.resolve("data");
+    for (String samples :
+        List.of(
+            "data/cost_data", "data/held_back", "samples/train", "samples/valid", "cpu-samples")) {
+      for (String kind : List.of("compute/data.txt", "comm_4/data.txt.gz")) {
+        copy(REFERENCE.resolve("valid").resolve(kind), home.resolve(samples).resolve(kind));
+      }
+      copy(TABLES, home.resolve(samples).resolve("table_configs.json"));
+    }
+    copy(TABLES, data.resolve("dlrm_datasets/table_configs.json"));
+    copy(REFERENCE.resolve("tasks/4gpu_dim64.txt"), data.resolve("tasks/4_gpu/data.txt"));
+    Files.writeString(home.resolve("workloads.jsonl"), documentedWorkload());
+  }
+
+  /** The example of a workload's line, which the page wraps. */
+  private static String documentedWorkload() throws IOException {
+    String page = Files.readString(HERE.resolve("docs/PLANNING.md"));
+    int start = page.indexOf("{\"task\"", page.indexOf("plan --workloads"));
+    return page.substring(start, page.indexOf("```", start)).replace("\n", "") + "\n";
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    Files.createDirectories(to.getParent());
+    Files.copy(from, to);
+  }
+
+  private String complete(Command command, Map<String, String> names) {
+    String text = command.text();
+    for (Map.Entry<String, String> name : names.entrySet()) {
+      text = text.replace(name.getKey(), name.getValue());
+    }
+    for (Map.Entry<String, String> shortened : SHORTENED.entrySet()) {
+      if (command.text().startsWith(shortened.getKey())) {
+        text += " " + shortened.getValue();
+      }
+    }
+    return text;
+  }
+
+  /** Runs the commands of pages, in the order of a new reader: something is published first. */
+  final void runAll(List<String> pages) throws Exception {
+    createFiles();
+    Process server = DocumentedCommands.startServer(home);
+    try {
+      type(DocumentedCommands.of(pages));
+    } finally {
+      server.destroyForcibly();
+    }
+  }
+
+  private void type(List<Command> commands) throws Exception {
+    try (LocalPlanner planner = LocalPlanner.start(home, Topics.DEFAULT_PREFIX, 1);
+        LogClient log = planner.log()) {
+      Map<String, String> names = new LinkedHashMap<>();
+      names.put("HOST:PORT", planner.bootstrapServers());
+      names.put("URL", planner.registryUrl());
+      assertThat(commands).as("the pages show commands").hasSizeGreaterThan(10);
+      for (Command command : commands) {
+        if (ELSEWHERE.keySet().stream().anyMatch(command.text()::startsWith)) {
+          continue;
+        }
+        String text = complete(command, names);
+        Path out = Files.createTempFile(home, "output", ".txt");
+        if (text.startsWith("./shardtide run --config")) {
+          runService(planner, out);
+        } else {
+          int status = DocumentedCommands.run(home, text, Map.of(), out);
+          assertThat(status)
+              .as("%s: %s%n%s", command.document(), text, Files.readString(out))
+              .isZero();
+        }
+        if (text.contains("publish")) {
+          await()
+              .atMost(Duration.ofSeconds(60))
+              .until(() -> !log.committed(log.topics().currentPlans()).isEmpty());
+          names.put(
+              "d9ff41608bd1",
+              log.committed(log.topics().currentPlans()).get(0).planId().substring(0, 12));
+        }
+        if (text.startsWith("./shardtide export")) {
+          Files.copy(home.resolve("exported/events.jsonl"), home.resolve("edited.jsonl"));
+        }
+      }
+    }
+  }
+
+  /** Runs the service with the documented settings, but for the addresses. */
+  private void runService(LocalPlanner planner, Path out) throws Exception {
+    Path settings = home.resolve("shardtide.properties");
+    Files.writeString(
+        settings,
+        """
+        %s
+        bootstrap.servers=%s
+        schema.registry.url=%s
+        state.directory=%s
+        topics.prefix=documented.
+        topics.replication=1
+        http.port=0
+        """
+            .formatted(
+                Files.readString(settings)
+                    .replaceAll("(?m)^(bootstrap|schema|state|topics|http)\\..*$", ""),
+                planner.bootstrapServers(),
+                planner.registryUrl(),
+                home.resolve("run-state")));
+    Process process =
+        new ProcessBuilder(
+                DocumentedCommands.java(Shardtide.class, "run", "--config", settings.toString()))
+            .directory(home.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(out.toFile())
+            .start();
+    try {
+      await()
+          .atMost(Duration.ofSeconds(90))
+          .failFast(() -> assertThat(process.isAlive()).as(Files.readString(out)).isTrue())
+          .until(() -> Files.readString(out).contains("Serving."));
+      process.destroy();
+      assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+      assertThat(process.exitValue()).isEqualTo(143);
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+}
