@@ -22,7 +22,7 @@ final class BenchOutput {
     args[0] = "bench";
     System.arraycopy(options, 0, args, 1, options.length);
     int status = Shardtide.run(new PrintWriter(out), new PrintWriter(err), args);
-    assertThat(status).as(err.toString()).isZero();
+    assertThat(status).as("%s%n%s", out, err).isZero();
     return out.toString();
   }
 
