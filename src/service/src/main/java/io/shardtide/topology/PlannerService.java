@@ -366,7 +366,7 @@ public final class PlannerService implements AutoCloseable {
     RegistryRetry retry =
         new RegistryRetry(name, StreamsProperties.registryWait(properties), closing, health);
     KafkaStreams kafkaStreams =
-        new KafkaStreams(
+        new MeteredStreams(
             topology.apply(retry),
             properties,
             new StreamsClients(name, settings),

@@ -132,6 +132,8 @@ class RunIT {
       assertThat(client.rejected(1)).hasSize(1);
       assertThat(client.read(client.topics().costModels(), 2)).hasSize(2);
       assertThat(service.ask("metrics").body())
+          .as("of a store that is being closed, they would end the process")
+          .doesNotContain("kafka_stream_state")
           .contains(
               "shardtide_events_applied_total 1.0",
               "shardtide_events_rejected_total{reason=\"UNDECODABLE\"} 1.0",
