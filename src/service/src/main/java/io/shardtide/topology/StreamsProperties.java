@@ -41,7 +41,7 @@ final class StreamsProperties {
     properties.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
     // CommitPace requests a commit of whatever was done. The interval adds commits of nothing, and
     // must not be longer than an operator's transaction.timeout.ms.
-    properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 2_000);
+    properties.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 1_000);
     // With little traffic, punctuators wait for the poll to end.
     properties.put(StreamsConfig.POLL_MS_CONFIG, name.tick().toMillis());
     // How long the partitions of a killed instance or a failed thread wait for the next one: the
