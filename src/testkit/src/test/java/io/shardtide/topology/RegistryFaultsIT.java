@@ -190,7 +190,7 @@ class RegistryFaultsIT {
   /** The broker aborts the transaction that the thread has open while it waits. */
   @Test
   void a_wait_longer_than_a_transaction_loses_and_doubles_nothing() throws Exception {
-    ServiceSettings settings = settings(Map.of("producer.transaction.timeout.ms", "1000"));
+    ServiceSettings settings = settings(Map.of("producer.transaction.timeout.ms", "3000"));
     try (PlannerService service = start(settings, ServiceHealth.unwatched(settings))) {
       await().atMost(PATIENCE).until(service::isRunning);
     }
