@@ -64,6 +64,34 @@ public record RunningService(Process process, Path home, Optional<String> token)
         .waitFor();
   }
 
+  /**
+   * Recomputes the plans of a cluster's log with a version, and returns the status of the command.
+   *
+   * @param home where it writes what it says
+   * @param made where it writes the plans
+   */
+  public static int replay(
+      Path home,
+      String classPath,
+      String bootstrapServers,
+      String registryUrl,
+      String prefix,
+      Path made)
+      throws IOException, InterruptedException {
+    return run(
+        home,
+        classPath,
+        "replay",
+        "--bootstrap",
+        bootstrapServers,
+        "--registry",
+        registryUrl,
+        "--prefix",
+        prefix,
+        "--out",
+        made.toString());
+  }
+
   private static ProcessBuilder program(String classPath, String... arguments) {
     List<String> command =
         new ArrayList<>(

@@ -346,18 +346,13 @@ class HandlerFaultsIT {
               });
     }
     assertThat(
-            RunningService.run(
+            RunningService.replay(
                 data,
                 System.getProperty("java.class.path"),
-                "replay",
-                "--bootstrap",
                 SharedCluster.kafka().bootstrapServers(),
-                "--registry",
                 SharedCluster.registry().url(),
-                "--prefix",
                 client.topics().prefix(),
-                "--out",
-                data.resolve("replayed.jsonl").toString()))
+                data.resolve("replayed.jsonl")))
         .as("plans are recomputed from the log")
         .isZero();
   }

@@ -193,18 +193,13 @@ class QuarantineIT {
       assertThat(client.committed(client.topics().rejectedEvents())).isEmpty();
     }
     assertThat(
-            RunningService.run(
+            RunningService.replay(
                 data,
                 System.getProperty("java.class.path"),
-                "replay",
-                "--bootstrap",
                 kafka.bootstrapServers(),
-                "--registry",
                 registry.url(),
-                "--prefix",
                 client.topics().prefix(),
-                "--out",
-                data.resolve("replayed.jsonl").toString()))
+                data.resolve("replayed.jsonl")))
         .as("plans are recomputed from the log")
         .isZero();
   }

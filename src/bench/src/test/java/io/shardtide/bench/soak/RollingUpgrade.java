@@ -14,6 +14,7 @@ import io.shardtide.replay.Verdict;
 import io.shardtide.testing.EarlierVersion;
 import io.shardtide.testing.RunningService;
 import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -252,16 +253,13 @@ abstract class RollingUpgrade {
     Set<String> ids = new HashSet<>();
     for (String version : versions) {
       Path replayed = Files.createTempFile(folder, "replayed", ".jsonl");
-      RunningService.run(
+      RunningService.replay(
           folder,
           version,
-          "replay",
-          "--bootstrap",
           brokers.bootstrapServers(),
-          "--registry",
           registryServer.url(),
-          "--out",
-          replayed.toString());
+          Topics.DEFAULT_PREFIX,
+          replayed);
       for (String line : Files.readAllLines(replayed)) {
         ids.add(JSON.readTree(line).path("planId").asText());
       }
