@@ -63,14 +63,15 @@ public class ModelBenchmark {
     evaluator = model.evaluator();
     tables = SyntheticTables.of(TABLES, COLUMNS, 1);
     List<TablePrediction> predictions = towers.predict(tables, BATCH_SIZE);
-    int size = model.towerSize();
+    int size = model.sumSize();
     sums = new double[DEVICES][size];
     allSums = new float[DEVICES * size];
     elements = new double[DEVICES];
     for (int d = 0; d < DEVICES; d++) {
       for (int s = 0; s <= d % 10; s++) {
         int width = TableSpec.COLUMN_UNIT * (1 + (d + s) % (COLUMNS / TableSpec.COLUMN_UNIT));
-        TowerSums.add(sums[d], TowerSums.exact(predictions.get((d + 7 * s) % TABLES).tower(width)));
+        float[] tower = predictions.get((d + 7 * s) % TABLES).tower(width);
+        TowerSums.add(sums[d], evaluator.addend(tower, false, Float.BYTES));
         elements[d] += (double) width * BATCH_SIZE;
       }
       for (int i = 0; i < size; i++) {

@@ -6,7 +6,6 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.TowerSums;
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.InfeasibleWorkload;
@@ -15,6 +14,7 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.MemoryPlanningStore;
 import io.shardtide.planning.Planner;
@@ -326,8 +326,7 @@ public final class ProvenanceCollector {
       return OptionalDouble.empty();
     }
     CostEvaluator evaluator = new CostModel(models.get(modelId)).evaluator();
-    double[] sum = new double[evaluator.towerSize()];
-    TowerSums.add(sum, TowerSums.exact(prediction.tower(prediction.table().columns())));
-    return OptionalDouble.of(evaluator.computeMs(sum));
+    TableSpec table = prediction.table();
+    return OptionalDouble.of(evaluator.aloneMs(table, prediction.tower(table.columns())));
   }
 }

@@ -3,10 +3,12 @@ package io.shardtide.cost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.TableSpec;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Predicts costs in plain Java; {@link ModelBundle} has the formulas. Not thread-safe: one for each
@@ -19,6 +21,8 @@ public final class CostEvaluator {
   private final List<DenseLayer> headLayers;
   private final float[] headInput;
   private final int headOutputs;
+  private final int towerSize;
+  private final Optional<LaunchCosts> launches;
   private final double risk;
   private final Map<Direction, Map<Collective, CollectiveCost>> collectives =
       new EnumMap<>(Direction.class);
@@ -32,6 +36,8 @@ public final class CostEvaluator {
   CostEvaluator(ModelBundle bundle, double risk) {
     this.risk = risk;
     headOutputs = bundle.headOutputs();
+    towerSize = bundle.towerSize();
+    launches = bundle.launches();
     this.bundle = bundle;
     head = new Mlp(bundle.head());
     components = bundle.latencyComponents();
@@ -48,9 +54,25 @@ public final class CostEvaluator {
     }
   }
 
-  /** Returns the length of a tower's output, and of a device's sum of them. */
-  public int towerSize() {
-    return bundle.towerSize();
+  /** Returns the length of a device's sum of towers. */
+  public int sumSize() {
+    return bundle.sumSize();
+  }
+
+  /**
+   * Returns what a shard adds to the sum of its device: its tower's output, rounded by {@link
+   * TowerSums#exact}, in the place of its launch group.
+   *
+   * @param tower the tower's output
+   * @param replicated whether each device has a copy
+   * @param weightBytes bytes of an element of the weights
+   */
+  public double[] addend(float[] tower, boolean replicated, double weightBytes) {
+    double[] addend = new double[sumSize()];
+    double[] exact = TowerSums.exact(tower);
+    int group = launches.isPresent() ? LaunchGroups.of(replicated, weightBytes) : 0;
+    System.arraycopy(exact, 0, addend, group * exact.length, exact.length);
+    return addend;
   }
 
   /** Returns how often a computation was predicted: the unit of a search's budget. */
@@ -71,7 +93,21 @@ public final class CostEvaluator {
    */
   public double computeMs(double[] towerSum) {
     double ms = computeMs(towerSum, 0, components);
-    return risk == 0 || towerSum.length == headOutputs ? ms : ms + risk * towerSum[headOutputs];
+    if (risk > 0 && bundle.isFineTuned()) {
+      for (int last = towerSize - 1; last < towerSum.length; last += towerSize) {
+        ms += risk * towerSum[last];
+      }
+    }
+    return ms;
+  }
+
+  /**
+   * Predicts the computation of a device that has a whole table and nothing else, in milliseconds.
+   *
+   * @param tower the tower's output for the whole table
+   */
+  public double aloneMs(TableSpec table, float[] tower) {
+    return computeMs(addend(tower, false, table.bytesPerElement()));
   }
 
   /** Predicts the forward computation of a device in milliseconds; see {@link #computeMs}. */
@@ -81,13 +117,37 @@ public final class CostEvaluator {
 
   private double computeMs(double[] towerSum, int from, int to) {
     evaluations++;
-    HeadInputs.write(towerSum, components, headOutputs, headInput);
+    if (launches.isEmpty()) {
+      return shardsMs(towerSum, 0, from, to);
+    }
+    double ms = 0;
+    for (int group = 0; group < LaunchGroups.COUNT; group++) {
+      int at = group * towerSize;
+      int numbers = at + headOutputs;
+      if (LaunchGroups.isLaunched(towerSum, numbers)) {
+        headInput[headInput.length - 1] = LaunchGroups.widest(towerSum, numbers);
+        ms += shardsMs(towerSum, at, from, to);
+        if (from == 0) {
+          ms += LaunchGroups.ms(launches.get().forwardMs(), group, towerSum, numbers);
+        }
+        if (to == components) {
+          ms += LaunchGroups.ms(launches.get().backwardMs(), group, towerSum, numbers);
+        }
+      }
+    }
+    return ms;
+  }
+
+  /** Predicts the shards of a launch group, whose sums begin at a position. */
+  private float shardsMs(double[] towerSum, int at, int from, int to) {
+    HeadInputs.write(towerSum, at, components, headOutputs, headInput);
     float[] corrections = head.apply(headInput);
     float ms = 0;
     for (int k = from; k < to; k++) {
       float g = corrections[k];
       float factor = 1f + Math.abs(g);
-      ms += g < 0 ? (float) towerSum[k] / factor : (float) towerSum[k] * factor;
+      float sum = (float) towerSum[at + k];
+      ms += g < 0 ? sum / factor : sum * factor;
     }
     return ms;
   }

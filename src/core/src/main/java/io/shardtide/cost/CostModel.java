@@ -39,6 +39,11 @@ public final class CostModel {
     return bundle.towerSize();
   }
 
+  /** Returns the length of a device's sum of towers. */
+  public int sumSize() {
+    return bundle.sumSize();
+  }
+
   /** Returns the model's training ranges. */
   public TrainedRanges limits() {
     return limits;
@@ -69,26 +74,30 @@ public final class CostModel {
   }
 
   /**
-   * Returns what a tower says of a shape, corrected by what was measured: latency components times
-   * a factor, and the standard deviation of their sum, in milliseconds.
+   * Returns what a tower says of a shape, with the numbers of its launch group, corrected by what
+   * was measured: latency components times a factor, and the standard deviation of their sum, in
+   * milliseconds.
    *
    * @param shape the shape
    * @param tower outputs of the tower that the head reads
    */
   public float[] corrected(ShardShape shape, float[] tower) {
+    float[] corrected = Arrays.copyOf(tower, bundle.towerSize());
+    if (bundle.launches().isPresent()) {
+      LaunchGroups.write(shape, corrected, bundle.headOutputs());
+    }
     if (bundle.correction().isEmpty()) {
-      return tower;
+      return corrected;
     }
     LogCorrection.Estimate estimate =
         bundle.correction().get().of(phase -> ShapeBasis.of(shape, phase));
     float factor = (float) StrictMath.exp(estimate.mean());
-    float[] corrected = Arrays.copyOf(tower, tower.length + 1);
     double ms = 0;
     for (int k = 0; k < bundle.latencyComponents(); k++) {
       corrected[k] = tower[k] * factor;
       ms += corrected[k];
     }
-    corrected[tower.length] = (float) (ms * estimate.deviation());
+    corrected[corrected.length - 1] = (float) (ms * estimate.deviation());
     return corrected;
   }
 }

@@ -18,10 +18,10 @@ public final class DeviceLoad {
   /**
    * A device without shards.
    *
-   * @param towerSize length of a tower's output
+   * @param sumSize length of its sum of towers
    */
-  public DeviceLoad(int towerSize) {
-    towerSum = new double[towerSize];
+  public DeviceLoad(int sumSize) {
+    towerSum = new double[sumSize];
   }
 
   /** Adds a shard. */

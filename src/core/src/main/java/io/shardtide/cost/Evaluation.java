@@ -164,12 +164,15 @@ public record Evaluation(
     private final Map<SampledShard, double[]> exact = new HashMap<>();
 
     Sums(CostModel model, TowerPredictor towers, SampleSet samples, SampleShapes shapes) {
-      size = model.towerSize();
+      CostEvaluator evaluator = model.evaluator();
+      size = model.sumSize();
       List<SampledShard> shards =
           samples.compute().stream().flatMap(s -> s.shards().stream()).distinct().toList();
       List<float[]> outputs = towers.towers(shards.stream().map(shapes::of).toList());
       for (int i = 0; i < shards.size(); i++) {
-        exact.put(shards.get(i), TowerSums.exact(outputs.get(i)));
+        SampledShard shard = shards.get(i);
+        exact.put(
+            shard, evaluator.addend(outputs.get(i), shard.replicated(), shard.bytesPerElement()));
       }
     }
 

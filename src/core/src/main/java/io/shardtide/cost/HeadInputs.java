@@ -21,37 +21,43 @@ public final class HeadInputs {
     return SCALES_MS.clone();
   }
 
-  /** Returns the number of inputs of the head of a tower with so many outputs. */
-  public static int size(int towerOutputs) {
-    return towerOutputs + 2 * SCALES_MS.length;
+  /**
+   * Returns the number of inputs of a head.
+   *
+   * @param towerOutputs sums that it reads
+   * @param readsWidest whether it reads how wide the widest shard is, too
+   */
+  public static int size(int towerOutputs, boolean readsWidest) {
+    return towerOutputs + 2 * SCALES_MS.length + (readsWidest ? 1 : 0);
   }
 
   /**
    * Writes the inputs.
    *
-   * @param sums S
+   * @param sums S of all groups
+   * @param from where those of the group begin
    * @param components number of latency components, forward and backward
    * @param outputs number of sums that the head reads
    * @param inputs receives them
    */
-  static void write(double[] sums, int components, int outputs, float[] inputs) {
+  static void write(double[] sums, int from, int components, int outputs, float[] inputs) {
     int half = components / 2;
     int at = outputs;
     for (int first = 0; first < components; first += half) {
       float total = 0;
       for (int k = first; k < first + half; k++) {
-        total += (float) sums[k];
+        total += (float) sums[from + k];
       }
       float divisor = total + LEAST_MS;
       for (int k = first; k < first + half; k++) {
-        inputs[k] = (float) sums[k] / divisor;
+        inputs[k] = (float) sums[from + k] / divisor;
       }
       for (float scale : SCALES_MS) {
         inputs[at++] = total / (total + scale);
       }
     }
     for (int c = components; c < outputs; c++) {
-      float context = (float) sums[c];
+      float context = (float) sums[from + c];
       inputs[c] = context / (1f + context);
     }
   }

@@ -31,6 +31,10 @@ import java.util.Set;
  *   ms     = sum over k of S_k (1 + max(0, g_k)) / (1 + max(0, -g_k))
  * </pre>
  *
+ * <p>Where launch groups were fitted ({@link LaunchGroups}), S and the head are of one group, its
+ * head also reads how wide the group's widest shard is, and a device takes the sum over its groups
+ * of ms and (l_f + l_b) . u, u being the terms of the group.
+ *
  * <p>The head reads shares of latency components and how large their sums are, because which of
  * them overlap depends on their ratio: a kernel takes the longer of what its memory and its lanes
  * need, whatever the size. A search keeps only the sums S of a device; the head is a few hundred
@@ -50,6 +54,8 @@ import java.util.Set;
  * @param head W4, W5: 2 K outputs
  * @param collectives predict collectives, at least the all-to-alls of both directions; one that was
  *     not measured is missing
+ * @param launches what a launch costs beside its shards; empty for a model of before launch groups,
+ *     which sees all shards of a device as one
  * @param correction what measurements of running plans say about the computation of shards, over
  *     {@link ShapeBasis}; empty for a model that was not fine-tuned
  */
@@ -66,13 +72,14 @@ public record ModelBundle(
     List<DenseLayer> tower,
     List<DenseLayer> head,
     List<CollectiveNet> collectives,
+    Optional<LaunchCosts> launches,
     Optional<LogCorrection> correction) {
 
   /** The format that this version writes; a reader refuses another one. */
   public static final int FORMAT_MAJOR = 2;
 
   /** Additions to the format that an older reader may ignore. */
-  public static final int FORMAT_MINOR = 1;
+  public static final int FORMAT_MINOR = 2;
 
   /**
    * Copies what may change and checks that the parts fit together.
@@ -108,7 +115,7 @@ public record ModelBundle(
           "the head must correct an even number of latency components, 2 to %d, got %d"
               .formatted(outputs, components));
     }
-    ModelChecks.layers("head", head, HeadInputs.size(outputs));
+    ModelChecks.layers("head", head, HeadInputs.size(outputs, launches.isPresent()));
     Set<String> predicted = new HashSet<>();
     for (CollectiveNet net : collectives) {
       if (!predicted.add(net.shown())) {
@@ -135,11 +142,18 @@ public record ModelBundle(
   }
 
   /**
-   * Returns the length of a tower's output: of a fine-tuned model it ends with the standard
-   * deviation of the shard's cost, in milliseconds.
+   * Returns the length of a tower's output: what the head reads, the numbers of the launch group,
+   * and of a fine-tuned model the standard deviation of the shard's cost, in milliseconds.
    */
   public int towerSize() {
-    return headOutputs() + (isFineTuned() ? 1 : 0);
+    return headOutputs()
+        + (launches.isPresent() ? LaunchGroups.NUMBERS : 0)
+        + (isFineTuned() ? 1 : 0);
+  }
+
+  /** Returns the length of a device's sum of towers: a tower's output for each launch group. */
+  public int sumSize() {
+    return towerSize() * (launches.isPresent() ? LaunchGroups.COUNT : 1);
   }
 
   /** Returns how many of a tower's outputs the head reads. */
@@ -245,6 +259,11 @@ public record ModelBundle(
     // Ids of models that did not begin as another one are older than this.
     card.beganAs().ifPresent(began -> hash.put(began.hardware()).put(began.modelId()));
     putCorrection(hash, correction);
+    launches.ifPresent(
+        costs -> {
+          hash.putAll(costs.forwardMs(), c -> hash.put((double) c));
+          hash.putAll(costs.backwardMs(), c -> hash.put((double) c));
+        });
     return hash.hex();
   }
 

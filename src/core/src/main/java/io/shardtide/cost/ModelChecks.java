@@ -25,11 +25,18 @@ final class ModelChecks {
   }
 
   static void coefficients(String part, List<Double> coefficients, List<String> terms) {
-    if (coefficients.size() != terms.size()
-        || coefficients.stream().anyMatch(c -> !(c >= 0 && Double.isFinite(c)))
-        || coefficients.stream().allMatch(c -> c == 0)) {
+    nonNegative(part, coefficients, terms);
+    if (coefficients.stream().allMatch(c -> c == 0)) {
       throw new InvalidModelException(
-          "%s coefficients of a model must be at least 0, not all 0, one for each of %s, got %s"
+          "%s coefficients of a model must not all be 0, got %s".formatted(part, coefficients));
+    }
+  }
+
+  static void nonNegative(String part, List<Double> coefficients, List<String> terms) {
+    if (coefficients.size() != terms.size()
+        || coefficients.stream().anyMatch(c -> !(c >= 0 && Double.isFinite(c)))) {
+      throw new InvalidModelException(
+          "%s coefficients of a model must be at least 0, one for each of %s, got %s"
               .formatted(part, terms, coefficients));
     }
   }

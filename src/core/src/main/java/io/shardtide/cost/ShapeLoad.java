@@ -7,7 +7,7 @@ import io.shardtide.domain.TableSpec;
 /**
  * What a shard of a shape adds to the load of its device. Holds its array without a copy.
  *
- * @param tower the tower's output for the shape, rounded by {@link TowerSums#exact}
+ * @param tower what it adds to the device's sum of towers: {@link CostEvaluator#addend}
  * @param scope whose collectives the shard takes part in
  * @param elements numbers that the shard contributes to the collectives of its scope: outputs times
  *     columns, or rows times columns of a copy; a whole number, so that sums are exact in any order
@@ -25,14 +25,14 @@ public record ShapeLoad(
     long tableBytes) {
 
   private static ShapeLoad of(
-      float[] tower,
+      double[] tower,
       ShardScope scope,
       double elements,
       ShardMemory memory,
       TableSpec table,
       ClusterSpec cluster) {
     return new ShapeLoad(
-        TowerSums.exact(tower),
+        tower,
         scope,
         Math.rint(elements),
         memory.bytes(table, cluster),
@@ -43,12 +43,18 @@ public record ShapeLoad(
   /**
    * Returns the load of a shard of a table.
    *
+   * @param evaluator of the model whose tower it is
    * @param tower the tower's output for its shape
    */
   public static ShapeLoad of(
-      float[] tower, TableSpec table, ShardShape shape, ShardScope scope, ClusterSpec cluster) {
+      CostEvaluator evaluator,
+      float[] tower,
+      TableSpec table,
+      ShardShape shape,
+      ShardScope scope,
+      ClusterSpec cluster) {
     return of(
-        tower,
+        evaluator.addend(tower, shape.replicated(), shape.weightBytes()),
         new TablePart(scope, shape.columns(), shape.cacheShare()).collectives(table),
         scope == ShardScope.COPIES
             ? (double) shape.rows() * shape.columns()
@@ -67,9 +73,15 @@ public record ShapeLoad(
   /**
    * Returns the load of a part of a table on each of its devices.
    *
+   * @param evaluator of the model whose tower it is
    * @param tower the tower's output for the part
    */
-  public static ShapeLoad of(float[] tower, TablePart part, TableSpec table, ClusterSpec cluster) {
+  public static ShapeLoad of(
+      CostEvaluator evaluator,
+      float[] tower,
+      TablePart part,
+      TableSpec table,
+      ClusterSpec cluster) {
     boolean copied = part.scope() == ShardScope.COPIES;
     long rows = part.rows(table, cluster);
     double samples =
@@ -78,7 +90,7 @@ public record ShapeLoad(
     double outputs = table.outputs(samples, rowShare);
     double lookups = samples * table.poolingFactor() * rowShare;
     return of(
-        tower,
+        evaluator.addend(tower, copied, table.bytesPerElement()),
         part.collectives(table),
         (copied ? rows : outputs) * part.columns(),
         new ShardMemory(rows, part.columns(), outputs, lookups, copied, part.cacheShare()),

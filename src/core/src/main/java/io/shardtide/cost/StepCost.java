@@ -140,7 +140,7 @@ public record StepCost(
     for (Shard shard : HotRows.separate(shards)) {
       TablePrediction table = byName.get(shard.table());
       if (table != null && shard.device() < cluster.devices()) {
-        load(shard, table, cluster)
+        load(evaluator, shard, table, cluster)
             .ifPresent(load -> holders(shard, cluster).forEach(d -> loads.get(d).add(load)));
       }
     }
@@ -153,9 +153,12 @@ public record StepCost(
     return of(tables, shards, StepComm.of(cluster), model, Slowdowns.none(cluster.devices()));
   }
 
-  private static Optional<ShapeLoad> load(Shard shard, TablePrediction table, ClusterSpec cluster) {
+  private static Optional<ShapeLoad> load(
+      CostEvaluator evaluator, Shard shard, TablePrediction table, ClusterSpec cluster) {
     TablePart part = new TablePart(shard.kind().scope(), shard.columns(), shard.cacheShare());
-    return table.tower(part).map(tower -> ShapeLoad.of(tower, part, table.table(), cluster));
+    return table
+        .tower(part)
+        .map(tower -> ShapeLoad.of(evaluator, tower, part, table.table(), cluster));
   }
 
   /**
@@ -221,6 +224,7 @@ public record StepCost(
       Shard shard = separated.get(i);
       ShapeLoad load =
           ShapeLoad.of(
+              evaluator,
               outputs.get(i),
               byName.get(shard.table()).table(),
               shapes.get(i),
@@ -234,7 +238,7 @@ public record StepCost(
   private static List<DeviceLoad> devices(ClusterSpec cluster, CostEvaluator evaluator) {
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
-      loads.add(new DeviceLoad(evaluator.towerSize()));
+      loads.add(new DeviceLoad(evaluator.sumSize()));
     }
     return loads;
   }

@@ -82,7 +82,7 @@ public final class ShapeCosts {
       }
     }
     loads = new ShapeLoad[shapes];
-    loads[NONE] = new ShapeLoad(new double[evaluator.towerSize()], ShardScope.DEVICE, 0, 0, 0, 0);
+    loads[NONE] = new ShapeLoad(new double[evaluator.sumSize()], ShardScope.DEVICE, 0, 0, 0, 0);
     aloneMs = new double[shapes];
     elementsPerUnit = elementsPerUnit();
     allToAllUnits = new int[shapes];
@@ -275,7 +275,8 @@ public final class ShapeCosts {
     for (TablePrediction table : group.tables()) {
       int ofTable = group.columnsOf(table.table(), columns[shape]);
       TablePart part = new TablePart(scopes[shape], ofTable, cacheShares[shape]);
-      ShapeLoad load = ShapeLoad.of(table.tower(part).orElseThrow(), part, table.table(), cluster);
+      ShapeLoad load =
+          ShapeLoad.of(evaluator, table.tower(part).orElseThrow(), part, table.table(), cluster);
       sum = sum == null ? load : sum.plus(load);
     }
     return sum;

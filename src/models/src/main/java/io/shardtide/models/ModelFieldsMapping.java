@@ -4,6 +4,7 @@ import io.shardtide.avro.CollectiveModel;
 import io.shardtide.avro.CostModelBundle;
 import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.InvalidModelException;
+import io.shardtide.cost.LaunchCosts;
 import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelOrigin;
@@ -33,6 +34,10 @@ interface ModelFieldsMapping {
   io.shardtide.avro.LogCorrection toAvro(LogCorrection correction);
 
   LogCorrection fromAvro(io.shardtide.avro.LogCorrection avro);
+
+  io.shardtide.avro.LaunchCosts toAvro(LaunchCosts launches);
+
+  LaunchCosts fromAvro(io.shardtide.avro.LaunchCosts avro);
 
   @Mapping(target = "corrected", ignore = true)
   CollectiveNet fromAvro(CollectiveModel avro);

@@ -37,6 +37,7 @@ class CodecChoiceTest {
   }
 
   private static List<DeviceLoad> loads(Sharding... shardings) {
+    CostEvaluator evaluator = new CostModel(TestModels.bundle()).evaluator();
     int towerSize = TestModels.bundle().towerSize();
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < TEN.devices(); d++) {
@@ -47,7 +48,12 @@ class CodecChoiceTest {
       for (Shard shard : sharding.shards(TABLE, TEN)) {
         ShapeLoad load =
             ShapeLoad.of(
-                new float[towerSize], TABLE, shapes.of(shard, TEN), sharding.kind().scope(), TEN);
+                evaluator,
+                new float[towerSize],
+                TABLE,
+                shapes.of(shard, TEN),
+                sharding.kind().scope(),
+                TEN);
         shard.holders(TEN.devices()).forEach(d -> loads.get(d).add(load));
       }
     }

@@ -50,7 +50,7 @@ class ModelBundleTest {
   static Stream<Arguments> invalid() {
     int features = SHIPPED.features().size();
     int towerSize = SHIPPED.towerSize();
-    int inputs = HeadInputs.size(towerSize);
+    int inputs = HeadInputs.size(towerSize, false);
     List<Double> zeros = Collections.nCopies(ComputeTerms.NAMES.size(), 0.0);
     CollectiveNet backward = SHIPPED.collectives().get(1);
     return Stream.of(
@@ -121,7 +121,7 @@ class ModelBundleTest {
     List<Double> one = with(Collections.nCopies(ComputeTerms.NAMES.size(), 0.0), 5, 1.0);
     ModelBundle small =
         shipped()
-            .head(List.of(layer(HeadInputs.size(towerSize), 2)))
+            .head(List.of(layer(HeadInputs.size(towerSize, false), 2)))
             .forwardCoefficients(one)
             .backwardCoefficients(one)
             .collectives(SHIPPED.collectives().subList(0, 2))
@@ -303,6 +303,6 @@ class ModelBundleTest {
     CostModel model = new CostModel(SHIPPED);
     assertThat(model.id()).isEqualTo(SHIPPED.modelId());
     assertThat(model.hardware()).isEqualTo(SHIPPED.hardware());
-    assertThat(model.towerSize()).isEqualTo(model.evaluator().towerSize());
+    assertThat(model.sumSize()).isEqualTo(model.evaluator().sumSize());
   }
 }

@@ -239,7 +239,7 @@ class SamplesTest {
   void no_computation_is_below_its_least_factors(
       @ForAll @Size(64) List<@DoubleRange(min = 0, max = 1_000) Double> sums) {
     CostEvaluator evaluator = TestModels.model().evaluator();
-    double[] sum = new double[evaluator.towerSize()];
+    double[] sum = new double[evaluator.sumSize()];
     for (int i = 0; i < sum.length; i++) {
       sum[i] = sums.get(i % sums.size());
     }
@@ -256,7 +256,7 @@ class SamplesTest {
   @Test
   void least_factors_follow_from_the_weights() {
     ModelBundle shipped = TestModels.bundle();
-    int inputs = HeadInputs.size(shipped.towerSize());
+    int inputs = HeadInputs.size(shipped.towerSize(), false);
     float[] first = new float[2 * inputs];
     first[0] = 1;
     first[1] = -1;

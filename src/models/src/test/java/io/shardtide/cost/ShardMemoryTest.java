@@ -30,8 +30,10 @@ class ShardMemoryTest {
 
   private final TableShapes shapes = new TableShapes(TABLE, 1_024);
 
+  private static final CostEvaluator EVALUATOR = new CostModel(TestModels.bundle()).evaluator();
+
   private static long bytes(ShardShape shape, ShardScope scope, ClusterSpec cluster) {
-    return ShapeLoad.of(new float[] {1}, TABLE, shape, scope, cluster).bytes();
+    return ShapeLoad.of(EVALUATOR, new float[] {1}, TABLE, shape, scope, cluster).bytes();
   }
 
   @Test
@@ -66,16 +68,32 @@ class ShardMemoryTest {
         new PlainTowers(TestModels.bundle()).predict(List.of(TABLE), 1_024).get(0);
     for (ClusterSpec cluster : List.of(SHARDS_ALONE, WITH_STEP)) {
       ShapeLoad load =
-          ShapeLoad.of(prediction.tower(16), new TablePart(ShardScope.DEVICE, 16), TABLE, cluster);
+          ShapeLoad.of(
+              EVALUATOR,
+              prediction.tower(16),
+              new TablePart(ShardScope.DEVICE, 16),
+              TABLE,
+              cluster);
       assertThat(load)
           .usingRecursiveComparison()
           .isEqualTo(
               ShapeLoad.of(
-                  prediction.tower(16), TABLE, shapes.ofColumns(16), ShardScope.DEVICE, cluster));
+                  EVALUATOR,
+                  prediction.tower(16),
+                  TABLE,
+                  shapes.ofColumns(16),
+                  ShardScope.DEVICE,
+                  cluster));
       assertThat(load.elements()).isEqualTo(16 * 1_024);
     }
     assertThat(
-            ShapeLoad.of(new float[1], TABLE, shapes.ofCopy(16, 8), ShardScope.COPIES, WITH_STEP)
+            ShapeLoad.of(
+                    EVALUATOR,
+                    new float[1],
+                    TABLE,
+                    shapes.ofCopy(16, 8),
+                    ShardScope.COPIES,
+                    WITH_STEP)
                 .elements())
         .as("what an all-reduce sums")
         .isEqualTo(16_000);

@@ -56,6 +56,7 @@ class StepCollectivesTest {
   private final CostEvaluator evaluator = model.evaluator();
 
   private static List<DeviceLoad> loads(ClusterSpec cluster, Sharding... shardings) {
+    CostEvaluator evaluator = new CostModel(TestModels.bundle()).evaluator();
     int towerSize = TestModels.bundle().towerSize();
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
@@ -66,6 +67,7 @@ class StepCollectivesTest {
       for (Shard shard : sharding.shards(TABLE, cluster)) {
         ShapeLoad load =
             ShapeLoad.of(
+                evaluator,
                 new float[towerSize],
                 TABLE,
                 shapes.of(shard, cluster),

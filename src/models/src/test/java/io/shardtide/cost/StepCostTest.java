@@ -36,13 +36,13 @@ class StepCostTest {
   private ShapeLoad load(int table, int columns) {
     TablePrediction prediction = predictions.get(table);
     TablePart part = new TablePart(ShardScope.DEVICE, columns);
-    return ShapeLoad.of(prediction.tower(columns), part, prediction.table(), CLUSTER);
+    return ShapeLoad.of(evaluator, prediction.tower(columns), part, prediction.table(), CLUSTER);
   }
 
   @Test
   void a_load_is_the_sum_of_its_shards_in_any_order() {
     List<ShapeLoad> shards = List.of(load(0, 64), load(1, 8), load(1, 24), load(2, 4));
-    DeviceLoad load = new DeviceLoad(model.towerSize());
+    DeviceLoad load = new DeviceLoad(model.sumSize());
     shards.forEach(load::add);
     assertThat(load.bytes()).isEqualTo(256_000_000 + 320_000 + 960_000 + 1_600);
     assertThat(load.elements(ShardScope.DEVICE)).isEqualTo(100.0 * BATCH);
@@ -51,7 +51,7 @@ class StepCostTest {
     for (int seed = 0; seed < 20; seed++) {
       List<ShapeLoad> shuffled = new ArrayList<>(shards);
       Collections.shuffle(shuffled, new Random(seed));
-      DeviceLoad other = new DeviceLoad(model.towerSize());
+      DeviceLoad other = new DeviceLoad(model.sumSize());
       shuffled.forEach(other::add);
       assertThat(other.towerSum()).isEqualTo(load.towerSum());
     }
@@ -61,7 +61,7 @@ class StepCostTest {
   @Test
   void a_step_costs_the_same_however_it_is_predicted() {
     List<DeviceLoad> loads =
-        List.of(new DeviceLoad(model.towerSize()), new DeviceLoad(model.towerSize()));
+        List.of(new DeviceLoad(model.sumSize()), new DeviceLoad(model.sumSize()));
     loads.get(0).add(load(0, 64));
     loads.get(1).add(load(1, 32));
     loads.get(1).add(load(2, 4));
@@ -100,10 +100,9 @@ class StepCostTest {
 
   @Test
   void a_device_without_shards_computes_nothing() {
-    DeviceLoad one = new DeviceLoad(model.towerSize());
+    DeviceLoad one = new DeviceLoad(model.sumSize());
     one.add(load(0, 64));
-    StepCost cost =
-        StepCost.of(evaluator, CLUSTER, List.of(one, new DeviceLoad(model.towerSize())));
+    StepCost cost = StepCost.of(evaluator, CLUSTER, List.of(one, new DeviceLoad(model.sumSize())));
     assertThat(cost.computeMs()[0]).isPositive();
     assertThat(cost.computeMs()[1]).isZero();
     assertThat(evaluator.evaluations()).isEqualTo(1);
@@ -114,7 +113,7 @@ class StepCostTest {
     assertThatThrownBy(
             () ->
                 StepCost.of(
-                    evaluator, Fixtures.cluster(3, 1), List.of(new DeviceLoad(model.towerSize()))))
+                    evaluator, Fixtures.cluster(3, 1), List.of(new DeviceLoad(model.sumSize()))))
         .hasMessage("loads must be one for each of 3 devices, got 1");
   }
 

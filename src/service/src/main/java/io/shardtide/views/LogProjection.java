@@ -343,7 +343,7 @@ final class LogProjection {
     if (evaluator == null) {
       return OptionalDouble.empty();
     }
-    return OptionalDouble.of(evaluator.computeMs(table.sum()));
+    return OptionalDouble.of(evaluator.aloneMs(table.table(), table.tower()));
   }
 
   /**

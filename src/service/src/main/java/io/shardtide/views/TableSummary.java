@@ -1,7 +1,6 @@
 package io.shardtide.views;
 
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.TableSpec;
 
 /**
@@ -34,8 +33,8 @@ final class TableSummary {
     return modelId;
   }
 
-  /** Returns the tower output of the whole table, to be summed. */
-  double[] sum() {
-    return TowerSums.exact(tower);
+  /** Returns the tower's output of the whole table; must not be changed. */
+  float[] tower() {
+    return tower;
   }
 }

@@ -63,7 +63,7 @@ public final class BeamSearch {
             costs,
             evaluator,
             problem.slowdowns(),
-            problem.model().towerSize(),
+            problem.model().sumSize(),
             caps(settings));
   }
 

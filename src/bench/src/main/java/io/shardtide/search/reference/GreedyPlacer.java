@@ -45,7 +45,7 @@ final class GreedyPlacer {
    * @param costs costs of shapes
    * @param evaluator predicts
    * @param slowdowns how slow the devices are
-   * @param towerSize length of a tower's output
+   * @param sumSize length of a device's sum of towers
    * @param caps caps on a device's all-to-all load, as multiples of the mean, rising
    */
   GreedyPlacer(
@@ -53,14 +53,14 @@ final class GreedyPlacer {
       ShapeCosts costs,
       CostEvaluator evaluator,
       Slowdowns slowdowns,
-      int towerSize,
+      int sumSize,
       double[] caps) {
     this.cluster = cluster;
     this.costs = costs;
     this.evaluator = evaluator;
     this.slowdowns = slowdowns;
     this.caps = caps.clone();
-    towerSums = new double[cluster.devices()][towerSize];
+    towerSums = new double[cluster.devices()][sumSize];
     computeMs = new double[cluster.devices()];
     units = new int[cluster.devices()];
     bytes = new long[cluster.devices()];

@@ -11,7 +11,6 @@ import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.ShapeBasis;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -80,7 +79,13 @@ final class ComputeRetraining {
       SortedMap<String, Double> errors) {
     add(recent, true);
     add(old, false);
-    towers = predictor.towers(shapes).stream().map(TowerSums::exact).toArray(double[][]::new);
+    List<float[]> outputs = predictor.towers(shapes);
+    towers = new double[shapes.size()][];
+    Arrays.setAll(
+        towers,
+        s ->
+            evaluator.addend(
+                outputs.get(s), shapes.get(s).replicated(), shapes.get(s).weightBytes()));
     champion.correction().ifPresent(this::undo);
     List<MeasuredLoad> all = List.copyOf(loads.keySet());
     double[] labels = new double[all.size()];
@@ -181,8 +186,8 @@ final class ComputeRetraining {
     for (int s = 0; s < towers.length; s++) {
       ShardShape shape = shapes.get(s);
       double factor = StrictMath.exp(-correction.of(phase -> ShapeBasis.of(shape, phase)).mean());
-      for (int k = 0; k < champion.latencyComponents(); k++) {
-        towers[s][k] *= factor;
+      for (int k = 0; k < towers[s].length; k++) {
+        towers[s][k] *= isLatency(k) ? factor : 1;
       }
     }
   }
@@ -234,8 +239,13 @@ final class ComputeRetraining {
   /** Adds latency components times a factor, and the other outputs times another one. */
   private void addScaled(double[] sum, double[] tower, double factor, double others) {
     for (int k = 0; k < sum.length; k++) {
-      sum[k] += tower[k] * (k < champion.latencyComponents() ? factor : others);
+      sum[k] += tower[k] * (isLatency(k) ? factor : others);
     }
+  }
+
+  /** Returns whether a number of a sum of towers is a latency component of a launch group. */
+  private boolean isLatency(int k) {
+    return k % champion.towerSize() < champion.latencyComponents();
   }
 
   /** Returns the size of the logarithmic error of each recent device. */

@@ -20,7 +20,7 @@ import java.util.List;
 final class Assignment {
   private final ShapeCosts costs;
   private final Places places;
-  private final int towerSize;
+  private final int sumSize;
 
   /** Parts by table: their places and shapes. */
   private final ShardBag[] ofTable;
@@ -70,10 +70,10 @@ final class Assignment {
   }
 
   /** Creates an assignment without parts. */
-  Assignment(ShapeCosts costs, int towerSize, int tables, Places places, ClusterSpec cluster) {
+  Assignment(ShapeCosts costs, int sumSize, int tables, Places places, ClusterSpec cluster) {
     this(
         costs,
-        towerSize,
+        sumSize,
         tables,
         places,
         cluster.usableBytesPerDevice(),
@@ -81,17 +81,17 @@ final class Assignment {
   }
 
   private Assignment(
-      ShapeCosts costs, int towerSize, int tables, Places places, long memory, long hostMemory) {
+      ShapeCosts costs, int sumSize, int tables, Places places, long memory, long hostMemory) {
     this.memory = memory;
     this.hostMemory = hostMemory;
     this.costs = costs;
     this.places = places;
-    this.towerSize = towerSize;
+    this.sumSize = sumSize;
     ofTable = new ShardBag[tables];
     Arrays.setAll(ofTable, t -> new ShardBag());
     ofPlace = new ShardBag[places.count()];
     Arrays.setAll(ofPlace, place -> new ShardBag());
-    towerSums = new double[places.devices()][towerSize];
+    towerSums = new double[places.devices()][sumSize];
     units = new int[places.devices()];
     nodeUnits = new int[places.nodes()];
     bytes = new long[places.devices()];
@@ -101,7 +101,7 @@ final class Assignment {
 
   /** Returns an assignment of the same parts. */
   Assignment copy() {
-    Assignment copy = new Assignment(costs, towerSize, ofTable.length, places, memory, hostMemory);
+    Assignment copy = new Assignment(costs, sumSize, ofTable.length, places, memory, hostMemory);
     for (int t = 0; t < ofTable.length; t++) {
       for (int i = 0; i < ofTable[t].count; i++) {
         copy.edit(t, ofTable[t].places[i], ShapeCosts.NONE, ofTable[t].shapes[i]);
@@ -276,7 +276,7 @@ final class Assignment {
   List<DeviceLoad> loads() {
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < devices(); d++) {
-      loads.add(new DeviceLoad(towerSize));
+      loads.add(new DeviceLoad(sumSize));
     }
     for (int place = 0; place < ofPlace.length; place++) {
       for (int i = 0; i < ofPlace[place].count; i++) {
@@ -329,12 +329,12 @@ final class Assignment {
     double[] removed = costs.load(before).tower();
     double[] added = costs.load(after).tower();
     if (before != ShapeCosts.NONE) {
-      for (int k = 0; k < towerSize; k++) {
+      for (int k = 0; k < sumSize; k++) {
         sum[k] -= removed[k];
       }
     }
     if (after != ShapeCosts.NONE) {
-      for (int k = 0; k < towerSize; k++) {
+      for (int k = 0; k < sumSize; k++) {
         sum[k] += added[k];
       }
     }

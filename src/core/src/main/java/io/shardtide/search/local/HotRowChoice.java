@@ -11,6 +11,7 @@ import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -58,7 +59,7 @@ final class HotRowChoice {
     cluster = problem.cluster();
     wire = problem.wire();
     evaluator = problem.model().evaluator();
-    towerSum = new double[evaluator.towerSize()];
+    towerSum = new double[evaluator.sumSize()];
   }
 
   /**
@@ -149,7 +150,11 @@ final class HotRowChoice {
     HotColdOption others = option(use.others());
     TablePrediction hot = use.hot();
     double[] tower = others.tower().clone();
-    float[] copy = hot.tower(new TablePart(ShardScope.COPIES, hot.table().columns())).orElseThrow();
+    double[] copy =
+        evaluator.addend(
+            hot.tower(new TablePart(ShardScope.COPIES, hot.table().columns())).orElseThrow(),
+            true,
+            hot.table().bytesPerElement());
     for (int k = 0; k < tower.length; k++) {
       tower[k] += copy[k];
     }
@@ -163,10 +168,10 @@ final class HotRowChoice {
   /** A table on one device, or on all of them by rows, whichever is less work. */
   private HotColdOption option(TablePrediction table) {
     int columns = table.table().columns();
-    double[] tower = share(table.tower(columns), 1.0 / cluster.devices());
+    double[] tower = share(table.table(), table.tower(columns), 1.0 / cluster.devices());
     for (PartTower of : table.parts()) {
       if (of.part().scope() == ShardScope.CLUSTER && of.part().cacheShare().isEmpty()) {
-        double[] byRows = share(of.tower(), 1);
+        double[] byRows = share(table.table(), of.tower(), 1);
         if (evaluator.computeMs(byRows) < evaluator.computeMs(tower)) {
           tower = byRows;
         }
@@ -176,10 +181,10 @@ final class HotRowChoice {
     return new HotColdOption(0, tower, outputs * columns / cluster.devices(), 0);
   }
 
-  private static double[] share(float[] tower, double share) {
-    double[] shared = new double[tower.length];
-    for (int k = 0; k < tower.length; k++) {
-      shared[k] = tower[k] * share;
+  private double[] share(TableSpec table, float[] tower, double share) {
+    double[] shared = evaluator.addend(tower, false, table.bytesPerElement());
+    for (int k = 0; k < shared.length; k++) {
+      shared[k] *= share;
     }
     return shared;
   }

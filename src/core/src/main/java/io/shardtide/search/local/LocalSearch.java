@@ -331,7 +331,7 @@ public final class LocalSearch {
   }
 
   Assignment empty() {
-    return new Assignment(costs, problem.model().towerSize(), tables.size(), places, cluster);
+    return new Assignment(costs, problem.model().sumSize(), tables.size(), places, cluster);
   }
 
   private SearchResult.Found found(Assignment assignment, long evaluations) {

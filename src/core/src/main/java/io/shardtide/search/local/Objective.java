@@ -25,7 +25,6 @@ final class Objective {
   private final Prices prices;
   private final CostEvaluator checker;
   private final int devices;
-  private final int towerSize;
   private final TieBreaker slope;
 
   private final double[] computeMs;
@@ -76,8 +75,7 @@ final class Objective {
     this.communication = communication;
     this.prices = prices;
     devices = assignment.devices();
-    towerSize = evaluator.towerSize();
-    sum = new double[towerSize];
+    sum = new double[evaluator.sumSize()];
     computeMs = new double[devices];
     startMs = new double[devices];
     forwardMs = new double[devices];
@@ -330,7 +328,7 @@ final class Objective {
     if (unitsAfter == 0 && assignment.partsOfDevice(device) + move.shards(device) == 0) {
       return 0;
     }
-    System.arraycopy(assignment.towerSum(device), 0, sum, 0, towerSize);
+    System.arraycopy(assignment.towerSum(device), 0, sum, 0, sum.length);
     for (int i = 0; i < move.edits; i++) {
       if (move.place[i] == device) {
         assignment.shift(sum, move.before[i], move.after[i]);

@@ -3,6 +3,7 @@ package io.shardtide.cost.tensorflow;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.HeadInputs;
+import io.shardtide.cost.LaunchGroups;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -21,9 +22,9 @@ import org.tensorflow.types.TFloat32;
 import org.tensorflow.types.TInt32;
 
 /**
- * The trainable compute net: the tower on each shard, the sum over the shards of a device, the head
- * on the sum. The architecture is NeuroShard's (Zha et al., MLSys 2023, section 3.1); {@link
- * io.shardtide.cost.ModelBundle} has the formulas.
+ * The trainable compute net: the tower on each shard, the sum over the shards of a launch group,
+ * the head on the sum, the sum over the groups of a device. The architecture is NeuroShard's (Zha
+ * et al., MLSys 2023, section 3.1); {@link io.shardtide.cost.ModelBundle} has the formulas.
  */
 final class ComputeNet implements AutoCloseable {
   private static final int TOWER_HIDDEN = 64;
@@ -48,8 +49,10 @@ final class ComputeNet implements AutoCloseable {
   private final TowerGraph tower;
   private final HeadGraph head;
   private final Placeholder<TInt32> rows;
-  private final Placeholder<TInt32> devices;
-  private final Placeholder<TInt32> deviceCount;
+  private final Placeholder<TInt32> groups;
+  private final Placeholder<TInt32> groupCount;
+  private final Placeholder<TFloat32> widest;
+  private final Placeholder<TFloat32> launchMs;
   private final Placeholder<TFloat32> labels;
   private final Placeholder<TFloat32> weights;
   private final Placeholder<TFloat32> forwardLabels;
@@ -77,29 +80,14 @@ final class ComputeNet implements AutoCloseable {
   static ComputeNet random(ShardInputs inputs, Random random) {
     int[] hidden = {inputs.width(), TOWER_HIDDEN, TOWER_HIDDEN};
     int outputs = COMPONENTS + CONTEXT;
-    int[] head = {HeadInputs.size(outputs), HEAD_HIDDEN, COMPONENTS};
-    ComputeNet net = new ComputeNet(inputs, new Sizes(hidden, outputs, head), Losses::relative);
+    int[] head = {HeadInputs.size(outputs, true), HEAD_HIDDEN, COMPONENTS};
+    ComputeNet net = new ComputeNet(inputs, new Sizes(hidden, outputs, head));
     net.tower.initialize(net.session, random);
     net.head.initialize(net.session, random);
     return net;
   }
 
-  /** Returns a net with the weights of a trained one; see {@link #random} for the inputs. */
-  static ComputeNet of(Weights weights, ShardInputs inputs) {
-    int last = weights.tower().size() - 1;
-    ComputeNet net =
-        new ComputeNet(
-            inputs,
-            new Sizes(
-                DenseStack.sizes(weights.tower().subList(0, last)),
-                weights.tower().get(last).outputs(),
-                DenseStack.sizes(weights.head())),
-            Losses::logarithmic);
-    net.set(weights);
-    return net;
-  }
-
-  private ComputeNet(ShardInputs inputs, Sizes sizes, Losses.Loss lossOf) {
+  private ComputeNet(ShardInputs inputs, Sizes sizes) {
     int count = inputs.count();
     int width = inputs.width();
     Ops tf = Ops.create(graph);
@@ -116,8 +104,10 @@ final class ComputeNet implements AutoCloseable {
     head = new HeadGraph(tf, sizes.head());
 
     rows = tf.placeholder(TInt32.class, Placeholder.shape(Shape.of(-1)));
-    devices = tf.placeholder(TInt32.class, Placeholder.shape(Shape.of(-1)));
-    deviceCount = tf.placeholder(TInt32.class, Placeholder.shape(Shape.scalar()));
+    groups = tf.placeholder(TInt32.class, Placeholder.shape(Shape.of(-1)));
+    groupCount = tf.placeholder(TInt32.class, Placeholder.shape(Shape.scalar()));
+    widest = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, 1)));
+    launchMs = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, 2)));
     labels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     weights = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     forwardLabels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
@@ -127,8 +117,14 @@ final class ComputeNet implements AutoCloseable {
             tf,
             tf.gather(allFeatures, rows, tf.constant(0)),
             tf.gather(allBaseline, rows, tf.constant(0)));
+    Operand<TFloat32> ofGroups =
+        tf.math.add(
+            head.apply(tf, tf.math.unsortedSegmentSum(towers, groups, groupCount), List.of(widest)),
+            launchMs);
     Operand<TFloat32> parts =
-        head.apply(tf, tf.math.unsortedSegmentSum(towers, devices, deviceCount));
+        tf.reduceSum(
+            tf.reshape(ofGroups, tf.constant(new int[] {-1, LaunchGroups.COUNT, 2})),
+            tf.constant(1));
     predicted = tf.reduceSum(parts, tf.constant(1));
     Operand<TFloat32> predictedForward =
         tf.squeeze(
@@ -138,11 +134,11 @@ final class ComputeNet implements AutoCloseable {
     Operand<TFloat32> backwardLabels = tf.math.sub(labels, forwardLabels);
     Operand<TFloat32> ofParts =
         tf.math.add(
-            lossOf.of(tf, predictedForward, forwardLabels, partWeights),
-            lossOf.of(tf, predictedBackward, backwardLabels, partWeights));
+            Losses.relative(tf, predictedForward, forwardLabels, partWeights),
+            Losses.relative(tf, predictedBackward, backwardLabels, partWeights));
     loss =
         tf.math.add(
-            lossOf.of(tf, predicted, labels, weights),
+            Losses.relative(tf, predicted, labels, weights),
             tf.math.mul(ofParts, tf.constant(PART_WEIGHT)));
     List<Variable<TFloat32>> variables = new ArrayList<>(tower.variables());
     variables.addAll(head.variables());
@@ -167,7 +163,9 @@ final class ComputeNet implements AutoCloseable {
    * A batch of samples as flat arrays.
    *
    * @param rows row of features of each shard
-   * @param devices index in the batch of each shard's sample
+   * @param groups launch group of each shard, those of a sample after those of the one before
+   * @param widest of each launch group, what the head reads of its widest shard
+   * @param launchMs of each launch group, what its launch costs, forward and backward
    * @param labels cost of each sample, in milliseconds
    * @param weights weight of each sample in the loss
    * @param forwardLabels forward part of each sample's cost; any part where it was not measured
@@ -177,7 +175,9 @@ final class ComputeNet implements AutoCloseable {
   @SuppressWarnings("ArrayRecordComponent") // Used for one run.
   record ComputeBatch(
       int[] rows,
-      int[] devices,
+      int[] groups,
+      float[] widest,
+      float[] launchMs,
       float[] labels,
       float[] weights,
       float[] forwardLabels,
@@ -189,6 +189,8 @@ final class ComputeNet implements AutoCloseable {
       return new ComputeBatch(
           new int[shards],
           new int[shards],
+          new float[samples * LaunchGroups.COUNT],
+          new float[samples * LaunchGroups.COUNT * 2],
           new float[samples],
           equal,
           new float[samples],
@@ -207,15 +209,19 @@ final class ComputeNet implements AutoCloseable {
   double train(ComputeBatch batch, double learningRate) {
     Session.Runner runner = session.runner().fetch(loss);
     try (TInt32 fedRows = Tensors.vector(batch.rows);
-        TInt32 fedDevices = Tensors.vector(batch.devices);
-        TInt32 fedCount = TInt32.scalarOf(batch.labels.length);
+        TInt32 fedGroups = Tensors.vector(batch.groups);
+        TInt32 fedCount = TInt32.scalarOf(batch.widest.length);
+        TFloat32 fedWidest = Tensors.matrix(batch.widest, batch.widest.length, 1);
+        TFloat32 fedLaunches = Tensors.matrix(batch.launchMs, batch.widest.length, 2);
         TFloat32 fedLabels = TFloat32.vectorOf(batch.labels);
         TFloat32 fedWeights = TFloat32.vectorOf(batch.weights);
         TFloat32 fedForward = TFloat32.vectorOf(batch.forwardLabels);
         TFloat32 fedParts = TFloat32.vectorOf(batch.partWeights);
         Adam.Step step = adam.step(runner, learningRate);
         Result result =
-            feed(runner, fedRows, fedDevices, fedCount)
+            feed(runner, fedRows, fedGroups, fedCount)
+                .feed(widest, fedWidest)
+                .feed(launchMs, fedLaunches)
                 .feed(labels, fedLabels)
                 .feed(weights, fedWeights)
                 .feed(forwardLabels, fedForward)
@@ -229,17 +235,23 @@ final class ComputeNet implements AutoCloseable {
   /** Returns the predicted cost of each sample, in milliseconds. */
   float[] predict(ComputeBatch batch) {
     try (TInt32 fedRows = Tensors.vector(batch.rows);
-        TInt32 fedDevices = Tensors.vector(batch.devices);
-        TInt32 fedCount = TInt32.scalarOf(batch.labels.length);
+        TInt32 fedGroups = Tensors.vector(batch.groups);
+        TInt32 fedCount = TInt32.scalarOf(batch.widest.length);
+        TFloat32 fedWidest = Tensors.matrix(batch.widest, batch.widest.length, 1);
+        TFloat32 fedLaunches = Tensors.matrix(batch.launchMs, batch.widest.length, 2);
         Result result =
-            feed(session.runner(), fedRows, fedDevices, fedCount).fetch(predicted).run()) {
+            feed(session.runner(), fedRows, fedGroups, fedCount)
+                .feed(widest, fedWidest)
+                .feed(launchMs, fedLaunches)
+                .fetch(predicted)
+                .run()) {
       return Tensors.toArray(result.get(0));
     }
   }
 
   private Session.Runner feed(
-      Session.Runner runner, TInt32 fedRows, TInt32 fedDevices, TInt32 fedCount) {
-    return runner.feed(rows, fedRows).feed(devices, fedDevices).feed(deviceCount, fedCount);
+      Session.Runner runner, TInt32 fedRows, TInt32 fedGroups, TInt32 fedCount) {
+    return runner.feed(rows, fedRows).feed(groups, fedGroups).feed(groupCount, fedCount);
   }
 
   /** Returns the weights of tower and head. */

@@ -3,6 +3,8 @@ package io.shardtide.cost.tensorflow;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.ComputeTerms;
 import io.shardtide.cost.Feature;
+import io.shardtide.cost.LaunchCosts;
+import io.shardtide.cost.LaunchGroups;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampleShapes;
 import io.shardtide.cost.SampledShard;
@@ -46,6 +48,7 @@ final class ComputeTraining {
    * @param features normalization of the features
    * @param forwardCoefficients coefficients of the terms, forward
    * @param backwardCoefficients coefficients of the terms, backward
+   * @param launches what launch groups cost beside their shards
    * @param measuresDirections whether samples tell forward and backward apart
    * @param weights weights of the net
    * @param samples number of samples in all three parts of the split
@@ -55,6 +58,7 @@ final class ComputeTraining {
       List<Feature> features,
       List<Double> forwardCoefficients,
       List<Double> backwardCoefficients,
+      LaunchCosts launches,
       boolean measuresDirections,
       ComputeNet.Weights weights,
       int samples,
@@ -146,6 +150,7 @@ final class ComputeTraining {
           shards.features,
           shards.forward,
           shards.backward,
+          shards.launches,
           shards.measuresDirections,
           best,
           split.train().size() + split.validation().size() + split.test().size(),
@@ -202,14 +207,19 @@ final class ComputeTraining {
       UseMask known = masks.apply(s);
       for (SampledShard shard : list.get(s).shards()) {
         batch.rows()[at] = shards.row(shard, known);
-        batch.devices()[at++] = s;
+        batch.groups()[at++] = s * LaunchGroups.COUNT + group(shard);
       }
+      shards.launch(s, list.get(s), batch);
       batch.label(s, list.get(s));
     }
     return batch;
   }
 
-  /** Inputs of all sampled shards, for each {@link UseMask}. */
+  private static int group(SampledShard shard) {
+    return LaunchGroups.of(shard.replicated(), shard.bytesPerElement());
+  }
+
+  /** Inputs of all sampled shards, for each {@link UseMask}, and of their launch groups. */
   private static final class ShardTable {
     /** TorchRec's planner takes backward computation to be twice the forward one. */
     private static final double ASSUMED_FORWARD = 1.0 / 3;
@@ -222,9 +232,14 @@ final class ComputeTraining {
 
     private final Map<SampledShard, Integer> positions = new LinkedHashMap<>();
     private final List<SampleShapes> shapes;
+
+    /** Numbers of a launch group that each shard adds to. */
+    private final List<float[]> numbers = new ArrayList<>();
+
     private final List<Feature> features;
     private final List<Double> forward;
     private final List<Double> backward;
+    private final LaunchCosts launches;
     private final boolean measuresDirections;
 
     /** Adds the shards of all samples; fits coefficients and normalization to training samples. */
@@ -238,17 +253,30 @@ final class ComputeTraining {
           .compute()
           .forEach(
               s -> s.shards().forEach(shard -> positions.putIfAbsent(shard, positions.size())));
+      for (SampledShard shard : positions.keySet()) {
+        float[] ofShard = new float[LaunchGroups.NUMBERS];
+        LaunchGroups.write(shapes.get(0).of(shard), ofShard, 0);
+        numbers.add(ofShard);
+      }
       Set<SampledShard> trainShards = new LinkedHashSet<>();
       train.forEach(s -> trainShards.addAll(s.shards()));
       measuresDirections = train.stream().anyMatch(s -> s.forwardMs().isPresent());
       boolean manyWidths =
           trainShards.stream().mapToInt(SampledShard::columns).distinct().count() >= MIN_WIDTHS;
-      forward = fit(train, manyWidths, s -> s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
-      backward =
+      List<Double> forwardFit =
+          fit(train, manyWidths, s -> s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
+      List<Double> backwardFit =
           fit(
               train,
               manyWidths,
               s -> s.computeMs() - s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
+      int terms = ComputeTerms.NAMES.size();
+      forward = forwardFit.subList(0, terms);
+      backward = backwardFit.subList(0, terms);
+      launches =
+          new LaunchCosts(
+              forwardFit.subList(terms, forwardFit.size()),
+              backwardFit.subList(terms, backwardFit.size()));
       features =
           Normalization.of(
                   ShardFeatures.NAMES,
@@ -268,14 +296,25 @@ final class ComputeTraining {
 
     private List<Double> fit(
         List<ComputeSample> train, boolean manyWidths, ToDoubleFunction<ComputeSample> cost) {
-      NonNegativeLeastSquares fit = new NonNegativeLeastSquares(ComputeTerms.NAMES.size());
+      int terms = ComputeTerms.NAMES.size();
+      NonNegativeLeastSquares fit = new NonNegativeLeastSquares(terms + LaunchGroups.TERMS.size());
       for (ComputeSample sample : train) {
-        double[] sum = new double[ComputeTerms.NAMES.size()];
+        double[] sum = new double[terms + LaunchGroups.TERMS.size()];
         for (SampledShard shard : sample.shards()) {
           double[] values = ComputeTerms.of(shapes.get(0).of(shard));
-          for (int i = 0; i < sum.length; i++) {
+          for (int i = 0; i < terms; i++) {
             if (manyWidths || !ComputeTerms.OF_WIDTHS.contains(ComputeTerms.NAMES.get(i))) {
               sum[i] += values[i];
+            }
+          }
+        }
+        double[] sums = groupSums(sample);
+        for (int group = 0; group < LaunchGroups.COUNT; group++) {
+          int at = group * LaunchGroups.NUMBERS;
+          if (LaunchGroups.isLaunched(sums, at)) {
+            double[] values = LaunchGroups.terms(group, sums, at);
+            for (int i = 0; i < values.length; i++) {
+              sum[terms + i] += values[i];
             }
           }
         }
@@ -283,6 +322,33 @@ final class ComputeTraining {
         fit.add(sum, ms, ms, 1);
       }
       return fit.fit();
+    }
+
+    /** Returns the numbers of each launch group of a sample, one after another. */
+    private double[] groupSums(ComputeSample sample) {
+      double[] sums = new double[LaunchGroups.COUNT * LaunchGroups.NUMBERS];
+      for (SampledShard shard : sample.shards()) {
+        float[] ofShard = numbers.get(positions.get(shard));
+        for (int i = 0; i < ofShard.length; i++) {
+          sums[group(shard) * LaunchGroups.NUMBERS + i] += ofShard[i];
+        }
+      }
+      return sums;
+    }
+
+    /** Writes what the launch groups of a sample add. */
+    void launch(int position, ComputeSample sample, ComputeNet.ComputeBatch batch) {
+      double[] sums = groupSums(sample);
+      for (int group = 0; group < LaunchGroups.COUNT; group++) {
+        int at = group * LaunchGroups.NUMBERS;
+        if (LaunchGroups.isLaunched(sums, at)) {
+          int to = position * LaunchGroups.COUNT + group;
+          batch.widest()[to] = LaunchGroups.widest(sums, at);
+          batch.launchMs()[2 * to] = (float) LaunchGroups.ms(launches.forwardMs(), group, sums, at);
+          batch.launchMs()[2 * to + 1] =
+              (float) LaunchGroups.ms(launches.backwardMs(), group, sums, at);
+        }
+      }
     }
 
     int row(SampledShard shard, UseMask mask) {

@@ -36,10 +36,14 @@ final class HeadGraph {
   }
 
   /**
-   * Returns the forward and the backward cost of each device in milliseconds, two columns, from one
-   * row of sums per device.
+   * Returns the forward and the backward cost of each launch group in milliseconds, two columns,
+   * from one row of sums per group.
+   *
+   * @param sums what the head reads of towers, one row for each launch group
+   * @param widest the further inputs of the head, one row for each launch group; none of a model
+   *     without launch groups
    */
-  Operand<TFloat32> apply(Ops tf, Operand<TFloat32> sums) {
+  Operand<TFloat32> apply(Ops tf, Operand<TFloat32> sums, List<Operand<TFloat32>> widest) {
     int half = components / 2;
     Operand<TFloat32> one = tf.constant(1f);
     Operand<TFloat32> latencies = columns(tf, sums, 0, components);
@@ -56,6 +60,7 @@ final class HeadGraph {
     }
     inputs.add(tf.math.div(context, tf.math.add(context, one)));
     inputs.addAll(scaled);
+    inputs.addAll(widest);
     Operand<TFloat32> g =
         layers.apply(tf, tf.concat(inputs, tf.constant(1)), DenseStack.Activation.RELU, false);
     Operand<TFloat32> factor =

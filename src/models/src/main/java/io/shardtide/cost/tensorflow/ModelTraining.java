@@ -94,6 +94,7 @@ public final class ModelTraining {
         .tower(compute.weights().tower())
         .head(compute.weights().head())
         .collectives(nets)
+        .launches(Optional.of(compute.launches()))
         .correction(Optional.empty())
         .build()
         .identified();

@@ -1,6 +1,7 @@
 package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.ModelBundle;
+import java.util.List;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
 import org.tensorflow.Result;
@@ -12,7 +13,7 @@ import org.tensorflow.types.TFloat32;
 
 /**
  * The head of a model in TensorFlow: the reference for {@link io.shardtide.cost.CostEvaluator},
- * which is faster. Not thread-safe.
+ * which is faster. Of models without launch groups. Not thread-safe.
  */
 public final class TensorFlowHead implements AutoCloseable {
   private final Graph graph = new Graph();
@@ -25,7 +26,7 @@ public final class TensorFlowHead implements AutoCloseable {
     Ops tf = Ops.create(graph);
     HeadGraph head = new HeadGraph(tf, DenseStack.sizes(bundle.head()));
     sums = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, bundle.headOutputs())));
-    milliseconds = tf.reduceSum(head.apply(tf, sums), tf.constant(1));
+    milliseconds = tf.reduceSum(head.apply(tf, sums, List.of()), tf.constant(1));
     session = Tensors.session(graph);
     head.set(session, bundle.head());
   }
