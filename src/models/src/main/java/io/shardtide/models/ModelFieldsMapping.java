@@ -3,6 +3,7 @@ package io.shardtide.models;
 import io.shardtide.avro.CollectiveModel;
 import io.shardtide.avro.CostModelBundle;
 import io.shardtide.cost.CollectiveNet;
+import io.shardtide.cost.CollectiveSource;
 import io.shardtide.cost.InvalidModelException;
 import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
@@ -33,6 +34,10 @@ interface ModelFieldsMapping {
   io.shardtide.avro.LogCorrection toAvro(LogCorrection correction);
 
   LogCorrection fromAvro(io.shardtide.avro.LogCorrection avro);
+
+  io.shardtide.avro.CollectiveSource toAvro(CollectiveSource source);
+
+  CollectiveSource fromAvro(io.shardtide.avro.CollectiveSource avro);
 
   @Mapping(target = "corrected", ignore = true)
   CollectiveNet fromAvro(CollectiveModel avro);
