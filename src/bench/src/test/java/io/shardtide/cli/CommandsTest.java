@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.Direction;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.testing.TestModels;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -258,7 +261,28 @@ class CommandsTest {
                 "--tables",
                 REFERENCE.resolve("table_configs.json").toString()))
         .isZero();
-    assertThat(out.toString()).contains("\"hardware\" : \"test-hardware\"");
+    assertThat(out.toString())
+        .contains("\"hardware\" : \"test-hardware\"", "\"collectives_from_data_sheet\" : [ ]");
+
+    Path sheet = folder.resolve("sheet.avro");
+    ModelFiles.write(
+        TestModels.withCollectives(
+            TestModels.fromDataSheet(
+                TestModels.collective(Collective.ALL_TO_ALL, Direction.FORWARD, 1)),
+            TestModels.collective(Collective.ALL_TO_ALL, Direction.BACKWARD, 1)),
+        sheet);
+    assertThat(
+            run(
+                "evaluate",
+                "--model",
+                sheet.toString(),
+                "--samples",
+                samples.toString(),
+                "--tables",
+                REFERENCE.resolve("table_configs.json").toString()))
+        .isZero();
+    assertThat(out.toString())
+        .contains("\"collectives_from_data_sheet\" : [ \"all_to_all.forward\" ]");
 
     byte[] bytes = Files.readAllBytes(bundle);
     Files.write(bundle, java.util.Arrays.copyOf(bytes, bytes.length / 2));
@@ -281,6 +305,10 @@ class CommandsTest {
           evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 1 | REFERENCE/README.md is not a model that can be used
           evaluate --samples REFERENCE/nowhere                                                               | 1 | REFERENCE/nowhere: not a folder
           pretrain --samples REFERENCE/tasks --hardware x --out x.avro                                       | 1 | REFERENCE/tasks: no samples
+          pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=fast,nic-gbs=48                | 2 | 'fast' is not a double
+          pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=0,nic-gbs=48                   | 2 | shardtide: --links: nvlink-gbs must be a finite number above 0, got 0.0
+          pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=370,nic=48                     | 2 | shardtide: --links: links have no nic (its value is 48.0); expected nvlink-gbs, nvls-gbs, nic-gbs, nvlink-us, nic-us
+          pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=370                            | 2 | shardtide: --links: links must have nic-gbs, got {nvlink-gbs=370.0}
           fly                                                                                          | 2 | shardtide: there is no command "fly"
           """)
   void errors_name_the_problem(String command, int status, String message) {

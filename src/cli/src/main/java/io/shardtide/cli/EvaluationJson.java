@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.Accuracy;
@@ -61,6 +62,8 @@ final class EvaluationJson {
                               ofCollective.putObject(devices.toString()),
                               Accuracy.ofCollectives(some)));
             });
+    ArrayNode fromDataSheet = node.putArray("collectives_from_data_sheet");
+    bundle.fromDataSheet().forEach(fromDataSheet::add);
     node.put("collectives_not_predicted", evaluation.notPredicted());
     putDirections(node.putObject("comm"), all);
     putRange(node, computations, all);

@@ -50,7 +50,7 @@ final class EvaluationReport {
     ObjectNode report = JsonNodeFactory.instance.objectNode();
     report.set("summary", EvaluationJson.of(bundle, evaluation));
     report.put("samples", source);
-    report.put("description", bundle.card().description());
+    report.put("description", bundle.describe());
     report.set("points", points());
     ObjectNode buckets = report.putObject("buckets");
     buckets.set(

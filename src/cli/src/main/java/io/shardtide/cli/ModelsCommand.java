@@ -106,9 +106,16 @@ final class ModelsCommand implements Runnable {
                 ? OptionalDouble.of(bundle.card().errors().get("test.compute.mape"))
                 : OptionalDouble.empty();
     Optional<String> origin = bundle.describeOrigin();
+    Optional<String> links = bundle.describeLinks();
     String why =
         decision
-            .map(d -> origin.map(text -> text + "; ").orElse("") + d.trigger() + ": " + d.reason())
+            .map(
+                d ->
+                    origin.map(text -> text + "; ").orElse("")
+                        + links.map(text -> text + "; ").orElse("")
+                        + d.trigger()
+                        + ": "
+                        + d.reason())
             .orElse(bundle.describe());
     table.add(
         bundle.hardware(),
@@ -128,6 +135,7 @@ final class ModelsCommand implements Runnable {
             .put("compute_samples", bundle.card().computeSamples())
             .put("why", why);
     origin.ifPresent(text -> node.put("origin", text));
+    links.ifPresent(text -> node.put("links", text));
     error.ifPresent(e -> node.put("error", e));
     decision.ifPresent(
         d -> {

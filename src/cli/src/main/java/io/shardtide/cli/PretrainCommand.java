@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import io.shardtide.cost.LinkDataSheet;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.ModelTraining;
@@ -10,12 +11,14 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** Trains a bundle from labelled samples. */
@@ -25,7 +28,9 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "Example:",
-      "  shardtide pretrain --samples samples --hardware h100 --out h100.avro"
+      "  shardtide pretrain --samples samples --hardware h100 --out h100.avro",
+      "  shardtide pretrain --samples samples --hardware h100 \\",
+      "    --links nvlink-gbs=370,nvls-gbs=460,nic-gbs=48 --out h100.avro"
     },
     mixinStandardHelpOptions = true)
 final class PretrainCommand implements Callable<Integer> {
@@ -69,6 +74,18 @@ final class PretrainCommand implements Callable<Integer> {
   private double heldOutTables;
 
   @Option(
+      names = "--links",
+      paramLabel = "KEY=NUMBER",
+      split = ",",
+      description =
+          "Figures of a data sheet for the collectives that were not measured: nvlink-gbs (required; bus"
+              + " bandwidth of a device in a node, GB/s), nvls-gbs (the same of an all-reduce; default"
+              + " nvlink-gbs), nic-gbs (required; network bandwidth of a device, GB/s), nvlink-us (latency in"
+              + " a node, microseconds; default 20), nic-us (latency of each doubling of the nodes; default"
+              + " 15).")
+  private Map<String, Double> links;
+
+  @Option(
       names = "--out",
       required = true,
       paramLabel = "FILE",
@@ -78,6 +95,7 @@ final class PretrainCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     PrintWriter report = spec.commandLine().getOut();
+    Optional<LinkDataSheet> sheet = sheet();
     SampleSet set = samples.load();
     report.printf(
         "%d compute samples of %d tables; %d collectives%n",
@@ -89,6 +107,7 @@ final class PretrainCommand implements Callable<Integer> {
       bundle =
           ModelTraining.train(
               set,
+              sheet,
               new ModelTraining.About(hardware, description, simulated, List.of(samples.source())),
               settings,
               bars);
@@ -98,8 +117,17 @@ final class PretrainCommand implements Callable<Integer> {
     for (Map.Entry<String, Double> error : bundle.card().errors().entrySet()) {
       report.printf("  %-32s %6.2f %%%n", error.getKey(), 100 * error.getValue());
     }
+    bundle.describeLinks().ifPresent(text -> report.printf("  %s%n", text));
     report.flush();
     return 0;
+  }
+
+  private Optional<LinkDataSheet> sheet() {
+    try {
+      return Optional.ofNullable(links).map(LinkDataSheet::of);
+    } catch (IllegalArgumentException e) {
+      throw new ParameterException(spec.commandLine(), "--links: " + e.getMessage(), e);
+    }
   }
 
   /** One progress bar for each net. */

@@ -11,21 +11,31 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Values of tasks outside their cost model's training range. */
+/**
+ * What is to be known of the predictions of tasks: collectives that were not measured, and values
+ * outside the cost model's training range.
+ */
 final class RangeWarnings {
   /** Values that are named of clusters and of tables; the others are counted. */
   private static final int NAMED_PLACES = 3;
 
+  private final Set<String> links = new TreeSet<>();
   private final Set<OutOfRange> clusters = new LinkedHashSet<>();
   private final Set<OutOfRange> tables = new TreeSet<>(OutOfRange.ORDER);
 
   /** Adds those of a task. */
   void add(CostModel model, ClusterSpec cluster, List<TablePrediction> predictions) {
+    model.bundle().describeLinks().ifPresent(links::add);
     clusters.addAll(model.limits().ofCluster(cluster));
     predictions.forEach(table -> tables.addAll(table.outOfRange()));
   }
 
   void print(PrintWriter err) {
+    links.forEach(
+        text ->
+            err.printf(
+                "shardtide: warning: %s; these costs of collectives were not measured%n",
+                Printable.of(text)));
     int left = print(err, clusters) + print(err, tables);
     if (left > 0) {
       err.printf("shardtide: warning: %,d more values are outside the training range%n", left);

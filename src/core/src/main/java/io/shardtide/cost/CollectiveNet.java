@@ -18,6 +18,7 @@ import java.util.Optional;
  *     between them
  * @param correction what measurements of running plans say, over {@link CollectiveBasis}; empty if
  *     nothing
+ * @param source where coefficients and layers come from; a correction does not change it
  */
 public record CollectiveNet(
     Collective collective,
@@ -25,7 +26,8 @@ public record CollectiveNet(
     List<Feature> features,
     List<Double> coefficients,
     List<DenseLayer> layers,
-    Optional<LogCorrection> correction) {
+    Optional<LogCorrection> correction,
+    CollectiveSource source) {
 
   /**
    * Copies what may change and checks that the parts fit together.
@@ -35,6 +37,7 @@ public record CollectiveNet(
   public CollectiveNet {
     Objects.requireNonNull(collective, "collective");
     Objects.requireNonNull(direction, "direction");
+    Objects.requireNonNull(source, "source");
     features = List.copyOf(features);
     coefficients = List.copyOf(coefficients);
     layers = List.copyOf(layers);
@@ -49,25 +52,35 @@ public record CollectiveNet(
     }
   }
 
-  /** A net that was not fine-tuned. */
+  /** A net of measured samples that was not fine-tuned. */
   public CollectiveNet(
       Collective collective,
       Optional<Direction> direction,
       List<Feature> features,
       List<Double> coefficients,
       List<DenseLayer> layers) {
-    this(collective, direction, features, coefficients, layers, Optional.empty());
+    this(
+        collective,
+        direction,
+        features,
+        coefficients,
+        layers,
+        Optional.empty(),
+        CollectiveSource.MEASURED);
   }
 
   /** Returns this net without a correction. */
   public CollectiveNet uncorrected() {
-    return new CollectiveNet(collective, direction, features, coefficients, layers);
+    return with(Optional.empty());
   }
 
   /** Returns this net with a correction. */
   public CollectiveNet corrected(LogCorrection by) {
-    return new CollectiveNet(
-        collective, direction, features, coefficients, layers, Optional.of(by));
+    return with(Optional.of(by));
+  }
+
+  private CollectiveNet with(Optional<LogCorrection> other) {
+    return new CollectiveNet(collective, direction, features, coefficients, layers, other, source);
   }
 
   /** Returns whether this predicts a direction. */

@@ -53,7 +53,7 @@ import java.util.Set;
  * @param tower W1, W2, W3: the last layer reads the outputs of the one before and the features
  * @param head W4, W5: 2 K outputs
  * @param collectives predict collectives, at least the all-to-alls of both directions; one that was
- *     not measured is missing
+ *     neither measured nor on a data sheet is missing
  * @param launches what a launch costs beside its shards; empty for a model of before launch groups,
  *     which sees all shards of a device as one
  * @param correction what measurements of running plans say about the computation of shards, over
@@ -210,9 +210,38 @@ public record ModelBundle(
                         + hardware);
   }
 
-  /** Returns the card's description, after how the model began as that of other hardware. */
+  /** Returns the collectives that nobody measured, whose costs come from a data sheet. */
+  public List<String> fromDataSheet() {
+    return collectives.stream()
+        .filter(net -> net.source() == CollectiveSource.DATA_SHEET)
+        .map(CollectiveNet::shown)
+        .toList();
+  }
+
+  /**
+   * Returns whose links costs of collectives come from, for people: names the collectives if they
+   * are not all. Empty if all were measured.
+   */
+  public Optional<String> describeLinks() {
+    List<String> some = fromDataSheet();
+    if (some.isEmpty()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        "links of %s from a data sheet%s"
+            .formatted(
+                card.beganAs().map(ModelOrigin::hardware).orElse(hardware),
+                some.size() == collectives.size() ? "" : " (" + String.join(", ", some) + ")"));
+  }
+
+  /**
+   * Returns the card's description, after how the model began as that of other hardware and what
+   * was not measured.
+   */
   public String describe() {
-    return describeOrigin().map(origin -> origin + "; ").orElse("") + card.description();
+    return describeOrigin().map(origin -> origin + "; ").orElse("")
+        + describeLinks().map(links -> links + "; ").orElse("")
+        + card.description();
   }
 
   /** Returns the beginning of the id, for display. */
@@ -255,6 +284,10 @@ public record ModelBundle(
           hash.putAll(net.coefficients(), c -> hash.put((double) c));
           putLayers(hash, net.layers());
           putCorrection(hash, net.correction());
+          // Ids of models whose collectives were all measured are older than this.
+          if (net.source() != CollectiveSource.MEASURED) {
+            hash.put(net.source().name());
+          }
         });
     // Ids of models that did not begin as another one are older than this.
     card.beganAs().ifPresent(began -> hash.put(began.hardware()).put(began.modelId()));

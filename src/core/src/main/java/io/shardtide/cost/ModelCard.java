@@ -19,7 +19,7 @@ import java.util.TreeSet;
  * @param computeSamples compute samples: 90% for training, 5% for validation, 5% for the test
  * @param collectiveSamples samples of collectives, split likewise, by what they measure: {@code
  *     all_to_all}, {@code all_to_all.forward} ..
- * @param sources where the samples come from: a folder or a topic each
+ * @param sources where the samples come from: a folder or a topic each, or a data sheet's figures
  * @param heldOutTables names of tables that were held out of training; empty by default
  * @param errors errors by split (train, validation, test, unseen) and name, as fractions:
  *     test.compute.mape

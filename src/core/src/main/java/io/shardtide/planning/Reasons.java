@@ -43,7 +43,10 @@ final class Reasons {
     String prefix = prefix(request);
     ModelBundle model = request.model().bundle();
     Optional<String> origin = model.describeOrigin();
-    String suffix = model.proxyHardware().isPresent() ? ", " + origin.orElseThrow() : "";
+    boolean isProxy = model.proxyHardware().isPresent();
+    String suffix =
+        (isProxy ? ", " + origin.orElseThrow() : "")
+            + model.describeLinks().map(links -> ", " + links).orElse("");
     if (request.running().isEmpty()) {
       return prefix
           + "first plan: %d tables on %d devices".formatted(tables.size(), devices)
@@ -75,8 +78,7 @@ final class Reasons {
     count(parts, changed, "changed");
     count(parts, violated, "running against new constraints");
     if (newModel) {
-      parts.add(
-          "new cost model" + (suffix.isEmpty() ? origin.map(" that "::concat).orElse("") : ""));
+      parts.add("new cost model" + (isProxy ? "" : origin.map(" that "::concat).orElse("")));
     }
     count(parts, List.copyOf(known), "dropped");
     if (devices != before.ranks()) {

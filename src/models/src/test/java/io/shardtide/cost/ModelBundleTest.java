@@ -200,6 +200,28 @@ class ModelBundleTest {
     assertThat(bundle.collectives().get(1).shown()).isEqualTo("all_gather.backward");
   }
 
+  @Test
+  void a_model_says_which_collectives_are_from_a_data_sheet() {
+    assertThat(SHIPPED.fromDataSheet()).isEmpty();
+    assertThat(SHIPPED.describeLinks()).isEmpty();
+    assertThat(SHIPPED.describe()).isEqualTo(SHIPPED.card().description());
+    CollectiveNet forward = TestModels.collective(Collective.ALL_TO_ALL, Direction.FORWARD, 1);
+    CollectiveNet backward = TestModels.collective(Collective.ALL_TO_ALL, Direction.BACKWARD, 1);
+    ModelBundle all =
+        TestModels.withCollectives(
+            TestModels.fromDataSheet(forward), TestModels.fromDataSheet(backward));
+    assertThat(all.describeLinks()).contains("links of simulated from a data sheet");
+    assertThat(all.describe())
+        .isEqualTo("links of simulated from a data sheet; " + SHIPPED.card().description());
+    ModelBundle some = TestModels.withCollectives(forward, TestModels.fromDataSheet(backward));
+    assertThat(some.fromDataSheet()).containsExactly("all_to_all.backward");
+    assertThat(some.describeLinks())
+        .contains("links of simulated from a data sheet (all_to_all.backward)");
+    assertThat(some.collectives().get(1).uncorrected().source())
+        .as("fine-tuning measures steps, and not each collective")
+        .isEqualTo(CollectiveSource.DATA_SHEET);
+  }
+
   private static ModelCard card(
       String description, boolean simulated, long seed, int samples, int allToAlls, String source) {
     return new ModelCard(
@@ -263,6 +285,7 @@ class ModelBundleTest {
             shipped().head(with(SHIPPED.head(), 0, changed(SHIPPED.head().get(0), false))),
             shipped().collectives(SHIPPED.collectives().subList(0, 4)),
             shipped().collectives(reversed(SHIPPED.collectives())),
+            shipped().collectives(with(SHIPPED.collectives(), 0, TestModels.fromDataSheet(net))),
             shipped()
                 .collectives(
                     with(SHIPPED.collectives(), 0, net(net.collective(), net.direction(), 9))),

@@ -106,6 +106,18 @@ class NearestModelTest {
   }
 
   @Test
+  void links_from_a_data_sheet_are_those_of_the_nearest_hardware() {
+    ModelBundle sheet =
+        ModelBundleBuilder.builder(NODES)
+            .collectives(NODES.collectives().stream().map(TestModels::fromDataSheet).toList())
+            .build()
+            .identified();
+    ModelBundle begun =
+        NearestModel.begin(List.of(sheet), cluster(8, 8, 65_536, "h100")).orElseThrow();
+    assertThat(begun.describeLinks()).contains("links of simulated-8xh100 from a data sheet");
+  }
+
+  @Test
   void once_measured_a_model_says_on_how_many_computations() {
     ModelBundle begun = NearestModel.begin(SHIPPED, cluster(8, 8, 65_536, "h100")).orElseThrow();
     ModelBundle measured = TestModels.measured(begun, 32);

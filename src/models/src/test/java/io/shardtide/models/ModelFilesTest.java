@@ -97,7 +97,7 @@ class ModelFilesTest {
     }
   }
 
-  /** Every collective, with and without a direction, and parts that were measured apart. */
+  /** Collectives with and without a direction, measured and not, and parts measured apart. */
   @Test
   void every_part_of_a_bundle_survives_its_file() throws IOException {
     CollectiveNet both = TestModels.collective(Collective.ALL_TO_ALL, Direction.FORWARD, 1);
@@ -113,7 +113,8 @@ class ModelFilesTest {
                           both.features(),
                           both.coefficients(),
                           both.layers()),
-                      TestModels.collective(Collective.ALL_GATHER, Direction.BACKWARD, 2)))
+                      TestModels.fromDataSheet(
+                          TestModels.collective(Collective.ALL_GATHER, Direction.BACKWARD, 2))))
               .build()
               .identified();
       ModelFiles.write(bundle, file);

@@ -7,6 +7,7 @@ import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.LogCorrection;
@@ -338,6 +339,22 @@ class PlanningTest {
         "hardware must be one with a cost model, [simulated], got \"tpu\"; correct the name, or train a model of this hardware: docs/MODELS.md. With models.unknown.hardware=nearest the planner begins with the nearest model");
     assertThat(run.workloads.header(Fixtures.WORKLOAD).generation()).isEqualTo(1);
     assertThat(run.workloads.tables(Fixtures.WORKLOAD)).containsOnlyKeys("a");
+  }
+
+  @Test
+  void plans_say_that_links_are_from_a_data_sheet() {
+    PlanningRun run = new PlanningRun();
+    ModelBundle bundle = TestModels.bundle();
+    run.models.takeOver(
+        TestModels.withCollectives(
+            bundle.collectives().stream()
+                .map(TestModels::fromDataSheet)
+                .toArray(CollectiveNet[]::new)));
+    ClusterSpec cluster = new ClusterSpec(4, MEMORY, 65_536, 4, bundle.hardware());
+    run.onPredictions(
+        run.predict(event(new Change.ClusterSet(cluster), upsert("a", 1_000_000, 64, 20))));
+    assertThat(run.plan().reason())
+        .isEqualTo("first plan: 1 tables on 4 devices, links of simulated from a data sheet");
   }
 
   @Test

@@ -2,6 +2,7 @@ package io.shardtide.testing;
 
 import io.shardtide.cost.CollectiveInputs;
 import io.shardtide.cost.CollectiveNet;
+import io.shardtide.cost.CollectiveSource;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.Feature;
@@ -111,6 +112,18 @@ public final class TestModels {
         .collectives(List.of(nets))
         .build()
         .identified();
+  }
+
+  /** Returns a net as if its costs came from a data sheet. */
+  public static CollectiveNet fromDataSheet(CollectiveNet net) {
+    return new CollectiveNet(
+        net.collective(),
+        net.direction(),
+        net.features(),
+        net.coefficients(),
+        net.layers(),
+        net.correction(),
+        CollectiveSource.DATA_SHEET);
   }
 
   /** Terms and inputs of one collective count differently, and each collective costs its factor. */

@@ -2,6 +2,7 @@ package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.CollectiveSample;
+import io.shardtide.cost.LinkDataSheet;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
@@ -9,10 +10,15 @@ import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TrainedRanges;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.ShardScope;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Collection;
+import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -28,7 +34,7 @@ public final class ModelTraining {
   private ModelTraining() {}
 
   /**
-   * Trains a model.
+   * Trains a model whose collectives were all measured.
    *
    * @param samples at least 100 computations and 100 all-to-alls of each direction; collectives of
    *     which there are fewer samples are not predicted
@@ -39,24 +45,43 @@ public final class ModelTraining {
    */
   public static ModelBundle train(
       SampleSet samples, About about, TrainingSettings settings, TrainingProgress progress) {
+    return train(samples, Optional.empty(), about, settings, progress);
+  }
+
+  /**
+   * Trains a model.
+   *
+   * @param samples at least 100 computations; collectives of which there are fewer than 100 samples
+   *     count as not measured
+   * @param links predict the collectives that were not measured; without them, all-to-alls of both
+   *     directions must be measured, and other collectives may be missing
+   * @param about description of the samples for the model card
+   * @param settings hyperparameters
+   * @param progress called after each epoch
+   * @throws IllegalArgumentException if there are too few samples
+   */
+  public static ModelBundle train(
+      SampleSet samples,
+      Optional<LinkDataSheet> links,
+      About about,
+      TrainingSettings settings,
+      TrainingProgress progress) {
     SortedMap<String, List<CollectiveSample>> collectives = new TreeMap<>();
     for (CollectiveSample sample : samples.collectives()) {
       collectives.computeIfAbsent(sample.shown(), name -> new ArrayList<>()).add(sample);
     }
     collectives.values().removeIf(list -> list.size() < MIN_SAMPLES);
-    boolean exchanges =
-        Arrays.stream(Direction.values())
-            .allMatch(
-                direction ->
-                    collectives.values().stream().anyMatch(list -> covers(list, direction)));
-    if (samples.compute().size() < MIN_SAMPLES || !exchanges) {
+    Map<Direction, Set<Collective>> unmeasured = unmeasured(collectives.values());
+    boolean lacksAllToAlls =
+        unmeasured.values().stream().anyMatch(some -> some.contains(Collective.ALL_TO_ALL));
+    if (samples.compute().size() < MIN_SAMPLES || (lacksAllToAlls && links.isEmpty())) {
       SortedMap<String, Long> counts =
           samples.collectives().stream()
               .collect(
                   Collectors.groupingBy(
                       CollectiveSample::shown, TreeMap::new, Collectors.counting()));
       throw new IllegalArgumentException(
-          "there must be at least %d compute samples and %d all-to-alls of each direction, got %d and %s"
+          "there must be at least %d compute samples and %d all-to-alls of each direction, got %d and %s. If collectives cannot be measured, give the links of a data sheet (pretrain --links)"
               .formatted(MIN_SAMPLES, MIN_SAMPLES, samples.compute().size(), counts));
     }
     SortedMap<String, Double> errors = new TreeMap<>();
@@ -69,6 +94,18 @@ public final class ModelTraining {
           nets.add(CollectiveTraining.train(list, settings, progress, errors));
           collectiveSamples.put(name, list.size());
         });
+    List<String> sources = new ArrayList<>(about.sources());
+    SampleSet ranged = samples;
+    if (links.isPresent() && unmeasured.values().stream().anyMatch(some -> !some.isEmpty())) {
+      DataSheetCollectives sheet = new DataSheetCollectives(links.get(), settings, progress);
+      unmeasured.forEach(
+          (direction, some) ->
+              some.forEach(collective -> nets.add(sheet.net(collective, direction))));
+      List<CollectiveSample> all = new ArrayList<>(samples.collectives());
+      all.addAll(sheet.samples());
+      sources.add(links.get().describe());
+      ranged = samples.with(samples.compute(), all);
+    }
     SortedSet<String> heldOutTables = new TreeSet<>();
     compute.heldOutTables().forEach(t -> heldOutTables.add(samples.tables().get(t).name()));
     ModelCard card =
@@ -78,7 +115,7 @@ public final class ModelTraining {
             settings.seed(),
             compute.samples(),
             collectiveSamples,
-            about.sources(),
+            sources,
             heldOutTables,
             errors,
             Optional.empty());
@@ -86,7 +123,7 @@ public final class ModelTraining {
         .modelId("")
         .hardware(about.hardware())
         .card(card)
-        .ranges(TrainedRanges.of(samples, compute.heldOutTables()))
+        .ranges(TrainedRanges.of(ranged, compute.heldOutTables()))
         .features(compute.features())
         .forwardCoefficients(compute.forwardCoefficients())
         .backwardCoefficients(compute.backwardCoefficients())
@@ -100,10 +137,22 @@ public final class ModelTraining {
         .identified();
   }
 
-  private static boolean covers(List<CollectiveSample> list, Direction direction) {
-    CollectiveSample first = list.get(0);
-    return first.collective() == Collective.ALL_TO_ALL
-        && first.direction().map(d -> d == direction).orElse(true);
+  /** Returns the collectives that steps need and that no samples are of, by direction. */
+  private static Map<Direction, Set<Collective>> unmeasured(
+      Collection<List<CollectiveSample>> measured) {
+    Map<Direction, Set<Collective>> unmeasured = new EnumMap<>(Direction.class);
+    for (Direction direction : Direction.values()) {
+      Set<Collective> some = EnumSet.noneOf(Collective.class);
+      for (ShardScope scope : ShardScope.values()) {
+        some.addAll(scope.collectives(direction));
+      }
+      measured.stream()
+          .map(list -> list.get(0))
+          .filter(sample -> sample.direction().orElse(direction) == direction)
+          .forEach(sample -> some.remove(sample.collective()));
+      unmeasured.put(direction, some);
+    }
+    return unmeasured;
   }
 
   /**

@@ -6,9 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.cost.Accuracy;
 import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.CollectiveSample;
+import io.shardtide.cost.CollectiveSource;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
+import io.shardtide.cost.LinkDataSheet;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
@@ -293,13 +295,53 @@ class ModelTrainingTest {
             "at least 100 compute samples must have no shard of the 27 held-out tables, got \\d+ of 1000");
   }
 
+  /** Measured ones stay, by direction: an all-reduce is needed backward only. */
+  @Test
+  void a_data_sheet_predicts_the_collectives_that_were_not_measured() {
+    SampleSet many = samples(1, 200);
+    LinkDataSheet links = new LinkDataSheet(370, 460, 48, 20, 15);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0);
+    List<CollectiveSample> measured =
+        many.collectives().stream()
+            .filter(
+                c ->
+                    c.collective() == Collective.ALL_GATHER
+                        || c.direction().equals(Optional.of(Direction.FORWARD)))
+            .toList();
+    ModelBundle bundle =
+        ModelTraining.train(
+            many.with(many.compute(), measured),
+            Optional.of(links),
+            TOY,
+            brief,
+            TrainingProgress.SILENT);
+    assertThat(bundle.fromDataSheet())
+        .containsExactly("reduce_scatter.forward", "all_to_all.backward", "all_reduce.backward");
+    assertThat(bundle.collectives())
+        .filteredOn(net -> net.source() == CollectiveSource.MEASURED)
+        .extracting(CollectiveNet::shown)
+        .containsExactly("all_gather", "all_to_all.forward");
+    assertThat(bundle.card().collectiveSamples())
+        .containsOnlyKeys("all_gather", "all_to_all.forward");
+    assertThat(bundle.card().errors().keySet())
+        .as("errors are those of measured collectives")
+        .noneMatch(name -> name.contains("reduce") || name.contains("all_to_all.backward"));
+    assertThat(bundle.card().sources()).containsExactly("synthetic", links.describe());
+    ModelBundle all =
+        ModelTraining.train(many, Optional.of(links), TOY, brief, TrainingProgress.SILENT);
+    assertThat(all.modelId())
+        .as("nothing is left to the data sheet")
+        .isEqualTo(ModelTraining.train(many, TOY, brief, TrainingProgress.SILENT).modelId());
+  }
+
   @Test
   void too_few_samples_are_rejected() {
     assertThatThrownBy(
             () -> ModelTraining.train(samples(1, 50), TOY, SHORT, TrainingProgress.SILENT))
         .hasMessage(
             "there must be at least 100 compute samples and 100 all-to-alls of each direction, got 50 and"
-                + " {all_gather=25, all_reduce=25, all_to_all.backward=25, all_to_all.forward=25, reduce_scatter=25}");
+                + " {all_gather=25, all_reduce=25, all_to_all.backward=25, all_to_all.forward=25, reduce_scatter=25}"
+                + ". If collectives cannot be measured, give the links of a data sheet (pretrain --links)");
     SampleSet many = samples(1, 200);
     List<CollectiveSample> forward =
         many.collectives().stream()
@@ -313,7 +355,8 @@ class ModelTrainingTest {
                     SHORT,
                     TrainingProgress.SILENT))
         .hasMessageEndingWith(
-            "got 200 and {all_gather=100, all_reduce=100, all_to_all.forward=100, reduce_scatter=100}");
+            "got 200 and {all_gather=100, all_reduce=100, all_to_all.forward=100, reduce_scatter=100}"
+                + ". If collectives cannot be measured, give the links of a data sheet (pretrain --links)");
   }
 
   @Test
