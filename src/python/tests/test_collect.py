@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.util
+import inspect
 import io
 import json
 import math
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from unittest import mock
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/python"
@@ -22,7 +25,16 @@ sys.path.insert(0, str(PACKAGE))
 
 from shardtide.collect import __main__ as command
 from shardtide.collect.optimizers import OF_COPIES, OPTIMIZERS
-from shardtide.collect.shapes import MOST_SHARDS, Limits, Shard, draw_shards
+from shardtide.collect.shapes import (
+    BYTES_PER_CACHED_ROW,
+    LEAST_CACHED_ROWS,
+    MOST_CACHED_ROWS,
+    MOST_SHARDS,
+    Limits,
+    Shard,
+    draw_caches,
+    draw_shards,
+)
 from shardtide.collect.tables import GivenTable, Table, draw_table
 
 try:
@@ -154,6 +166,89 @@ class ShapesTest(unittest.TestCase):
         self.assertEqual(shard.lookups(Table(17, 4.0, 1, 1)), 500)
         self.assertEqual(shard.needs(Table(17, 4.0, 1, 1)), Limits(3 * 8 * 4, 3, (1_000 + 500) * 8))
 
+    def cached_sets(self, limits=replace(LIMITS, host_bytes=2**33), cached=1.0, optimizers=("adam",)):
+        for seed in range(300):
+            caches = draw_caches(random.Random(f"caches/{seed}"), cached)
+            draw = random.Random(seed)
+            yield draw_shards(draw, self.TABLES, [range(200)], [4_096], limits, [2, 8], optimizers, caches)
+
+    def test_sets_without_caches_are_those_of_earlier_releases(self):
+        shards = [
+            draw_shards(
+                random.Random(seed),
+                self.TABLES,
+                [range(100), range(100, 110)],
+                [4_096, 65_536],
+                self.LIMITS,
+                [2, 8, 128],
+                ("rowwise_adagrad", "adam"),
+            )
+            for seed in range(300)
+        ]
+        lines = [json.dumps([shard.to_json() for shard in of]) for of in shards]
+        # Of 9c832f74, before there were caches.
+        self.assertEqual(hashlib.sha256("".join(lines).encode()).hexdigest()[:16], "968ce74d93b1d57b")
+
+    def test_other_sets_stay_as_they_are_beside_cached_ones(self):
+        without = list(self.cached_sets(cached=0.0))
+        some = list(self.cached_sets(cached=0.3))
+        cached = [any(shard.cache_share is not None for shard in shards) for shards in some]
+        self.assertTrue(60 < sum(cached) < 110, sum(cached))
+        same = [a == b for a, b, has in zip(without, some, cached) if not has]
+        self.assertEqual(set(same), {True})
+        self.assertEqual(some, list(self.cached_sets(cached=0.3)))
+
+    def test_cached_shards_are_within_the_limits(self):
+        limits = Limits(weight_bytes=2**28, rows=2**28, gradient_elements=2**26, host_bytes=2**33)
+        shares, parts, on_host = set(), [], []
+        for shards in self.cached_sets(limits):
+            cached = [shard for shard in shards if shard.cache_share is not None]
+            for shard in cached:
+                self.assertFalse(shard.replicated)
+                self.assertGreaterEqual(self.TABLES[shard.table].rows, LEAST_CACHED_ROWS)
+            self.assertLessEqual(len({shard.cache_share for shard in cached}), 1)
+            self.assertLessEqual(sum(shard.rows(self.TABLES[shard.table]) for shard in cached), MOST_CACHED_ROWS)
+            needs = [shard.needs(self.TABLES[shard.table]) for shard in shards]
+            self.assertLessEqual(sum(need.weight_bytes for need in needs), limits.weight_bytes)
+            self.assertLessEqual(sum(need.host_bytes for need in needs), limits.host_bytes)
+            on_host.append(sum(need.host_bytes for need in needs))
+            shares |= {shard.cache_share for shard in cached}
+            may_be = [s for s in shards if not s.replicated and self.TABLES[s.table].rows >= LEAST_CACHED_ROWS]
+            if may_be:
+                parts.append(len(cached) / len(may_be))
+        self.assertTrue(min(shares) < 0.02 and max(shares) > 0.7, (min(shares), max(shares)))
+        self.assertGreater(max(on_host), limits.weight_bytes, "more than fits the device")
+        self.assertTrue(parts.count(1.0) > 50 and any(0 < part < 1 for part in parts))
+
+    def test_no_host_memory_means_no_caches(self):
+        for shards in self.cached_sets(self.LIMITS):
+            self.assertEqual({shard.cache_share for shard in shards}, {None})
+
+    def test_state_of_cached_shards_is_in_host_memory(self):
+        table = Table(1_000_000, 4.0, 1, 1)
+        needs = [
+            Shard(0, 8, 16, bytes_per_element=2, optimizer=name, cache_share=0.1).needs(table)
+            for name in ("sgd", "rowwise_adagrad", "adam", "partial_rowwise_adam")
+        ]
+        self.assertEqual([of.host_bytes for of in needs], [10**6 * of for of in (16, 20, 80, 52)])
+        self.assertEqual({of.weight_bytes for of in needs}, {10**5 * (16 + BYTES_PER_CACHED_ROW)})
+        self.assertEqual({of.rows for of in needs}, {10**6})
+        self.assertEqual(Shard(0, 8, 16, cache_share=1e-9).cached_rows(table), 1)
+        self.assertEqual(Shard(0, 8, 16).needs(table).host_bytes, 0)
+
+    def test_copies_and_empty_caches_are_errors(self):
+        for fields, message in (
+            ({"replicated": True, "cache_share": 0.5}, "a copy cannot be cached"),
+            ({"cache_share": 0.0}, "above 0 and at most 1, got 0.0"),
+            ({"cache_share": 1.5}, "above 0 and at most 1, got 1.5"),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                Shard(0, 8, 16, **fields)
+
+    def test_limits_of_earlier_releases_allow_no_caches(self):
+        earlier = {"weight_bytes": 5, "rows": 6, "gradient_elements": 7}
+        self.assertEqual(Limits(**earlier).host_bytes, 0)
+
     def test_defaults_are_left_out_of_the_file(self):
         self.assertEqual(Shard(3, 8, 512).to_json(), {"table": 3, "columns": 8, "samples": 512})
         self.assertEqual(
@@ -163,6 +258,8 @@ class ShapesTest(unittest.TestCase):
         self.assertTrue(Shard(3, 8, 512, replicated=True).to_json()["replicated"])
         self.assertNotIn("optimizer", Shard(3, 8, 512, optimizer="rowwise_adagrad").to_json())
         self.assertEqual(Shard(3, 8, 512, optimizer="adam").to_json()["optimizer"], "adam")
+        self.assertNotIn("cacheShare", Shard(3, 8, 512).to_json())
+        self.assertEqual(Shard(3, 8, 512, cache_share=0.25).to_json()["cacheShare"], 0.25)
 
 
 @unittest.skipUnless(torch, "PyTorch is not installed")
@@ -199,6 +296,28 @@ class IdsTest(unittest.TestCase):
         drawn = ids.draw_ids(SKEWED, 100_000, 1, self.generator)
         most_used = torch.bincount(drawn).sort(descending=True).indices[:8].sort().values
         self.assertGreater(int(most_used.diff().min()), 1_000)
+
+    def test_most_used_rows_are_those_that_are_drawn_most_often(self):
+        for devices in (1, 8):
+            drawn = ids.draw_ids(SKEWED, 500_000, devices, self.generator)
+            most = torch.bincount(drawn).sort(descending=True).indices
+            expected = ids.most_used(SKEWED, 0, 16, devices, torch.device("cpu"))
+            self.assertEqual(set(most[:4].tolist()), set(expected[:4].tolist()))
+            self.assertTrue(set(expected.tolist()) <= set(most[:40].tolist()))
+            rows = -(-SKEWED.rows // devices)
+            every = ids.most_used(SKEWED, 0, rows, devices, torch.device("cpu"))
+            self.assertEqual(len(every.unique()), rows)
+
+    def test_bags_of_most_used_rows(self):
+        device = torch.device("cpu")
+        cached, other = Shard(0, 8, 16, cache_share=0.002), Shard(0, 8, 16)
+        used, offsets = measure._most_used(SKEWED, cached, 60, 160, device)
+        self.assertEqual(used.tolist(), ids.most_used(SKEWED, 60, 100, 1, device).tolist())
+        self.assertEqual((len(offsets), int(offsets[0]), int(offsets[-1])), (17, 0, 40))
+        self.assertLessEqual(int(offsets.diff().max()), 3)
+        self.assertEqual(len(measure._most_used(SKEWED, cached, 100, 200, device)[0]), 0)
+        self.assertEqual(len(measure._most_used(SKEWED, cached, -60, 40, device)[0]), 40)
+        self.assertEqual(measure._most_used(SKEWED, other, 0, 100, device)[1].tolist(), [0] * 17)
 
     def test_histogram_is_that_of_a_batch(self):
         for table in (SKEWED, Table(3_000_000, 1, 0.7, 10.0), Table(7, 1, 0.3, 1.0)):
@@ -305,6 +424,8 @@ class FakeGpu:
 class QueueTest(unittest.TestCase):
     """Events on a GPU measure launches, unless all of them are over when the GPU begins."""
 
+    has_caches = False
+
     def setUp(self):
         self.gpu = FakeGpu()
         self.queues = []
@@ -315,6 +436,7 @@ class QueueTest(unittest.TestCase):
             mock.patch.object(measure.torch, "Generator", mock.MagicMock()),
             mock.patch.object(measure, "_inputs"),
             mock.patch.object(measure, "_gradient"),
+            mock.patch.object(measure, "_most_used"),
         ):
             patched.start()
             self.addCleanup(patched.stop)
@@ -322,7 +444,9 @@ class QueueTest(unittest.TestCase):
     def times(self):
         """What Meter measures of a set on this GPU."""
         gpu, queues = self.gpu, self.queues
-        operators = mock.Mock()
+        operators = mock.Mock(has_caches=self.has_caches)
+        operators.prefetch.side_effect = lambda _: gpu.launch()
+        operators.cache_counts.return_value = {"rows": 7.0, "missedRows": 2.0}
         operators.forward.side_effect = operators.backward.side_effect = lambda _: gpu.launch()
 
         class FakeMeter(measure.Meter):
@@ -336,7 +460,9 @@ class QueueTest(unittest.TestCase):
                 queues.append(times)
                 gpu.flush(times)
 
-        return FakeMeter().measure([SKEWED], [Shard(0, 8, 16)], 1)
+        self.operators = operators
+        shard = Shard(0, 8, 16, cache_share=0.1 if self.has_caches else None)
+        return FakeMeter().measure([SKEWED], [shard], 1)
 
     def test_work_is_queued_until_all_is_launched(self):
         times = self.times()
@@ -348,6 +474,34 @@ class QueueTest(unittest.TestCase):
         self.assertNotIn("queued", times.to_json())
         # 4 flushes last 1.6 ms, less than launching.
         self.assertEqual(sorted(set(self.queues)), [measure.FLUSHES, 2 * measure.FLUSHES])
+
+    def test_prefetching_is_a_part_of_the_forward_pass(self):
+        self.has_caches = True
+        times = self.times()
+        self.assertAlmostEqual(times.prefetch_ms, FakeGpu.PASS_MS)
+        self.assertAlmostEqual(times.forward_ms, 2 * FakeGpu.PASS_MS)
+        self.assertAlmostEqual(times.backward_ms, FakeGpu.PASS_MS)
+        self.assertTrue(times.is_queued)
+        self.assertEqual(times.to_json()["prefetch_ms"], 2.0)
+        self.assertEqual(times.to_json()["cache"], {"rows": 7.0, "missedRows": 2.0})
+
+    def test_caches_are_filled_before_and_counted_apart(self):
+        self.has_caches = True
+        with mock.patch.object(measure, "FETCHED_AT_A_TIME", 2_000):
+            self.times()
+        done = [name for name, *_ in self.operators.method_calls if name != "join"]
+        # 5,000 rows are cached.
+        untimed = 3 + measure.CACHE_WARM_UPS
+        self.assertEqual(done[: done.index("prefetch") - 1].count("forward"), untimed)
+        counted = [i for i, name in enumerate(done) if name == "count_lookups"]
+        self.assertEqual(counted[1] - counted[0] - 1, measure.COUNTED_WARM_UPS)
+        self.assertEqual(counted[0], untimed - measure.COUNTED_WARM_UPS)
+        self.assertLess(counted[1], done.index("prefetch"))
+
+    def test_sets_without_caches_say_nothing_of_them(self):
+        fields = self.times().to_json()
+        self.assertFalse({"prefetch_ms", "cache"} & set(fields))
+        self.assertFalse(self.operators.prefetch.called or self.operators.count_lookups.called)
 
     def test_a_host_that_launches_too_slowly_is_said(self):
         self.gpu.LAUNCH_MS = 1_000.0
@@ -463,6 +617,87 @@ class TableBatchedTest(unittest.TestCase):
         held = [Held(5, 4, 8, torch.float32, False, name) for name in ("sgd", "adagrad", "sgd")]
         batched = self.operators(held, torch.device("cpu"), 0.1, 0.5)
         self.assertEqual([group.indices for group in batched._groups], [[0, 2], [1]])
+
+    def test_caches_need_a_gpu(self):
+        held = [Held(5, 4, 8, torch.float32, False, cache_share=0.5)]
+        with self.assertRaisesRegex(ValueError, "caches need a GPU, got cpu"):
+            self.operators(held, torch.device("cpu"), 0.1, 0.5)
+        limits = Limits(weight_bytes=2**20, rows=2**12, gradient_elements=2**20)
+        self.assertFalse(measure.Meter(torch.device("cpu"), limits, "fbgemm").has_caches)
+        batched = self.operators([Held(5, 4, 8, torch.float32, False)], torch.device("cpu"), 0.1, 0.5)
+        self.assertFalse(batched.has_caches)
+        self.assertEqual(batched.cache_counts(), {})
+
+    def cached_on_gpu(self, held):
+        """Operators of a GPU, whose methods check their arguments only, and what they were given."""
+        from shardtide.collect import fbgemm
+
+        real, made = fbgemm.SplitTableBatchedEmbeddingBagsCodegen, []
+
+        class Checked:
+            uvm_cache_stats = torch.tensor([5, 500, 200, 50, 10, 0])
+
+            def __init__(self, *arguments, **options):
+                inspect.signature(real.__init__).bind(self, *arguments, **options)
+                self.options, self.calls = options, []
+                made.append(self)
+
+            def to(self, device):
+                return self
+
+            def split_embedding_weights(self):
+                return []
+
+            def prefetch(self, *arguments):
+                inspect.signature(real.prefetch).bind(self, *arguments)
+                self.calls.append("prefetch")
+
+            def __call__(self, *arguments):
+                inspect.signature(real.forward).bind(self, *arguments)
+                self.calls.append("forward")
+
+        with mock.patch.object(fbgemm, "SplitTableBatchedEmbeddingBagsCodegen", Checked):
+            return self.operators(held, torch.device("cuda"), 0.1, 0.5), made
+
+    @unittest.skipIf(importlib.util.find_spec("fbgemm_gpu") is None, "stand-ins have not FBGEMM's arguments")
+    def test_cached_shards_have_fbgemms_arguments(self):
+        from fbgemm_gpu import split_table_batched_embeddings_ops_training as training
+
+        shards = ((100, 8, 0.5), (300, 8, 0.1), (50, 4, 0.2), (50, 8, None), (60, 4, None))
+        held = [Held(rows, columns, 16, torch.float16, False, cache_share=share) for rows, columns, share in shards]
+        batched, made = self.cached_on_gpu(held)
+        # One operator for each width with a cache, and one of the others; the share is the mean of rows.
+        self.assertEqual([group.indices for group in batched._groups], [[0, 1], [2], [3, 4]])
+        self.assertAlmostEqual(made[0].options["cache_load_factor"], (100 * 0.5 + 300 * 0.1) / 400)
+        self.assertAlmostEqual(made[1].options["cache_load_factor"], 0.2)
+        for operator in made[:2]:
+            self.assertIs(operator.options["uvm_host_mapped"], True)
+            self.assertEqual(operator.options["cache_algorithm"], training.CacheAlgorithm.LRU)
+            self.assertEqual(operator.options["cache_precision"], training.SparseType.FP16)
+            places = {place for _, _, place, _ in operator.options["embedding_specs"]}
+            self.assertEqual(places, {training.EmbeddingLocation.MANAGED_CACHING})
+            self.assertIs(operator.gather_uvm_cache_stats, False)
+        self.assertFalse({"cache_load_factor", "uvm_host_mapped"} & set(made[2].options))
+        self.assertTrue(batched.has_caches)
+        joined = batched.join([(torch.zeros(16, dtype=torch.int64), torch.arange(17)) for _ in held])
+        batched.prefetch(joined)
+        batched.forward(joined)
+        self.assertEqual([of.calls for of in made], [["prefetch", "forward"], ["prefetch", "forward"], ["forward"]])
+        batched.count_lookups(True)
+        self.assertEqual([of.gather_uvm_cache_stats for of in made[:2]], [True, True])
+        # Of 5 steps, of two operators.
+        counts = {"lookups": 200.0, "rows": 80.0, "missedRows": 20.0, "conflicts": 4.0}
+        self.assertEqual(batched.cache_counts(), counts)
+
+    @unittest.skipIf(importlib.util.find_spec("fbgemm_gpu") is None, "stand-ins count nothing")
+    def test_counts_are_where_fbgemm_has_them(self):
+        from fbgemm_gpu.split_table_batched_embeddings_ops_training import UVMCacheStatsIndex
+
+        from shardtide.collect import fbgemm
+
+        names = ("num_requested_indices", "num_unique_indices", "num_unique_misses", "num_conflict_unique_misses")
+        self.assertEqual(list(fbgemm._COUNTS.values()), [UVMCacheStatsIndex[name].value for name in names])
+        self.assertEqual(UVMCacheStatsIndex.num_calls.value, 0)
 
     def test_copies_need_an_optimizer_of_copies(self):
         held = [Held(5, 4, 8, torch.float32, True, "lamb")]
@@ -610,6 +845,15 @@ class CommandTest(unittest.TestCase):
             with mock.patch.object(machine, "_nvidia_smi", return_value={machine.THROTTLE_FIELD: bits}):
                 self.assertEqual(machine.throttled(gpu), reasons)
 
+    def test_folders_of_earlier_releases_continue_without_caches(self):
+        self.collect("a", "--samples", "1")
+        path = self.folder / "a/run-info.json"
+        info = json.loads(path.read_text())
+        self.assertEqual((info["options"].pop("cached"), info["options"]["limits"].pop("host_bytes")), (0.0, 0))
+        path.write_text(json.dumps(info))
+        self.assertIn("2 computations", self.collect("a", "--samples", "2"))
+        self.assertIn("cacheShare: all rows are in device memory", json.loads(path.read_text())["notCovered"])
+
     def test_samples_of_two_cards_need_two_folders(self):
         self.collect("a", "--samples", "1")
         other = {**machine.describe(torch.device("cpu")), "device": "another card"}
@@ -639,6 +883,10 @@ class CommandTest(unittest.TestCase):
             (["--tables", "9"], "--tables: must be at least 10, got 9"),
             (["--operator", "fbgemm"], "--operator fbgemm needs the package fbgemm_gpu, which is not installed"),
             (["--optimizers", "adam"], "operator embedding_bag has no optimizer adam on cpu; expected sgd, rowwise_ad"),
+            (["--cached", "0.5"], "--cached needs a GPU and --operator fbgemm, got cpu and "),
+            (["--cached", "1.5"], "--cached: must be between 0 and 1, got 1.5"),
+            (["--cached", "all"], "--cached: invalid float value: 'all'"),
+            (["--host-memory-mib", "0"], "--host-memory-mib: must be above 0, got 0"),
             (["--device", "tpu"], "--device must be cuda, cuda:N, cpu or auto, got tpu"),
             (["--seed", "1"], "has samples with seed 0, not 1; name another folder"),
         ):

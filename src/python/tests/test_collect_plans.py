@@ -9,14 +9,18 @@ import pathlib
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
 from shardtide.collect import __main__ as command
+from shardtide.collect.shapes import Limits, Shard
 from shardtide.collect.tables import Table
 
 try:
     import torch
+
+    from shardtide.collect import plans
 except ModuleNotFoundError:
     torch = None
 
@@ -128,6 +132,27 @@ class PlansTest(unittest.TestCase):
         self.assertEqual(len(lines[0]["forward_ms"]), 1)
         self.assertEqual(self.samples(), [[{"table": 0, "columns": 16, "samples": 32}]])
 
+    def test_cached_shards_keep_their_share(self):
+        tables = {"a": table("a", 100), "b": table("b", 40)}
+        shards = [shard("row_wise", i, 50, row_offset=50 * i, cache_share=0.25) for i in range(2)]
+        planned = [{"name": "a", "shards": shards}, {"name": "b", "shards": [shard("data_parallel", None, 40)]}]
+        workload = plans.Workload("w", 2, 64, tables)
+        sets = plans.device_sets(workload, {"tables": planned}, plans.TableList(), "adagrad", has_caches=True)
+        self.assertEqual([of.cache_share for of in sets[0]], [0.25, None])
+        self.assertEqual(sets[0], sets[1])
+        with self.assertRaisesRegex(ValueError, "table a is cached, which is measured on a GPU with FBGEMM only"):
+            plans.device_sets(workload, {"tables": planned}, plans.TableList(), "adagrad")
+
+    def test_too_little_host_memory_is_said(self):
+        tables = plans.TableList()
+        index = tables.index("w", table("a", 1_000_000), 0, 1_000_000)
+        meter = mock.Mock(limits=Limits(0, 0, 0, host_bytes=10 * 2**20))
+        plan_meter = plans.PlanMeter(meter, 2**30, self.folder, "adagrad", 0)
+        plan_meter._tables = tables
+        with self.assertRaisesRegex(MemoryError, "cached tables need 61 MiB of host memory, 10 MiB may be taken"):
+            plan_meter._sample([Shard(index, 16, 64, cache_share=0.1, optimizer="sgd")], 0)
+        self.assertFalse(meter.measure.called)
+
     def test_a_plan_that_cannot_be_measured_is_named(self):
         workloads = self.workload(table("big", 10_000_000), table("a", 10))
         big = self.plan("big", ["big", shard("table_wise", 0, 10_000_000)], ["a", shard("table_wise", 1, 10)])
@@ -146,7 +171,7 @@ class PlansTest(unittest.TestCase):
         latin.write_bytes(b'{"task":"caf\xe9"}\n')
         for of, plan, message in (
             (a, str(latin), "latin.jsonl, line 1: must be UTF-8, got byte 0xe9"),
-            (a, cached, "task w: table a is cached, which is not measured"),
+            (a, cached, "task w: table a is cached, which is measured on a GPU with FBGEMM only"),
             ({**a, "pooled": False}, good, "line 1: table a is unpooled, which is not measured"),
             (without, good, "line 1: table a has no accessCdf, by which ids are drawn"),
             ({**a, "optimizer": "adam"}, good, "must be one that is measured here, sgd, rowwise_adagrad; got adam"),

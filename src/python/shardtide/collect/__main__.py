@@ -30,13 +30,13 @@ DEFAULT_BATCH_SIZES = {
 DEFAULT_CLUSTERS = [2, 4, 8, 16, 32, 64, 128]
 
 NOT_COVERED = (
-    "cacheShare: all rows are in device memory",
     "sets with more state or gradients than limits in options",
     "groups of devices that communicate at the same time as others",
 )
 # Repeated samples of an otherwise idle GPU differ by 0.2%.
 MOST_NOISE_OF_GPU = 0.01
 
+WITHOUT_CACHES = "cacheShare: all rows are in device memory"
 WITHOUT_FBGEMM = "FBGEMM's table-batched operator: it is embedding_bag of PyTorch, a launch for each table"
 ONE_DEVICE = "collectives: one device is measured; start several ranks with torchrun"
 
@@ -115,6 +115,9 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         least_free = min(least_free, arguments.memory_mib * 2**20)
     described = machine.describe(device)
     operator = _checked_operator(arguments.operator, arguments.optimizers, device)
+    if arguments.cached and (operator != "fbgemm" or device.type != "cuda"):
+        raise ValueError(f"--cached needs a GPU and --operator fbgemm, got {device.type} and {operator}")
+    host_bytes = min(ranks.gather(_host_bytes(arguments, size))) if arguments.cached else 0
     options: dict[str, Any] = {
         "seed": arguments.seed,
         "tables": arguments.tables,
@@ -126,7 +129,8 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         "operator": operator,
         "hardware": arguments.hardware,
         "optimizers": arguments.optimizers,
-        "limits": asdict(limits_of(least_free, device.type)),
+        "cached": arguments.cached,
+        "limits": asdict(limits_of(least_free, device.type, host_bytes)),
     }
     folder, problem = None, None
     if ranks.rank == 0:
@@ -144,6 +148,8 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         "firstSample": len(folder.compute) if folder else 0,
     }
     not_covered = [*NOT_COVERED]
+    if not arguments.cached:
+        not_covered.append(WITHOUT_CACHES)
     if not groups:
         not_covered.append(ONE_DEVICE)
     if options["operator"] != "fbgemm":
@@ -161,6 +167,7 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         groups,
         MOST_BYTES[device.type],
         arguments.optimizers,
+        arguments.cached,
     )
     try:
         meter = Meter(device, Limits(**limits), options["operator"])
@@ -174,6 +181,16 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         if folder:
             folder.write_info(run, not_covered)
             print("\n".join(_summary(arguments.out, folder.compute, run, device.type)), file=sys.stderr)
+
+
+def _host_bytes(arguments: argparse.Namespace, size: int) -> int:
+    """Returns the host memory that cached tables of this rank may take."""
+    from shardtide.collect import machine
+    from shardtide.train.ranks import local_size
+
+    if arguments.host_memory_mib:
+        return int(arguments.host_memory_mib * 2**20)
+    return machine.free_host_bytes() // local_size(size)
 
 
 def _summary(out: Path, samples: Any, run: dict[str, Any], device_type: str) -> list[str]:
@@ -267,7 +284,7 @@ def _measure_plans(arguments: argparse.Namespace, device: Any, size: int) -> Non
     if arguments.memory_mib:
         free = min(free, arguments.memory_mib * 2**20)
     run: dict[str, Any] = {**machine.describe(device), "clocksAtBegin": machine.clocks(device)}
-    meter = Meter(device, limits_of(free, device.type), operator)
+    meter = Meter(device, limits_of(free, device.type, _host_bytes(arguments, size)), operator)
     plan_meter = PlanMeter(meter, free, arguments.out, arguments.optimizer, arguments.seed)
     lines: list[dict[str, Any]] = []
     try:
@@ -340,6 +357,13 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="NAME",
         default=[DEFAULT],
         help=f"of the sets, each of which has one: {', '.join(OPTIMIZERS)} (default: {DEFAULT})",
+    )
+    parser.add_argument(
+        "--cached",
+        type=_share,
+        default=0.0,
+        metavar="SHARE",
+        help="share of the sets that have shards with rows in host memory and a cache of them, on a GPU (default: 0)",
     )
     _add_operator(parser)
     # How long ranks wait for each other: in a round, the fastest for the slowest.
@@ -430,6 +454,12 @@ def _add_operator(parser: argparse.ArgumentParser) -> None:
         type=_positive(int),
         help="memory for samples on a device (default: what is free; of a CPU less)",
     )
+    parser.add_argument(
+        "--host-memory-mib",
+        type=_positive(int),
+        help="host memory for cached tables of a device (default: a quarter of what is free, at most 32 GiB, divided"
+        " among the devices of the node)",
+    )
     parser.add_argument("--hardware", metavar="NAME", help="name of the hardware, for run-info.json")
 
 
@@ -455,6 +485,16 @@ def _positive(number: Callable[[str], float]) -> Callable[[str], float]:
 
     parse.__name__ = number.__name__
     return parse
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"must be between 0 and 1, got {text}")
+    return value
+
+
+_share.__name__ = "float"
 
 
 def _tables(text: str) -> int:

@@ -2,15 +2,23 @@
 
 Needs fbgemm_gpu. Arguments are those that TorchRec gives them (torchrec/distributed/batched_embedding_kernel.py of
 2026-08). Copies have FBGEMM's dense operator, and an optimizer of PyTorch after it, or `dense_row_wise_adagrad`.
+
+Cached shards (kernel fused_uvm_caching) have operators of their own, one for each width, as TorchRec 1.6.1 groups them
+with `prefetch_pipeline` (torchrec/distributed/embedding_sharding.py): a row of FBGEMM's cache is as wide as the widest
+table of its operator. Tables of an operator share its cache, whose share of the rows is the mean of theirs, weighted by
+rows. Host memory is pinned (`uvm_host_mapped`), never CUDA's managed memory. Prefetching does not wait for the GPU:
+numbers of distinct and missing rows stay on it (lru_cache_populate.cu and lru_cache_find.cu of FBGEMM).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from fbgemm_gpu.split_embedding_configs import EmbOptimType
 from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
+    CacheAlgorithm,
     ComputeDevice,
     DenseTableBatchedEmbeddingBagsCodegen,
     EmbeddingLocation,
@@ -37,24 +45,28 @@ _OPTIMIZERS_OF_COPIES: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
 }
 
+# Of FBGEMM's counts of a cache, those that are reported, with their positions.
+_COUNTS = {"lookups": 1, "rows": 2, "missedRows": 3, "conflicts": 4}
+
 _PRECISIONS = {torch.float32: SparseType.FP32, torch.float16: SparseType.FP16}
 
 
 class TableBatchedEmbeddings:
     """The shards of a device: one operator for those of the same samples, type, kind and optimizer.
 
+    Cached shards are a kind for each width.
+
     FBGEMM allocates the weights and the state. Copies have a dense gradient, and their optimizer apart.
 
     learning_rate: of the optimizers
     fill: what each weight is in the beginning
-    ValueError: copies have no such optimizer
+    ValueError: copies have no such optimizer, or there are caches and the device is a CPU
     """
 
     def __init__(self, shards: Sequence[Held], device: torch.device, learning_rate: float, fill: float):
-        groups: dict[tuple[int, torch.dtype, bool, str], list[int]] = {}
+        groups: dict[tuple[object, ...], list[int]] = {}
         for index, shard in enumerate(shards):
-            key = (shard.samples, shard.dtype, shard.replicated, shard.optimizer)
-            groups.setdefault(key, []).append(index)
+            groups.setdefault(_kind(shard), []).append(index)
         self._groups = [
             _Group(indices, [shards[i] for i in indices], device, learning_rate, fill) for indices in groups.values()
         ]
@@ -62,6 +74,28 @@ class TableBatchedEmbeddings:
     def join(self, bags: Sequence[Bags]) -> list[Bags]:
         """Returns the lookups of each operator, as the distribution of inputs hands them over in training."""
         return [group.join(bags) for group in self._groups]
+
+    @property
+    def has_caches(self) -> bool:
+        """Whether there are cached shards."""
+        return any(group.is_cached for group in self._groups)
+
+    def prefetch(self, joined: Sequence[Bags]) -> None:
+        """Fetches the rows that caches lack, and writes back those that leave; `forward` does it otherwise."""
+        for group, bags in zip(self._groups, joined):
+            if group.is_cached:
+                group.operator.prefetch(*bags)
+
+    def count_lookups(self, counted: bool) -> None:
+        """Begins or ends counting what caches lack; counting takes time."""
+        for group in self._groups:
+            if group.is_cached:
+                group.operator.gather_uvm_cache_stats = counted
+
+    def cache_counts(self) -> dict[str, float]:
+        """Returns counts of a mean step: lookups, distinct rows, rows that caches lacked, rows that found no place."""
+        counts = [group.cache_counts() for group in self._groups if group.is_cached]
+        return {name: round(sum(of[name] for of in counts), 1) for name in _COUNTS} if counts else {}
 
     def forward(self, joined: Sequence[Bags]) -> None:
         """Looks up and sums."""
@@ -92,6 +126,9 @@ class _Group:
         precision = _PRECISIONS[shards[0].dtype]
         cuda = device.type == "cuda"
         self._replicated = shards[0].replicated
+        self.is_cached = shards[0].cache_share is not None
+        if self.is_cached and not cuda:
+            raise ValueError(f"caches need a GPU, got {device}")
         self._momentum: list[torch.Tensor] = []
         self._optimizer: torch.optim.Optimizer | None = None
         optimizer = shards[0].optimizer
@@ -105,6 +142,16 @@ class _Group:
             )
         else:
             location = EmbeddingLocation.DEVICE if cuda else EmbeddingLocation.HOST
+            cache: dict[str, Any] = {}
+            if self.is_cached:
+                location = EmbeddingLocation.MANAGED_CACHING
+                cache = {
+                    "cache_algorithm": CacheAlgorithm.LRU,
+                    "cache_load_factor": _load_factor(shards),
+                    "cache_precision": precision,
+                    "uvm_host_mapped": True,
+                    "gather_uvm_cache_stats": True,
+                }
             computes = ComputeDevice.CUDA if cuda else ComputeDevice.CPU
             self.operator = SplitTableBatchedEmbeddingBagsCodegen(
                 embedding_specs=[(shard.rows, shard.columns, location, computes) for shard in shards],
@@ -115,7 +162,11 @@ class _Group:
                 learning_rate=learning_rate,
                 eps=EPSILON,
                 device=device,
+                **cache,
             )
+            if self.is_cached:
+                # Made with counts, so that they can be switched on; off, they take no time.
+                self.operator.gather_uvm_cache_stats = False
         self.operator.to(device)
         for weight in self.operator.split_embedding_weights():
             weight.fill_(fill)
@@ -135,6 +186,11 @@ class _Group:
         last = torch.tensor([begin], device=mine[0][1].device)
         return torch.cat([ids for ids, _ in mine]), torch.cat([*starts, last])
 
+    def cache_counts(self) -> dict[str, float]:
+        # Beside the property, as that asserts that counting is on.
+        counts = self.operator.uvm_cache_stats.tolist()
+        return {name: counts[position] / max(1, counts[0]) for name, position in _COUNTS.items()}
+
     @torch.no_grad()
     def step(self) -> None:
         if not self._replicated:
@@ -150,3 +206,14 @@ class _Group:
             dense_row_wise_adagrad(weight, gradient, momentum, self._learning_rate)
             first += weight.numel()
         self.operator.weights.grad = None
+
+
+def _kind(shard: Held) -> tuple[object, ...]:
+    """What shards of an operator have in common."""
+    width_of_cache = None if shard.cache_share is None else shard.columns
+    return (shard.samples, shard.dtype, shard.replicated, shard.optimizer, width_of_cache)
+
+
+def _load_factor(shards: Sequence[Held]) -> float:
+    """Returns the share of all rows that one cache for all of these shards has."""
+    return sum(shard.rows * (shard.cache_share or 0) for shard in shards) / sum(shard.rows for shard in shards)

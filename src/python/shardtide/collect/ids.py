@@ -36,6 +36,12 @@ def draw_ids(table: AnyTable, lookups: int, devices: int, generator: torch.Gener
     return ranks.mul_(_stride(rows)).remainder_(rows)
 
 
+def most_used(table: AnyTable, first: int, last: int, devices: int, device: torch.device) -> torch.Tensor:
+    """Returns the ids of rows first..last of a part in order of use, last not included, as `draw_ids` numbers them."""
+    rows = -(-table.rows // devices)
+    return torch.arange(first, last, device=device).mul_(_stride(rows)).remainder_(rows)
+
+
 def draw_offsets(table: AnyTable, samples: int, lookups: int, devices: int, generator: torch.Generator) -> torch.Tensor:
     """Returns where each sample's ids begin, and their number at last, as int64.
 

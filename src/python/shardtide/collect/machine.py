@@ -14,6 +14,10 @@ import torch
 CPU_MEMORY_SHARE = 0.25
 MOST_CPU_BYTES = 4 * 2**30
 
+# Tables with a cache on a GPU take this share of the host's free memory, and no more than these bytes.
+HOST_MEMORY_SHARE = 0.25
+MOST_HOST_BYTES = 32 * 2**30
+
 # What nvidia-smi reports of a device; of clocks in MHz, of temperature in degrees Celsius, of power in watts.
 CLOCK_FIELDS = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw")
 
@@ -61,8 +65,12 @@ def free_bytes(device: torch.device) -> int:
     """Returns the bytes of memory that samples may take."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
-    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min(MOST_CPU_BYTES, int(available * CPU_MEMORY_SHARE))
+    return min(MOST_CPU_BYTES, int(_available_bytes() * CPU_MEMORY_SHARE))
+
+
+def free_host_bytes() -> int:
+    """Returns the bytes of host memory that tables with a cache on a GPU may take."""
+    return min(MOST_HOST_BYTES, int(_available_bytes() * HOST_MEMORY_SHARE))
 
 
 def describe(device: torch.device) -> dict[str, object]:
@@ -93,6 +101,10 @@ def throttled(device: torch.device) -> list[str]:
     except ValueError:
         return []
     return sorted({reason for bit, reason in THROTTLE_REASONS.items() if active & bit})
+
+
+def _available_bytes() -> int:
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _nvidia_smi(device: torch.device, fields: tuple[str, ...] | list[str]) -> dict[str, str] | None:

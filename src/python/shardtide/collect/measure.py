@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import torch
 
-from shardtide.collect.ids import draw_ids, draw_offsets
+from shardtide.collect.ids import draw_ids, draw_offsets, most_used
 from shardtide.collect.operators import Bags, EmbeddingBags, Held, ShardOperator
 from shardtide.collect.optimizers import OF_EMBEDDING_BAG
 from shardtide.collect.shapes import MOST_SHARDS, Limits, Shard
@@ -19,6 +19,12 @@ from shardtide.collect.tables import AnyTable
 from shardtide.train.clock import Clock
 
 WARM_UPS = 2
+
+# Of caches, forward passes after their most used rows were fetched, at most so many of all tables at a time; the last
+# passes are counted.
+CACHE_WARM_UPS = 20
+COUNTED_WARM_UPS = 5
+FETCHED_AT_A_TIME = 2**22
 
 # Repetitions end when the standard error of their mean is at most this share of it, or there are MOST_REPETITIONS.
 REPETITIONS = 3
@@ -52,6 +58,15 @@ WEIGHT_BYTES_PER_ROW = 32
 class Operators(Protocol):
     """The operators of a set of shards: operators.EmbeddingBags, fbgemm.TableBatchedEmbeddings."""
 
+    @property
+    def has_caches(self) -> bool: ...
+
+    def prefetch(self, joined: Sequence[Bags]) -> None: ...
+
+    def count_lookups(self, counted: bool) -> None: ...
+
+    def cache_counts(self) -> dict[str, float]: ...
+
     def join(self, bags: Sequence[Bags]) -> list[Bags]: ...
 
     def forward(self, joined: Sequence[Bags]) -> None: ...
@@ -67,11 +82,15 @@ class Operators(Protocol):
 class Times:
     """Medians over repetitions, in ms.
 
-    forward_ms: lookups and sums
+    forward_ms: lookups and sums, after what caches lack is fetched
     backward_ms: gradients and optimizer
     optimizer_ms: the part of backward_ms that an optimizer after it takes: all of it, or that of copies with FBGEMM
     launch_ms: what the host takes to launch all of that on a GPU; None on a CPU
     is_queued: whether all was launched before a GPU began with it, so that the other times have no pauses in them
+    prefetch_ms: the part of forward_ms in which caches look up what they lack, fetch it, and write back what leaves;
+        None without caches
+    cache: of a mean step, the lookups of cached shards, distinct rows, rows that caches lacked, and those of them that
+        found no place; counted before the steps that are timed; empty without caches
     """
 
     forward_ms: float
@@ -79,6 +98,8 @@ class Times:
     optimizer_ms: float
     launch_ms: float | None = None
     is_queued: bool = True
+    prefetch_ms: float | None = None
+    cache: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the fields of a sample file."""
@@ -87,6 +108,10 @@ class Times:
             "backward_ms": round(self.backward_ms, 5),
             "optimizer_ms": round(self.optimizer_ms, 5),
         }
+        if self.prefetch_ms is not None:
+            fields["prefetch_ms"] = round(self.prefetch_ms, 5)
+        if self.cache:
+            fields["cache"] = dict(self.cache)
         if self.launch_ms is not None:
             fields["launch_ms"] = round(self.launch_ms, 5)
         if not self.is_queued:
@@ -95,8 +120,12 @@ class Times:
 
 
 class _Step(NamedTuple):
-    """A forward and backward pass and the optimizer, in ms, and whether they were launched in time."""
+    """A forward and backward pass and the optimizer, in ms, and whether they were launched in time.
 
+    prefetch: part of forward
+    """
+
+    prefetch: float
     forward: float
     backward: float
     optimizer: float
@@ -140,6 +169,9 @@ class Meter:
         def step() -> _Step:
             return self._step(tables, shards, operators, gradients, generator, flushes)
 
+        cache: dict[str, float] = {}
+        if operators.has_caches:
+            cache = self._fill_caches(tables, shards, operators, generator)
         for _ in range(WARM_UPS):
             step()
         steps: list[_Step] = []
@@ -155,6 +187,8 @@ class Meter:
             optimizer_ms=statistics.median(taken.optimizer for taken in steps),
             launch_ms=statistics.median(taken.launch for taken in steps) if self._device.type == "cuda" else None,
             is_queued=all(taken.is_queued for taken in steps),
+            prefetch_ms=statistics.median(taken.prefetch for taken in steps) if operators.has_caches else None,
+            cache=cache,
         )
 
     def copy_gigabytes_per_second(self) -> float:
@@ -168,6 +202,39 @@ class Meter:
             laps.append(watch.laps_ms()[0])
         return round(2 * half / statistics.median(laps[WARM_UPS:]) / 1e6, 1)
 
+    @property
+    def has_caches(self) -> bool:
+        """Whether cached shards can be measured."""
+        return self._table_batched and self._device.type == "cuda"
+
+    def _fill_caches(
+        self,
+        tables: Sequence[AnyTable],
+        shards: Sequence[Shard],
+        operators: Operators,
+        generator: torch.Generator,
+    ) -> dict[str, float]:
+        """Brings caches into the state that they have in training, and returns what they then lack.
+
+        The rows that they should hold are fetched, the most used ones last. Ids of some steps follow.
+        """
+        most = max(shard.cached_rows(tables[shard.table]) for shard in shards)
+        at_a_time = max(1, FETCHED_AT_A_TIME // sum(shard.cache_share is not None for shard in shards))
+        for end in range(most, 0, -at_a_time):
+            self._pass_untimed(
+                [_most_used(tables[of.table], of, end - at_a_time, end, generator.device) for of in shards], operators
+            )
+        for left in range(CACHE_WARM_UPS, 0, -1):
+            if left == COUNTED_WARM_UPS:
+                operators.count_lookups(True)
+            self._pass_untimed([_inputs(tables[shard.table], shard, generator) for shard in shards], operators)
+        operators.count_lookups(False)
+        return operators.cache_counts()
+
+    @torch.no_grad()
+    def _pass_untimed(self, inputs: Sequence[Bags], operators: Operators) -> None:
+        operators.forward(operators.join(inputs))
+
     def _operators(self, tables: Sequence[AnyTable], shards: Sequence[Shard]) -> Operators:
         if self._table_batched:
             from shardtide.collect.fbgemm import TableBatchedEmbeddings
@@ -180,6 +247,7 @@ class Meter:
                     _dtype(shard),
                     shard.replicated,
                     shard.optimizer,
+                    shard.cache_share,
                 )
                 for shard in shards
             ]
@@ -221,11 +289,14 @@ class Meter:
         joined = operators.join(inputs)
         of_outputs = operators.join_gradients(gradients)
         forward = Stopwatch(self._device, queue=lambda: self._flush(flushes))
+        if operators.has_caches:
+            operators.prefetch(joined)
+            forward.lap()
         operators.forward(joined)
         forward.lap()
         forward.end_launching()
         # Read before the next queue: what it waits for would count as launching.
-        (forward_ms,) = forward.laps_ms()
+        laps_ms = forward.laps_ms()
         backward = Stopwatch(self._device, queue=lambda: self._flush(flushes))
         operators.backward(of_outputs)
         backward.lap()
@@ -234,7 +305,8 @@ class Meter:
         backward.end_launching()
         backward_ms, optimizer_ms = backward.laps_ms()
         return _Step(
-            forward_ms,
+            sum(laps_ms[:-1]),
+            sum(laps_ms),
             backward_ms,
             optimizer_ms,
             forward.launch_ms + backward.launch_ms,
@@ -293,8 +365,11 @@ def _is_enough(steps: Sequence[_Step], most: int) -> bool:
     return len(steps) >= most or error <= STANDARD_ERROR * statistics.mean(totals)
 
 
-def limits_of(free_bytes: int, device_type: str) -> Limits:
-    """Returns the limits of sets on a device with so many free bytes; those of a CPU are less for time's sake."""
+def limits_of(free_bytes: int, device_type: str, host_bytes: int = 0) -> Limits:
+    """Returns the limits of sets on a device with so many free bytes; those of a CPU are less for time's sake.
+
+    host_bytes: of host memory for cached shards
+    """
     most_elements = 2**30 if device_type == "cuda" else 2**22
     elements = min(most_elements, free_bytes // 3 // BYTES_PER_GRADIENT_ELEMENT)
     left = free_bytes - elements * BYTES_PER_GRADIENT_ELEMENT - FLUSHED_BYTES[device_type]
@@ -302,13 +377,21 @@ def limits_of(free_bytes: int, device_type: str) -> Limits:
     rows = left * 85 // 100 // (WEIGHT_BYTES_PER_ROW + 4)
     if rows < 2**16:
         raise ValueError(f"{free_bytes // 2**20} MiB of memory are free, which is too little to measure")
-    return Limits(rows * WEIGHT_BYTES_PER_ROW, rows, elements)
+    return Limits(rows * WEIGHT_BYTES_PER_ROW, rows, elements, host_bytes)
 
 
 def _inputs(table: AnyTable, shard: Shard, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     lookups = shard.lookups(table)
     ids = draw_ids(table, lookups, shard.devices, generator)
     return ids, draw_offsets(table, shard.samples, lookups, shard.devices, generator)
+
+
+def _most_used(table: AnyTable, shard: Shard, first: int, last: int, device: torch.device) -> Bags:
+    """Bags with those of a shard's rows first..last in order of use, last not included, that its cache should hold."""
+    last = max(0, min(last, shard.cached_rows(table)))
+    ids = most_used(table, min(max(0, first), last), last, shard.devices, device)
+    offsets = torch.arange(shard.samples + 1, device=device).mul_(len(ids)).div_(shard.samples, rounding_mode="floor")
+    return ids, offsets
 
 
 def _gradient(shard: Shard, generator: torch.Generator) -> torch.Tensor:

@@ -29,6 +29,7 @@ class Held(NamedTuple):
     dtype: of the weights: float32 or float16
     replicated: whether the gradient is dense and the optimizer updates all rows (data_parallel)
     optimizer: one of shardtide.collect.optimizers
+    cache_share: share of the rows that a cache in device memory holds; None if device memory holds all of them
     """
 
     rows: int
@@ -37,6 +38,7 @@ class Held(NamedTuple):
     dtype: torch.dtype
     replicated: bool
     optimizer: str = DEFAULT
+    cache_share: float | None = None
 
 
 class ShardOperator:
@@ -93,10 +95,12 @@ class ShardOperator:
 
 
 class EmbeddingBags:
-    """The shards of a device, each with an operator of its own.
+    """The shards of a device, each with an operator of its own, and no caches.
 
     shards: with weights and momentum, as ShardOperator has them
     """
+
+    has_caches = False
 
     def __init__(self, shards: Sequence[ShardOperator]):
         self._shards = shards
@@ -105,6 +109,16 @@ class EmbeddingBags:
     def join(self, bags: Sequence[Bags]) -> list[Bags]:
         """Returns the lookups of each operator."""
         return list(bags)
+
+    def prefetch(self, joined: Sequence[Bags]) -> None:
+        """There is nothing to prefetch."""
+
+    def count_lookups(self, counted: bool) -> None:
+        """There are no caches to count."""
+
+    def cache_counts(self) -> dict[str, float]:
+        """Returns nothing."""
+        return {}
 
     def forward(self, joined: Sequence[Bags]) -> None:
         """Looks up and sums."""

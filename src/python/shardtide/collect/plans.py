@@ -107,7 +107,9 @@ def read_plans(path: Path) -> PlanFile:
     return PlanFile(path.name.split(".")[0], plans)
 
 
-def device_sets(workload: Workload, plan: dict[str, Any], tables: TableList, optimizer: str) -> list[list[Shard]]:
+def device_sets(
+    workload: Workload, plan: dict[str, Any], tables: TableList, optimizer: str, has_caches: bool = False
+) -> list[list[Shard]]:
     """Returns the shards of each device.
 
     Rows of a table are taken to be hashed: each part of them has the same share of the lookups.
@@ -115,6 +117,7 @@ def device_sets(workload: Workload, plan: dict[str, Any], tables: TableList, opt
     plan: of the workload
     tables: to which those of the shards are added
     optimizer: of tables that name none
+    has_caches: whether cached shards can be measured
     ValueError: the plan is of other tables, or has shards that cannot be measured
     """
     groups = plan["replica_groups"]["groups"] if "replica_groups" in plan else 1
@@ -129,8 +132,12 @@ def device_sets(workload: Workload, plan: dict[str, Any], tables: TableList, opt
         name = table.get("optimizer", optimizer)
         size = round(table.get("bytesPerElement", 4))
         for shard in shards:
-            if shard.get("cache_share") is not None:
-                raise ValueError(f"task {workload.task}: table {table['name']} is cached, which is not measured")
+            cache_share = shard.get("cache_share")
+            if cache_share is not None and not has_caches:
+                raise ValueError(
+                    f"task {workload.task}: table {table['name']} is cached,"
+                    " which is measured on a GPU with FBGEMM only"
+                )
             if not shard["rows"]:
                 continue
             if shard["device"] is None:
@@ -143,7 +150,8 @@ def device_sets(workload: Workload, plan: dict[str, Any], tables: TableList, opt
             parts = len({s["row_offset"] for s in shards if s["column_offset"] == shard["column_offset"]})
             parts -= hot_rows > 0
             rows = tables.index(workload.task, table, hot_rows, table["rows"])
-            sets[shard["device"]].append(Shard(rows, shard["columns"], batch_size, parts, False, size, name))
+            part = Shard(rows, shard["columns"], batch_size, parts, False, size, name, cache_share)
+            sets[shard["device"]].append(part)
     return sets
 
 
@@ -180,7 +188,7 @@ class PlanMeter:
             line.update(feasible=False, reason=plan.get("reason", ""))
         else:
             try:
-                sets = device_sets(workload, plan, self._tables, self._optimizer)
+                sets = device_sets(workload, plan, self._tables, self._optimizer, self._meter.has_caches)
             except (KeyError, IndexError, TypeError) as e:
                 raise ValueError(
                     f"{plans.name}, task {workload.task}: not a plan of this workload as ./shardtide plan writes it"
@@ -238,6 +246,12 @@ class PlanMeter:
         if needed > self._free_bytes:
             raise MemoryError(
                 f"weights and optimizer state need {needed // 2**20:,} MiB, {self._free_bytes // 2**20:,} MiB are free"
+            )
+        on_host, host_bytes = sum(need.host_bytes for need in needs), self._meter.limits.host_bytes
+        if on_host > host_bytes:
+            raise MemoryError(
+                f"cached tables need {on_host // 2**20:,} MiB of host memory, {host_bytes // 2**20:,} MiB may be taken;"
+                " --host-memory-mib says how much"
             )
         ids = random.Random(f"{self._seed}/ids/{self.samples}/{again}").getrandbits(63)
         times = self._meter.measure(self._tables.tables, shards, ids)

@@ -16,7 +16,7 @@ from shardtide.collect.collectives import CollectiveMeter, GroupShape, draw_coll
 from shardtide.collect.measure import Meter
 from shardtide.collect.optimizers import DEFAULT
 from shardtide.collect.samples import SampleFolder, is_held_back
-from shardtide.collect.shapes import draw_shards
+from shardtide.collect.shapes import draw_caches, draw_shards
 from shardtide.collect.tables import AnyTable
 from shardtide.train.ranks import Ranks
 
@@ -42,6 +42,7 @@ class Design:
     groups: of devices that take part in collectives; none if there is one device
     most_bytes: of a collective's buffer
     optimizers: of the sets of shards
+    cached: share of the sets that have cached shards
     """
 
     seed: int
@@ -51,6 +52,7 @@ class Design:
     groups: Sequence[GroupShape]
     most_bytes: int
     optimizers: Sequence[str] = (DEFAULT,)
+    cached: float = 0.0
 
 
 class Collector:
@@ -147,8 +149,17 @@ class Collector:
         design = self._design
         draw = random.Random(f"{design.seed}/sample/{sample}")
         eligible = [self._trained, self._held_back] if is_held_back(sample) else [self._trained]
+        # Drawn apart: sets without caches are those of a run without them.
+        caches = draw_caches(random.Random(f"{design.seed}/caches/{sample}"), design.cached)
         shards = draw_shards(
-            draw, design.tables, eligible, design.batch_sizes, self._meter.limits, design.clusters, design.optimizers
+            draw,
+            design.tables,
+            eligible,
+            design.batch_sizes,
+            self._meter.limits,
+            design.clusters,
+            design.optimizers,
+            caches,
         )
         ids = random.Random(f"{design.seed}/ids/{sample}/{repeat}").getrandbits(63)
         times = self._meter.measure(design.tables, shards, ids)

@@ -27,6 +27,9 @@ from shardtide.collect.tables import AnyTable
 # Of so many samples the last one is held back, and so is the last one of so many tables.
 HELD_BACK_EACH = 10
 
+# What options were before they could be given.
+ADDED_OPTIONS = {"cached": 0.0}
+
 # Of so many samples the first one is measured again, after so many others.
 REPEATED_EACH = 10
 REPEATED_AFTER = 50
@@ -166,9 +169,10 @@ class SampleFolder:
         info = read_json(path)
         earlier = info["options"]
         for name, value in self._options.items():
-            if name != "limits" and earlier.get(name) != value:
+            was = earlier.get(name, ADDED_OPTIONS.get(name))
+            if name != "limits" and was != value:
                 raise ValueError(
-                    f"{self._path} has samples with {name} {earlier.get(name)}, not {value};"
+                    f"{self._path} has samples with {name} {was}, not {value};"
                     " name another folder, or give the same options"
                 )
         # The free memory varies from run to run; the samples drawn must not.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shardtide.collect.optimizers import DEFAULT, OF_COPIES, OPTIMIZERS
 from shardtide.collect.tables import AnyTable, log_uniform
@@ -27,6 +27,16 @@ MOST_COPIED_ELEMENTS = 2**24
 # Draws of a shard until one fits what the set leaves free.
 TRIES = 8
 
+# Rows of tables whose shards may be cached, and of all cached shards of a set: FBGEMM needs about 2 s for each 2^24 of
+# them, as it makes a Python list of them first.
+LEAST_CACHED_ROWS = 100_000
+MOST_CACHED_ROWS = 2**25
+LEAST_CACHE_SHARE = 0.01
+
+# A cached row's index, and when it was last used. The operator also has a number of 4 bytes for each row of a table
+# with a cache, on the device: as much as the optimizer's state of a row, which `rows` of the limits counts.
+BYTES_PER_CACHED_ROW = 16
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -36,11 +46,13 @@ class Limits:
     rows: rows of all shards together, each with a float32 of optimizer state
     gradient_elements: elements of the outputs and of the gradients of lookups, or of rows if gradients are dense;
         bounds working memory and time
+    host_bytes: host memory of the weights and optimizer state of cached shards; 0 for none of them
     """
 
     weight_bytes: int
     rows: int
     gradient_elements: int
+    host_bytes: int = 0
 
     def minus(self, needs: Limits) -> Limits | None:
         """Returns what is left, None if the needs are beyond the limits."""
@@ -48,8 +60,9 @@ class Limits:
             self.weight_bytes - needs.weight_bytes,
             self.rows - needs.rows,
             self.gradient_elements - needs.gradient_elements,
+            self.host_bytes - needs.host_bytes,
         )
-        return left if min(left.weight_bytes, left.rows, left.gradient_elements) >= 0 else None
+        return left if min(left.weight_bytes, left.rows, left.gradient_elements, left.host_bytes) >= 0 else None
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,9 @@ class Shard:
     replicated: whether each device holds a copy (data_parallel)
     bytes_per_element: 4 (float32 weights) or 2 (float16)
     optimizer: one of OPTIMIZERS
+    cache_share: share of its rows, the most used, that device memory holds, above 0, while host memory holds all of
+        them; None if device memory holds all of them
+    ValueError: it has a cache and is a copy, or no such share
     """
 
     table: int
@@ -72,10 +88,23 @@ class Shard:
     replicated: bool = False
     bytes_per_element: int = 4
     optimizer: str = DEFAULT
+    cache_share: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.cache_share is None:
+            return
+        if self.replicated:
+            raise ValueError("a copy cannot be cached")
+        if not 0 < self.cache_share <= 1:
+            raise ValueError(f"cache_share must be above 0 and at most 1, got {self.cache_share}")
 
     def rows(self, table: AnyTable) -> int:
         """Rows on the device."""
         return -(-table.rows // self.devices)
+
+    def cached_rows(self, table: AnyTable) -> int:
+        """Rows that a cache holds, at least 1; 0 if there is none."""
+        return 0 if self.cache_share is None else max(1, math.ceil(self.rows(table) * self.cache_share))
 
     def lookups(self, table: AnyTable) -> int:
         """Ids that the device looks up in a step, at least 1."""
@@ -85,6 +114,13 @@ class Shard:
         """What a step of the shard needs."""
         rows = self.rows(table)
         gradients = self.samples + (rows if self.replicated else self.lookups(table))
+        if self.cache_share is not None:
+            # FBGEMM keeps all weights and the whole state of such a table in host memory.
+            state = OPTIMIZERS[self.optimizer]
+            weights = self.columns * self.bytes_per_element
+            on_host = rows * (weights + 4 * (state.per_element * self.columns + state.per_row))
+            on_device = self.cached_rows(table) * (weights + BYTES_PER_CACHED_ROW)
+            return Limits(on_device, rows, gradients * self.columns, on_host)
         bytes_per_element = self.bytes_per_element + 4 * OPTIMIZERS[self.optimizer].per_element
         return Limits(rows * self.columns * bytes_per_element, rows, gradients * self.columns)
 
@@ -99,7 +135,48 @@ class Shard:
             fields["bytesPerElement"] = self.bytes_per_element
         if self.optimizer != DEFAULT:
             fields["optimizer"] = self.optimizer
+        if self.cache_share is not None:
+            fields["cacheShare"] = self.cache_share
         return fields
+
+
+@dataclass(frozen=True)
+class Caches:
+    """Which shards of a set are cached, of those that may be: all but copies and parts of small tables.
+
+    FBGEMM has one cache for all tables of an operator, so that they have one share.
+
+    cache_share: of each of them
+    draw: for each shard, whether it is cached; apart from what draws shards
+    part: share of the shards that are cached
+    """
+
+    cache_share: float
+    draw: random.Random
+    part: float
+
+    def of(self, shard: Shard, table: AnyTable, cached_rows: int) -> Shard:
+        """Returns the shard with a cache, or as it is.
+
+        cached_rows: of the set's cached shards before it; of the first one that may be cached, 0
+        """
+        is_drawn = self.draw.random() < self.part
+        if shard.replicated or table.rows < LEAST_CACHED_ROWS:
+            return shard
+        if cached_rows + shard.rows(table) > MOST_CACHED_ROWS or not (is_drawn or not cached_rows):
+            return shard
+        return replace(shard, cache_share=self.cache_share)
+
+
+def draw_caches(draw: random.Random, cached: float) -> Caches | None:
+    """Returns the caches of a set, None for a set without.
+
+    cached: share of the sets that have caches
+    """
+    if draw.random() >= cached:
+        return None
+    cache_share = float(f"{log_uniform(draw, LEAST_CACHE_SHARE, 1):.4g}")
+    return Caches(min(1.0, cache_share), draw, draw.choice((1.0, draw.uniform(0.2, 0.8))))
 
 
 def draw_shards(
@@ -110,6 +187,7 @@ def draw_shards(
     limits: Limits,
     clusters: Sequence[int],
     optimizers: Sequence[str] = (DEFAULT,),
+    caches: Caches | None = None,
 ) -> list[Shard]:
     """Returns shards of one cluster, batch size and optimizer, which together are within the limits.
 
@@ -120,6 +198,7 @@ def draw_shards(
     eligible: groups of indices of tables; each shard is of a table of a random group
     clusters: numbers of devices, one of which the set is for
     optimizers: one of which the set has
+    caches: of the set, which has none if no shard may be cached; None for no cached shards
     """
     batch_size = draw.choice(batch_sizes)
     devices = draw.choice(clusters)
@@ -127,15 +206,19 @@ def draw_shards(
     mix = _mix_of_plan(draw) if draw.random() < SHARE_OF_PLANS else _SMALL_SET
     wanted = mix.count or draw.randint(1, MOST_IN_SMALL_SETS)
     shards: list[Shard] = []
+    cached_rows = 0
     while not shards:
         for _ in range(wanted):
             for _ in range(TRIES):
                 table = draw.choice(draw.choice(eligible))
                 shard = _draw_shard(draw, mix, table, tables[table].rows, batch_size, devices, optimizer)
+                if caches:
+                    shard = caches.of(shard, tables[table], cached_rows)
                 left = limits.minus(shard.needs(tables[table]))
                 if left is not None:
                     limits = left
                     shards.append(shard)
+                    cached_rows += 0 if shard.cache_share is None else shard.rows(tables[table])
                     break
     return shards
 
