@@ -14,7 +14,7 @@ final class ModelOption {
       names = "--model",
       paramLabel = "FILE",
       description =
-          "Cost model bundle. Default: a shipped one, trained on simulated costs: simulated.avro, simulated-8xh100.avro for the demo; for plan --workloads that of the cluster's hardware; see models/.")
+          "Cost model bundle. Default: a shipped one, simulated.avro; for the demo simulated-8xh100.avro; for plan --workloads that of the cluster's hardware, also h200.avro; see models/.")
   private Path file;
 
   /**

@@ -38,7 +38,8 @@ final class PlanModels implements AutoCloseable {
   /** The shipped models. */
   static PlanModels shipped() {
     return new PlanModels(
-        "a shipped model", List.of(ModelFiles::shippedForNodes, ModelFiles::shipped));
+        "a shipped model",
+        List.of(ModelFiles::shippedForNodes, ModelFiles::shippedForH200, ModelFiles::shipped));
   }
 
   /**

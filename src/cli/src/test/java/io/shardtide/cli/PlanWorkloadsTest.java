@@ -282,8 +282,8 @@ class PlanWorkloadsTest {
     assertThat(err.toString())
         .contains(
             workloads
-                + " line 2: hardware of a cluster must be that of a shipped model, \"simulated\","
-                + " \"simulated-8xh100\", got \"x\"");
+                + " line 2: hardware of a cluster must be that of a shipped model, \"h200\","
+                + " \"simulated\", \"simulated-8xh100\", got \"x\"");
     assertThat(plan(workloads, "--model", "models/simulated.avro")).isEqualTo(1);
     assertThat(err.toString())
         .contains(

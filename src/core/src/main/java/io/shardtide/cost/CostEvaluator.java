@@ -93,7 +93,7 @@ public final class CostEvaluator {
    */
   public double computeMs(double[] towerSum) {
     double ms = computeMs(towerSum, 0, components);
-    if (risk > 0 && bundle.isFineTuned()) {
+    if (risk != 0 && bundle.isFineTuned()) {
       for (int last = towerSize - 1; last < towerSum.length; last += towerSize) {
         ms += risk * towerSum[last];
       }

@@ -25,20 +25,24 @@ final class ModelChecks {
   }
 
   static void coefficients(String part, List<Double> coefficients, List<String> terms) {
-    nonNegative(part, coefficients, terms);
-    if (coefficients.stream().allMatch(c -> c == 0)) {
+    if (!areNonNegative(coefficients, terms) || coefficients.stream().allMatch(c -> c == 0)) {
       throw new InvalidModelException(
-          "%s coefficients of a model must not all be 0, got %s".formatted(part, coefficients));
+          "%s coefficients of a model must be at least 0, not all 0, one for each of %s, got %s"
+              .formatted(part, terms, coefficients));
     }
   }
 
   static void nonNegative(String part, List<Double> coefficients, List<String> terms) {
-    if (coefficients.size() != terms.size()
-        || coefficients.stream().anyMatch(c -> !(c >= 0 && Double.isFinite(c)))) {
+    if (!areNonNegative(coefficients, terms)) {
       throw new InvalidModelException(
           "%s coefficients of a model must be at least 0, one for each of %s, got %s"
               .formatted(part, terms, coefficients));
     }
+  }
+
+  private static boolean areNonNegative(List<Double> coefficients, List<String> terms) {
+    return coefficients.size() == terms.size()
+        && coefficients.stream().allMatch(c -> c >= 0 && Double.isFinite(c));
   }
 
   static void tower(List<DenseLayer> tower, int features) {

@@ -31,6 +31,8 @@ public final class ModelFiles {
 
   private static final String SHIPPED_NODES = "/models/simulated-8xh100.avro";
 
+  private static final String SHIPPED_H200 = "/models/h200.avro";
+
   static {
     AvroLimits.set();
   }
@@ -48,6 +50,14 @@ public final class ModelFiles {
    */
   public static ModelBundle shippedForNodes() {
     return read("the shipped model of nodes of 8 devices", bytes(SHIPPED_NODES));
+  }
+
+  /**
+   * Returns the shipped bundle of an H200: computation as measured on one, collectives by a data
+   * sheet.
+   */
+  public static ModelBundle shippedForH200() {
+    return read("the shipped model of an H200", bytes(SHIPPED_H200));
   }
 
   /** Returns the file of the shipped bundle. */
