@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.TestModels;
@@ -65,6 +66,41 @@ class LogCorrectionTest {
     assertThat(trained.evaluator(2).computeMs(before))
         .as("a trained model does not say what it does not know")
         .isEqualTo(trained.evaluator().computeMs(before));
+  }
+
+  /** The numbers of a launch group are not costs, and its uncertainty comes after them. */
+  @Test
+  void a_model_with_launch_groups_is_corrected_likewise() {
+    ModelBundle bundle = ModelFiles.shippedForH200();
+    LogCorrection correction =
+        new LogCorrection(List.of(member(0, 0.2, 0.1), member(0.5, 0.4, 0.5)));
+    ModelBundle corrected =
+        ModelBundleBuilder.builder(bundle).correction(Optional.of(correction)).build();
+    CostModel tuned = new CostModel(corrected);
+    float[] before = new PlainTowers(bundle).towers(List.of(SHAPE)).get(0);
+    float[] after = new PlainTowers(corrected).towers(List.of(SHAPE)).get(0);
+    int components = bundle.latencyComponents();
+    double ms = 0;
+    for (int k = 0; k < before.length; k++) {
+      double factor = k < components ? Math.exp(0.3) : 1;
+      assertThat((double) after[k]).isCloseTo(before[k] * factor, within(1e-6));
+      ms += k < components ? after[k] : 0;
+    }
+    assertThat(after).hasSize(before.length + 1);
+    double deviation = after[after.length - 1];
+    assertThat(deviation).isCloseTo(0.2 * ms, within(1e-6));
+    CostEvaluator expected = tuned.evaluator();
+    CostEvaluator cautious = tuned.evaluator(2);
+    double[] both = expected.addend(after, false, 4);
+    TowerSums.add(both, expected.addend(after, true, 2));
+    assertThat(cautious.computeMs(both))
+        .as("of both launch groups")
+        .isCloseTo(expected.computeMs(both) + 4 * deviation, within(1e-6));
+    assertThat(expected.computeMs(both))
+        .isCloseTo(
+            expected.computeMs(expected.addend(after, false, 4))
+                + expected.computeMs(expected.addend(after, true, 2)),
+            within(1e-9));
   }
 
   @Test

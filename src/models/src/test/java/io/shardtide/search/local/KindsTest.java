@@ -14,6 +14,7 @@ import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -35,6 +36,10 @@ class KindsTest {
   static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
   static final CostModel MODEL = new CostModel(BUNDLE);
   static final PlainTowers TOWERS = new PlainTowers(BUNDLE);
+
+  /** Its costs have parts for each launch group of a device. */
+  private static final ModelBundle H200 = ModelFiles.shippedForH200();
+
   private static final SearchSettings BRIEF = settings(300);
 
   private static SearchSettings settings(long evaluationsPerTable) {
@@ -77,6 +82,31 @@ class KindsTest {
     }
   }
 
+  /** Copies and shards, in two precisions: each device has up to four launch groups. */
+  @Property(tries = 12)
+  void costs_of_launch_groups_are_those_from_scratch_after_any_moves(@ForAll long seed) {
+    Random random = new Random(seed);
+    List<TableSpec> tables =
+        tables(random, 4 + random.nextInt(10)).stream()
+            .map(
+                table ->
+                    TableSpecBuilder.builder(table)
+                        .bytesPerElement(random.nextBoolean() ? 2 : 4)
+                        .build())
+            .toList();
+    ClusterSpec cluster =
+        new ClusterSpec(8, (40 + random.nextInt(200)) * Fixtures.GIB, 16_384, 4, H200.hardware());
+    SearchProblem problem =
+        new SearchProblem(
+            new PlainTowers(H200).predict(tables, cluster),
+            cluster,
+            new CostModel(H200),
+            PlanShards.NONE);
+    if (LocalSearch.search(problem, BRIEF, true) instanceof SearchResult.Found found) {
+      check(problem, found);
+    }
+  }
+
   static void check(SearchProblem problem, SearchResult.Found found) {
     ClusterSpec cluster = problem.cluster();
     List<TableSpec> tables = problem.tables().stream().map(t -> t.table()).toList();
@@ -112,10 +142,12 @@ class KindsTest {
       assertThat(found.deviceCosts().get(d).hostMemoryBytes())
           .isBetween(hostBytes[d], cluster.hostMemoryBytesPerDevice());
     }
-    StepCost cost = StepCost.of(tables, found.shards(), cluster, MODEL, TOWERS);
+    CostModel model = problem.model();
+    StepCost cost =
+        StepCost.of(tables, found.shards(), cluster, model, new PlainTowers(model.bundle()));
     assertThat(found.predictedMs())
         .isCloseTo(cost.predictedMs(), org.assertj.core.data.Offset.offset(1e-9));
-    StepCost recorded = StepCost.of(problem.tables(), found.shards(), cluster, MODEL);
+    StepCost recorded = StepCost.of(problem.tables(), found.shards(), cluster, model);
     assertThat(recorded.predictedMs()).isEqualTo(found.predictedMs());
     for (int d = 0; d < bytes.length; d++) {
       assertThat(recorded.computeMs()[d]).isEqualTo(found.deviceCosts().get(d).computeMs());
