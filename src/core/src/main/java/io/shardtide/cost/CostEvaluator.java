@@ -8,7 +8,6 @@ import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * Predicts costs in plain Java; {@link ModelBundle} has the formulas. Not thread-safe: one for each
@@ -22,7 +21,14 @@ public final class CostEvaluator {
   private final float[] headInput;
   private final int headOutputs;
   private final int towerSize;
-  private final Optional<LaunchCosts> launches;
+  private final boolean hasGroups;
+
+  /** Milliseconds of the terms of a launch, forward alone. */
+  private final double[] forwardLaunchMs = new double[LaunchGroups.TERMS.size()];
+
+  /** The same, forward and backward. */
+  private final double[] launchMs = new double[LaunchGroups.TERMS.size()];
+
   private final double risk;
   private final Map<Direction, Map<Collective, CollectiveCost>> collectives =
       new EnumMap<>(Direction.class);
@@ -37,7 +43,14 @@ public final class CostEvaluator {
     this.risk = risk;
     headOutputs = bundle.headOutputs();
     towerSize = bundle.towerSize();
-    launches = bundle.launches();
+    hasGroups = bundle.launches().isPresent();
+    bundle
+        .launches()
+        .ifPresent(
+            costs -> {
+              Arrays.setAll(forwardLaunchMs, i -> costs.forwardMs().get(i));
+              Arrays.setAll(launchMs, i -> costs.forwardMs().get(i) + costs.backwardMs().get(i));
+            });
     this.bundle = bundle;
     head = new Mlp(bundle.head());
     components = bundle.latencyComponents();
@@ -70,7 +83,7 @@ public final class CostEvaluator {
   public double[] addend(float[] tower, boolean replicated, double weightBytes) {
     double[] addend = new double[sumSize()];
     double[] exact = TowerSums.exact(tower);
-    int group = launches.isPresent() ? LaunchGroups.of(replicated, weightBytes) : 0;
+    int group = hasGroups ? LaunchGroups.of(replicated, weightBytes) : 0;
     System.arraycopy(exact, 0, addend, group * exact.length, exact.length);
     return addend;
   }
@@ -92,7 +105,7 @@ public final class CostEvaluator {
    *     least one
    */
   public double computeMs(double[] towerSum) {
-    double ms = computeMs(towerSum, 0, components);
+    double ms = computeMs(towerSum, components);
     if (risk != 0 && bundle.isFineTuned()) {
       for (int last = towerSize - 1; last < towerSum.length; last += towerSize) {
         ms += risk * towerSum[last];
@@ -112,13 +125,14 @@ public final class CostEvaluator {
 
   /** Predicts the forward computation of a device in milliseconds; see {@link #computeMs}. */
   public double forwardComputeMs(double[] towerSum) {
-    return computeMs(towerSum, 0, components / 2);
+    return computeMs(towerSum, components / 2);
   }
 
-  private double computeMs(double[] towerSum, int from, int to) {
+  /** Predicts the first latency components: those of the forward pass, or all. */
+  private double computeMs(double[] towerSum, int to) {
     evaluations++;
-    if (launches.isEmpty()) {
-      return shardsMs(towerSum, 0, from, to);
+    if (!hasGroups) {
+      return shardsMs(towerSum, 0, to);
     }
     double ms = 0;
     for (int group = 0; group < LaunchGroups.COUNT; group++) {
@@ -126,24 +140,20 @@ public final class CostEvaluator {
       int numbers = at + headOutputs;
       if (LaunchGroups.isLaunched(towerSum, numbers)) {
         headInput[headInput.length - 1] = LaunchGroups.widest(towerSum, numbers);
-        ms += shardsMs(towerSum, at, from, to);
-        if (from == 0) {
-          ms += LaunchGroups.ms(launches.get().forwardMs(), group, towerSum, numbers);
-        }
-        if (to == components) {
-          ms += LaunchGroups.ms(launches.get().backwardMs(), group, towerSum, numbers);
-        }
+        ms += shardsMs(towerSum, at, to);
+        double[] ofLaunch = to == components ? launchMs : forwardLaunchMs;
+        ms += LaunchGroups.ms(ofLaunch, group, towerSum, numbers);
       }
     }
     return ms;
   }
 
   /** Predicts the shards of a launch group, whose sums begin at a position. */
-  private float shardsMs(double[] towerSum, int at, int from, int to) {
+  private float shardsMs(double[] towerSum, int at, int to) {
     HeadInputs.write(towerSum, at, components, headOutputs, headInput);
     float[] corrections = head.apply(headInput);
     float ms = 0;
-    for (int k = from; k < to; k++) {
+    for (int k = 0; k < to; k++) {
       float g = corrections[k];
       float factor = 1f + Math.abs(g);
       float sum = (float) towerSum[at + k];

@@ -86,17 +86,19 @@ public final class LaunchGroups {
    *
    * @param coefficients milliseconds for one of each of {@link #TERMS}
    */
-  public static double ms(List<Double> coefficients, int group, double[] sum, int at) {
-    double[] terms = terms(group, sum, at);
-    double ms = 0;
-    for (int i = 0; i < terms.length; i++) {
-      ms += coefficients.get(i) * terms[i];
-    }
-    return ms;
+  public static double ms(double[] coefficients, int group, double[] sum, int at) {
+    // The search's inner loop: without an array of terms.
+    return coefficients[0]
+        + (group < FIRST_OF_COPIES ? coefficients[1] : 0)
+        + coefficients[2] * rootOfLookups(sum, at);
   }
 
   /** Returns the terms of a group that is launched. */
   public static double[] terms(int group, double[] sum, int at) {
-    return new double[] {1, group < FIRST_OF_COPIES ? 1 : 0, Math.sqrt(Math.max(0, sum[at + 1]))};
+    return new double[] {1, group < FIRST_OF_COPIES ? 1 : 0, rootOfLookups(sum, at)};
+  }
+
+  private static double rootOfLookups(double[] sum, int at) {
+    return Math.sqrt(Math.max(0, sum[at + 1]));
   }
 }

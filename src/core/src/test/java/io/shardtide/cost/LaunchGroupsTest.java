@@ -68,7 +68,7 @@ class LaunchGroupsTest {
 
   @Test
   void a_launch_costs_more_for_shards_and_with_more_lookups() {
-    List<Double> coefficients = List.of(0.01, 0.1, 1.0);
+    double[] coefficients = {0.01, 0.1, 1.0};
     double[] sum = {1, 4};
     assertThat(LaunchGroups.ms(coefficients, 0, sum, 0)).isEqualTo(0.01 + 0.1 + 2);
     assertThat(LaunchGroups.ms(coefficients, 2, sum, 0)).isEqualTo(0.01 + 2);

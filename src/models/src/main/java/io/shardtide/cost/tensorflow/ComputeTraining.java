@@ -240,6 +240,8 @@ final class ComputeTraining {
     private final List<Double> forward;
     private final List<Double> backward;
     private final LaunchCosts launches;
+    private final double[] forwardLaunchMs;
+    private final double[] backwardLaunchMs;
     private final boolean measuresDirections;
 
     /** Adds the shards of all samples; fits coefficients and normalization to training samples. */
@@ -277,6 +279,8 @@ final class ComputeTraining {
           new LaunchCosts(
               forwardFit.subList(terms, forwardFit.size()),
               backwardFit.subList(terms, backwardFit.size()));
+      forwardLaunchMs = launches.forwardMs().stream().mapToDouble(c -> c).toArray();
+      backwardLaunchMs = launches.backwardMs().stream().mapToDouble(c -> c).toArray();
       features =
           Normalization.of(
                   ShardFeatures.NAMES,
@@ -344,9 +348,8 @@ final class ComputeTraining {
         if (LaunchGroups.isLaunched(sums, at)) {
           int to = position * LaunchGroups.COUNT + group;
           batch.widest()[to] = LaunchGroups.widest(sums, at);
-          batch.launchMs()[2 * to] = (float) LaunchGroups.ms(launches.forwardMs(), group, sums, at);
-          batch.launchMs()[2 * to + 1] =
-              (float) LaunchGroups.ms(launches.backwardMs(), group, sums, at);
+          batch.launchMs()[2 * to] = (float) LaunchGroups.ms(forwardLaunchMs, group, sums, at);
+          batch.launchMs()[2 * to + 1] = (float) LaunchGroups.ms(backwardLaunchMs, group, sums, at);
         }
       }
     }
