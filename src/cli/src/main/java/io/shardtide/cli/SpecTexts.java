@@ -13,16 +13,24 @@ import java.util.function.UnaryOperator;
 
 /** Parses tables and clusters from command-line text: {@code key=value,key=value}. */
 final class SpecTexts {
+  private static final String OPTIMIZERS =
+      "sgd, rowwise_adagrad, adagrad, adam, partial_rowwise_adam, lamb";
+
   static final String TABLE_KEYS =
       "name, rows, columns, poolingFactor, bytesPerElement (default 4), optimizerBytesPerElement (0),"
           + " optimizerBytesPerRow (0), kinds (all; several joined by +, such as row_wise+table_row_wise),"
-          + " leastColumns (0), sameDevicesAs (none), mayBeCached (true), mayHaveHotRows (true), pooled (true)";
+          + " leastColumns (0), sameDevicesAs (none), mayBeCached (true), mayHaveHotRows (true), pooled (true),"
+          + " optimizer (the cluster's; or "
+          + OPTIMIZERS
+          + "), enforceHbm (false)";
   static final String CLUSTER_KEYS =
       "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
           + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
           + " backwardBytesPerElement (4), replicaGroups (1; several: 1+2+4), synchronizationSteps (1),"
           + " codecs (none; "
           + CodecTexts.FORM
+          + "), optimizer of tables that name none (rowwise_adagrad; or "
+          + OPTIMIZERS
           + ")";
 
   private static final double GIB = 1L << 30;

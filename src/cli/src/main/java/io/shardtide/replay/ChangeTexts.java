@@ -5,6 +5,7 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
@@ -26,6 +27,8 @@ final class ChangeTexts {
           count("columns", table -> (long) table.columns()),
           number("lookups per sample", TableSpec::poolingFactor),
           number("bytes per element", TableSpec::bytesPerElement),
+          new Quantity<>(
+              "optimizer", TableSpec::optimizer, table -> Optimizer.describe(table.optimizer())),
           number("optimizer bytes per element", TableSpec::optimizerBytesPerElement),
           number("optimizer bytes per row", TableSpec::optimizerBytesPerRow),
           new Quantity<>(
@@ -49,7 +52,11 @@ final class ChangeTexts {
           new Quantity<>(
               "copies of hot rows",
               table -> table.constraints().mayHaveHotRows(),
-              table -> table.constraints().mayHaveHotRows() ? "allowed" : "not allowed"));
+              table -> table.constraints().mayHaveHotRows() ? "allowed" : "not allowed"),
+          new Quantity<>(
+              "optimizer state of cached rows",
+              TableSpec::enforceHbm,
+              table -> table.enforceHbm() ? "in device memory" : "in host memory"));
 
   private static final List<Quantity<ClusterSpec>> OF_CLUSTER =
       List.of(
@@ -78,7 +85,11 @@ final class ChangeTexts {
                       .map(String::valueOf)
                       .collect(Collectors.joining(" or "))),
           count("steps between synchronizations", cluster -> (long) cluster.synchronizationSteps()),
-          new Quantity<>("codecs", ClusterSpec::codecs, ChangeTexts::codecs));
+          new Quantity<>("codecs", ClusterSpec::codecs, ChangeTexts::codecs),
+          new Quantity<>(
+              "optimizer of its tables",
+              ClusterSpec::optimizer,
+              cluster -> Optimizer.describe(cluster.optimizer())));
 
   private ChangeTexts() {}
 

@@ -176,7 +176,7 @@ final class GenerationHistory {
       if (part.update().orElse(null) instanceof Update.Predicted predicted) {
         TableSpec table = predicted.prediction().table();
         TableSpec expected = now.tables().get(table.name());
-        if (!table.equals(expected)) {
+        if (expected == null || !table.equals(expected.withOptimizerOf(group.get(0).cluster()))) {
           return Optional.of(
               "they are for %s, and the events give %s"
                   .formatted(table, expected == null ? "no such table" : expected));

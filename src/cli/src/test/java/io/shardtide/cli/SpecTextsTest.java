@@ -49,7 +49,9 @@ class SpecTextsTest {
                 8,
                 0.5,
                 TableConstraints.NONE,
-                true));
+                true,
+                Optional.empty(),
+                false));
     assertThat(
             SpecTexts.cluster(
                 CLUSTER
@@ -74,7 +76,8 @@ class SpecTextsTest {
                 List.of(
                     new CommCodec("fp16", 2),
                     new CommCodec("int8", List.of(Direction.FORWARD), 1.25, 400, 1, false),
-                    new CommCodec("top", List.of(Direction.BACKWARD), 8, 0, 0.1, true))));
+                    new CommCodec("top", List.of(Direction.BACKWARD), 8, 0, 0.1, true)),
+                Optional.empty()));
     assertThat(SpecTexts.cluster(CLUSTER + ",codecs=none").codecs()).isEmpty();
   }
 

@@ -75,7 +75,9 @@ class ChangeTextsTest {
             8,
             0.5,
             TableConstraints.NONE,
-            true);
+            true,
+            Optional.empty(),
+            false);
     assertThat(texts(table(TABLE), table(optimized)).get(1))
         .isEqualTo(
             "table a: bytes per element 4 -> 2, optimizer bytes per element 0 -> 8, optimizer bytes"
@@ -119,7 +121,8 @@ class ChangeTextsTest {
             1.5,
             List.of(1, 2),
             20,
-            List.of());
+            List.of(),
+            Optional.empty());
     assertThat(texts(cluster(CLUSTER), cluster(other), cluster(CLUSTER), cluster(CLUSTER)))
         .containsExactly(
             "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"

@@ -7,9 +7,10 @@ import java.util.Set;
  * The terms of a shard's computation, before a net corrects their sum: a constant for each shard,
  * its outputs, its lookups and the distinct rows that they touch, each once alone (indices,
  * addresses) and once times columns, lanes, or bytes in whole sectors; what misses the device's
- * caches, or device memory; and all elements of a copy, whose optimizer is dense. Any hardware does
- * all of this, so that the sum, with fitted coefficients that are not negative, extrapolates well.
- * The net learns the difference.
+ * caches, or device memory; all elements of a copy, whose optimizer is dense; and the state of the
+ * optimizer, in device memory, in host memory, and of copies. Any hardware does all of this, so
+ * that the sum, with fitted coefficients that are not negative, extrapolates well. The net learns
+ * the difference.
  */
 public final class ComputeTerms {
   /** Lanes of four warps, which a wide row occupies together. */
@@ -36,7 +37,10 @@ public final class ComputeTerms {
           "elements_of_copies",
           "bytes_beside_32_mib",
           "bytes_beside_64_mib",
-          "bytes_beside_256_mib");
+          "bytes_beside_256_mib",
+          "state_bytes",
+          "state_bytes_in_host_memory",
+          "state_bytes_of_copies");
 
   /** Terms that need samples of many widths, as {@link ShardFeatures#OF_WIDTHS}. */
   public static final Set<String> OF_WIDTHS =
@@ -46,6 +50,9 @@ public final class ComputeTerms {
           "lookups_times_sector_bytes",
           "distinct_rows_times_sector_bytes");
 
+  /** Terms of models of before terms of optimizers; newer ones are after these. */
+  static final int FIRST = 19;
+
   private ComputeTerms() {}
 
   /** Returns the terms of a shape. */
@@ -54,6 +61,8 @@ public final class ComputeTerms {
     double distinct = shape.distinctRows();
     double missed = shape.missedRows();
     int columns = shape.columns();
+    double state = shape.stateBytes();
+    boolean inHost = shape.isStateInHostMemory();
     double sectorBytes = ShardFeatures.sectorBytes(shape.rowBytes());
     return new double[] {
       1,
@@ -74,7 +83,10 @@ public final class ComputeTerms {
       shape.replicated() ? (double) shape.rows() * columns : 0,
       ShardFeatures.bytesBesideCache(shape, 2),
       ShardFeatures.bytesBesideCache(shape, 3),
-      ShardFeatures.bytesBesideCache(shape, 4)
+      ShardFeatures.bytesBesideCache(shape, 4),
+      shape.replicated() || inHost ? 0 : state,
+      inHost ? state : 0,
+      shape.replicated() ? state : 0
     };
   }
 }

@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import java.util.Objects;
@@ -87,6 +88,8 @@ public record DeviceShard(
         rowShare,
         replicated,
         cacheShare,
-        table.bytesPerElement());
+        table.bytesPerElement(),
+        table.optimizer().orElse(Optimizer.DEFAULT),
+        table.enforceHbm());
   }
 }

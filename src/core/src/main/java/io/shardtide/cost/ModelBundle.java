@@ -3,6 +3,7 @@ package io.shardtide.cost;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Optimizer;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -44,9 +45,9 @@ import java.util.Set;
  * @param hardware name of the hardware
  * @param card origin of the model
  * @param ranges training range of each of {@link TrainedRanges#QUANTITIES}
- * @param features inputs of the tower, {@link ShardFeatures#NAMES}
- * @param forwardCoefficients c_f: milliseconds per unit of each of {@link ComputeTerms#NAMES}, at
- *     least 0
+ * @param features inputs of the tower, {@link ShardFeatures#NAMES}, of older models the first ones
+ * @param forwardCoefficients c_f: milliseconds per unit of each of {@link ComputeTerms#NAMES}, of
+ *     older models the first ones, at least 0
  * @param backwardCoefficients c_b, likewise
  * @param measuresDirections whether forward and backward computation were measured apart; if not,
  *     only their sum means anything
@@ -58,6 +59,8 @@ import java.util.Set;
  *     which sees all shards of a device as one
  * @param correction what measurements of running plans say about the computation of shards, over
  *     {@link ShapeBasis}; empty for a model that was not fine-tuned
+ * @param optimizers those that were measured, in order; empty for a model that does not tell them
+ *     apart. Others cost what the coefficients of the terms of state say
  */
 @RecordBuilder
 public record ModelBundle(
@@ -73,7 +76,8 @@ public record ModelBundle(
     List<DenseLayer> head,
     List<CollectiveNet> collectives,
     Optional<LaunchCosts> launches,
-    Optional<LogCorrection> correction) {
+    Optional<LogCorrection> correction,
+    List<Optimizer> optimizers) {
 
   /** The format that this version writes; a reader refuses another one. */
   public static final int FORMAT_MAJOR = 2;
@@ -97,6 +101,7 @@ public record ModelBundle(
     tower = List.copyOf(tower);
     head = List.copyOf(head);
     collectives = List.copyOf(collectives);
+    optimizers = optimizers.stream().distinct().sorted().toList();
     ModelChecks.correction("tower", correction, ShapeBasis.SIZE);
     if (hardware.isBlank()) {
       throw new InvalidModelException("hardware of a model must have a name, got a blank text");
@@ -104,9 +109,14 @@ public record ModelBundle(
     ModelChecks.names(
         "ranges", ranges.stream().map(TrainedRange::quantity).toList(), TrainedRanges.QUANTITIES);
     ModelChecks.names(
-        "compute net", features.stream().map(Feature::name).toList(), ShardFeatures.NAMES);
-    ModelChecks.coefficients("forward", forwardCoefficients, ComputeTerms.NAMES);
-    ModelChecks.coefficients("backward", backwardCoefficients, ComputeTerms.NAMES);
+        "compute net",
+        features.stream().map(Feature::name).toList(),
+        ShardFeatures.NAMES,
+        ShardFeatures.FIRST);
+    ModelChecks.coefficients(
+        "forward", forwardCoefficients, ComputeTerms.NAMES, ComputeTerms.FIRST);
+    ModelChecks.coefficients(
+        "backward", backwardCoefficients, ComputeTerms.NAMES, ComputeTerms.FIRST);
     ModelChecks.tower(tower, features.size());
     int components = head.isEmpty() ? 0 : head.get(head.size() - 1).outputs();
     int outputs = tower.get(tower.size() - 1).outputs();
@@ -297,6 +307,8 @@ public record ModelBundle(
           hash.putAll(costs.forwardMs(), c -> hash.put((double) c));
           hash.putAll(costs.backwardMs(), c -> hash.put((double) c));
         });
+    // Ids of models that do not tell optimizers apart are older than this.
+    optimizers.forEach(optimizer -> hash.put(optimizer.name()));
     return hash.hex();
   }
 

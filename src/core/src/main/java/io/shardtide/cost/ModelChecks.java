@@ -18,14 +18,34 @@ final class ModelChecks {
   }
 
   static void names(String part, List<String> names, List<String> known) {
-    if (!names.equals(known)) {
+    names(part, names, known, known.size());
+  }
+
+  /**
+   * Checks that names are the first ones of those that are known.
+   *
+   * @param least how many there are at least: newer ones are last
+   */
+  static void names(String part, List<String> names, List<String> known, int least) {
+    if (names.size() < least || !names.equals(firstOf(known, names.size()))) {
       throw new InvalidModelException(
           "%s of a model must be %s, got %s".formatted(part, known, names));
     }
   }
 
   static void coefficients(String part, List<Double> coefficients, List<String> terms) {
-    if (!areNonNegative(coefficients, terms) || coefficients.stream().allMatch(c -> c == 0)) {
+    coefficients(part, coefficients, terms, terms.size());
+  }
+
+  /**
+   * Checks coefficients of terms.
+   *
+   * @param least how many there are at least: newer terms are last
+   */
+  static void coefficients(String part, List<Double> coefficients, List<String> terms, int least) {
+    if (coefficients.size() < least
+        || !areNonNegative(coefficients, firstOf(terms, coefficients.size()))
+        || coefficients.stream().allMatch(c -> c == 0)) {
       throw new InvalidModelException(
           "%s coefficients of a model must be at least 0, not all 0, one for each of %s, got %s"
               .formatted(part, terms, coefficients));
@@ -38,6 +58,10 @@ final class ModelChecks {
           "%s coefficients of a model must be at least 0, one for each of %s, got %s"
               .formatted(part, terms, coefficients));
     }
+  }
+
+  private static List<String> firstOf(List<String> names, int count) {
+    return names.subList(0, Math.min(names.size(), count));
   }
 
   private static boolean areNonNegative(List<Double> coefficients, List<String> terms) {

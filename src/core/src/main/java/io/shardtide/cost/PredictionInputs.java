@@ -1,9 +1,11 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What the predictions of tables depend on beside the tables and the model: which parts are
@@ -16,13 +18,15 @@ import java.util.List;
  * @param groupings the ways to form replica groups
  * @param leastCachedBytes bytes of the smallest table that is predicted with caches; infinite
  *     without host memory, where none is
+ * @param optimizer of tables that name none
  */
 public record PredictionInputs(
     int devices,
     int devicesPerNode,
     int batchSize,
     List<ReplicaGroups> groupings,
-    double leastCachedBytes) {
+    double leastCachedBytes,
+    Optional<Optimizer> optimizer) {
   /** A table of a smaller share of a device's memory frees too little by a cache. */
   private static final double LEAST_CACHED = 1.0 / 1024;
 
@@ -40,7 +44,8 @@ public record PredictionInputs(
         cluster.groupings(),
         cluster.hostMemoryBytesPerDevice() > 0
             ? LEAST_CACHED * cluster.usableBytesPerDevice()
-            : Double.POSITIVE_INFINITY);
+            : Double.POSITIVE_INFINITY,
+        cluster.optimizer());
   }
 
   /** Returns the number of nodes, the last of which may have fewer devices than the others. */
@@ -55,7 +60,8 @@ public record PredictionInputs(
 
   /** Returns whether a table has the same predictions with other inputs. */
   public boolean predictAlike(TableSpec table, PredictionInputs others) {
-    return equals(others.withLeastCachedBytes(leastCachedBytes))
+    Optional<Optimizer> ofTable = table.optimizer().isPresent() ? optimizer : others.optimizer;
+    return equals(others.with(leastCachedBytes, ofTable))
         && (leastCachedBytes == others.leastCachedBytes || areCachedAlike(table, others));
   }
 
@@ -68,7 +74,7 @@ public record PredictionInputs(
         || Math.min(leastCachedBytes, others.leastCachedBytes) > table.bytes();
   }
 
-  private PredictionInputs withLeastCachedBytes(double bytes) {
-    return new PredictionInputs(devices, devicesPerNode, batchSize, groupings, bytes);
+  private PredictionInputs with(double bytes, Optional<Optimizer> ofTables) {
+    return new PredictionInputs(devices, devicesPerNode, batchSize, groupings, bytes, ofTables);
   }
 }

@@ -48,7 +48,9 @@ public final class SampleShapes {
         use.ofRows(shard.rowShare()),
         shard.bytesPerElement(),
         shard.replicated(),
-        shard.cacheShare());
+        shard.cacheShare(),
+        shard.optimizer(),
+        shard.stateInDeviceMemory());
   }
 
   private RowUse rowUse(int table) {

@@ -1,5 +1,7 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.Optimizer;
+import java.util.Objects;
 import java.util.OptionalDouble;
 
 /**
@@ -14,6 +16,9 @@ import java.util.OptionalDouble;
  * @param cacheShare share of its rows that device memory holds, the most used ones, 0 to 1; empty
  *     if device memory holds all of them without a cache
  * @param bytesPerElement bytes of an element of the weights, above 0
+ * @param optimizer what updates the weights
+ * @param stateInDeviceMemory whether the optimizer's state is in device memory also where rows are
+ *     cached
  */
 public record SampledShard(
     int table,
@@ -22,10 +27,13 @@ public record SampledShard(
     double rowShare,
     boolean replicated,
     OptionalDouble cacheShare,
-    double bytesPerElement) {
+    double bytesPerElement,
+    Optimizer optimizer,
+    boolean stateInDeviceMemory) {
 
   /** Checks the ranges. */
   public SampledShard {
+    Objects.requireNonNull(optimizer, "optimizer");
     check("table", table, table >= 0, "the position of a table, from 0");
     check("columns", columns, columns >= 1, "at least 1");
     check("samples", samples, samples > 0 && Double.isFinite(samples), "above 0");
@@ -41,6 +49,27 @@ public record SampledShard(
     }
   }
 
+  /** A shard with the default optimizer. */
+  public SampledShard(
+      int table,
+      int columns,
+      double samples,
+      double rowShare,
+      boolean replicated,
+      OptionalDouble cacheShare,
+      double bytesPerElement) {
+    this(
+        table,
+        columns,
+        samples,
+        rowShare,
+        replicated,
+        cacheShare,
+        bytesPerElement,
+        Optimizer.DEFAULT,
+        false);
+  }
+
   /** A shard of columns with all rows, in device memory, in single precision. */
   public static SampledShard ofColumns(int table, int columns, double samples) {
     return new SampledShard(table, columns, samples, 1, false, OptionalDouble.empty(), 4);
@@ -49,7 +78,15 @@ public record SampledShard(
   /** Returns this shard with another position of its table. */
   public SampledShard ofTable(int position) {
     return new SampledShard(
-        position, columns, samples, rowShare, replicated, cacheShare, bytesPerElement);
+        position,
+        columns,
+        samples,
+        rowShare,
+        replicated,
+        cacheShare,
+        bytesPerElement,
+        optimizer,
+        stateInDeviceMemory);
   }
 
   private static void check(String what, Object value, boolean isValid, String expected) {

@@ -1,5 +1,6 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.UseKnowledge;
 import java.util.List;
 import java.util.Set;
@@ -16,6 +17,8 @@ import java.util.Set;
  * 600%, with means and spreads by 2% to 4% (models/README.md has the comparison).
  *
  * <p>How much is known of the use of rows are two inputs: {@code cdf_known} and {@code use_known}.
+ * Each optimizer but row-wise Adagrad is an input too; of one that no sample has, its value is that
+ * of the samples ({@link Feature#normalize}), and the terms alone tell what it costs.
  */
 public final class ShardFeatures {
   /** Bytes that a GPU's memory moves at least: a sector (NVIDIA, CUDA C++ Best Practices Guide). */
@@ -64,7 +67,12 @@ public final class ShardFeatures {
           "log2_uses_spread_over_rows",
           "log2_uses_mean_over_lookups",
           "log2_uses_spread_over_lookups",
-          "share_of_rows_used_once");
+          "share_of_rows_used_once",
+          "is_sgd",
+          "is_adagrad",
+          "is_adam",
+          "is_partial_rowwise_adam",
+          "is_lamb");
 
   /**
    * Features that follow from the number of columns alone, beside its logarithm. Samples of a few
@@ -78,6 +86,9 @@ public final class ShardFeatures {
           "share_of_lanes_used_of_128",
           "share_of_sectors_used",
           "columns_over_128");
+
+  /** Features of models of before features of optimizers; newer ones are after these. */
+  static final int FIRST = 32;
 
   private static final double LN_2 = StrictMath.log(2);
 
@@ -127,8 +138,17 @@ public final class ShardFeatures {
       uses.rowSpread(),
       uses.lookupMean(),
       uses.lookupSpread(),
-      uses.once()
+      uses.once(),
+      is(Optimizer.SGD, shape),
+      is(Optimizer.ADAGRAD, shape),
+      is(Optimizer.ADAM, shape),
+      is(Optimizer.PARTIAL_ROWWISE_ADAM, shape),
+      is(Optimizer.LAMB, shape)
     };
+  }
+
+  private static double is(Optimizer optimizer, ShardShape shape) {
+    return shape.optimizer() == optimizer ? 1 : 0;
   }
 
   /** Returns the bytes that a cache of a size leaves to memory, of all that lookups read. */

@@ -6,10 +6,11 @@ import java.util.OptionalDouble;
 
 /**
  * The memory of a shard, after TorchRec's storage estimator ({@code calculate_shard_storages}):
- * weights and optimizer state, of a cached shard the share of them that device memory holds; and
- * where {@link ClusterSpec#countsStepMemory} asks for it, what a step needs beside them: 64-bit ids
- * of the lookups, outputs and their gradients in single precision, and the dense gradient of a
- * copy. The buffers of all shards are taken to live at the same time.
+ * weights and optimizer state, of a cached shard the share of them that device memory holds, with a
+ * named optimizer as {@link TableSpec#bytes(long, int, OptionalDouble)} says; and where {@link
+ * ClusterSpec#countsStepMemory} asks for it, what a step needs beside them: 64-bit ids of the
+ * lookups, outputs and their gradients in single precision, and the dense gradient of a copy. The
+ * buffers of all shards are taken to live at the same time.
  *
  * @param rows rows of the shard
  * @param columns columns of the shard
@@ -39,9 +40,12 @@ record ShardMemory(
     return weights + (long) Math.ceil(buffers + gradient);
   }
 
-  /** Returns the bytes of host memory: all of a cached shard, 0 otherwise. */
+  /**
+   * Returns the bytes of host memory: all of a cached shard, without an optimizer's state that is
+   * to be in device memory; 0 otherwise.
+   */
   long hostBytes(TableSpec table) {
-    return cacheShare.isPresent() ? tableBytes(table) : 0;
+    return cacheShare.isPresent() ? table.hostBytes(rows, columns) : 0;
   }
 
   /** Returns the bytes of weights and optimizer state, in either memory. */

@@ -1,5 +1,6 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.Optimizer;
 import java.util.Objects;
 import java.util.OptionalDouble;
 
@@ -16,6 +17,9 @@ import java.util.OptionalDouble;
  * @param replicated whether every device has a copy and gradients are summed over all of them
  * @param cacheShare share of the rows that device memory holds, the most used ones; empty if it
  *     holds all without a cache
+ * @param optimizer what updates the weights
+ * @param stateInDeviceMemory whether the optimizer's state is in device memory also where rows are
+ *     cached
  */
 public record ShardShape(
     long rows,
@@ -24,13 +28,16 @@ public record ShardShape(
     BatchUse use,
     double weightBytes,
     boolean replicated,
-    OptionalDouble cacheShare) {
+    OptionalDouble cacheShare,
+    Optimizer optimizer,
+    boolean stateInDeviceMemory) {
   /** Far above the rounding of a quotient, and less than a row of the largest table. */
   private static final double ROUNDING = 1e-13;
 
   /** Checks the ranges. */
   public ShardShape {
     Objects.requireNonNull(use, "use");
+    Objects.requireNonNull(optimizer, "optimizer");
     check("rows", rows, rows >= 1, "at least 1");
     check("columns", columns, columns >= 1, "at least 1");
     check("outputs", outputs, outputs >= 0, "at least 0");
@@ -80,6 +87,24 @@ public record ShardShape(
   /** Returns the share of the lookups that find their row in device memory; 1 without a cache. */
   double hitShare() {
     return cacheShare.isPresent() ? use.lookupShare(cacheShare.getAsDouble() * rows) : 1;
+  }
+
+  /** Returns whether the optimizer's state is in host memory. */
+  boolean isStateInHostMemory() {
+    return cacheShare.isPresent() && !stateInDeviceMemory;
+  }
+
+  /**
+   * Returns the bytes of the optimizer's state that a step reads and writes: of a copy those of all
+   * rows, one after another; else those of the touched rows, in whole sectors.
+   */
+  double stateBytes() {
+    double ofElements = (double) optimizer.bytesPerElement() * columns;
+    return replicated
+        ? rows * (ofElements + optimizer.bytesPerRow())
+        : distinctRows()
+            * (ShardFeatures.sectorBytes(ofElements)
+                + ShardFeatures.sectorBytes(optimizer.bytesPerRow()));
   }
 
   /** Returns the bytes of a row's weights. */

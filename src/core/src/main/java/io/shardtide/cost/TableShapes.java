@@ -2,6 +2,7 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
@@ -144,6 +145,8 @@ public final class TableShapes {
         shardUse,
         table.bytesPerElement(),
         replicated,
-        cacheShare);
+        cacheShare,
+        table.optimizer().orElse(Optimizer.DEFAULT),
+        table.enforceHbm());
   }
 }

@@ -3,6 +3,8 @@ package io.shardtide.domain;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
@@ -33,6 +35,8 @@ import java.util.stream.IntStream;
  *     {@value #MAX_SYNCHRONIZATION_STEPS}
  * @param codecs codecs that a plan may choose among for its collectives, by name, at most {@value
  *     #MAX_CODECS}; none: all collectives send the bytes above
+ * @param optimizer of tables that name none; empty: they cost as with {@link Optimizer#DEFAULT},
+ *     and have no state but what their bytes say
  */
 @RecordBuilder
 public record ClusterSpec(
@@ -48,7 +52,8 @@ public record ClusterSpec(
     double backwardBytesPerElement,
     List<Integer> replicaGroups,
     int synchronizationSteps,
-    List<CommCodec> codecs) {
+    List<CommCodec> codecs,
+    Optional<Optimizer> optimizer) {
 
   /** The largest cluster. */
   public static final int MAX_DEVICES = 16_384;
@@ -93,6 +98,7 @@ public record ClusterSpec(
     checkGroups(replicaGroups, devices, devicesPerNode, batchSize);
     codecs = codecs.stream().sorted(CommCodec.ORDER).toList();
     checkCodecs(codecs);
+    Objects.requireNonNull(optimizer, "optimizer");
   }
 
   /** A cluster whose memory is for shards alone, and which sends single precision. */
@@ -111,7 +117,8 @@ public record ClusterSpec(
         DEFAULT_WIRE_BYTES,
         ONE_GROUP,
         1,
-        List.of());
+        List.of(),
+        Optional.empty());
   }
 
   /** Returns the ways to form replica groups that a plan may choose among. */

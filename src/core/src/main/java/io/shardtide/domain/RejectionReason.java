@@ -42,6 +42,8 @@ public enum RejectionReason {
   INVALID_ACCESS_CDF,
   /** Bytes per element, of weights or of the optimizer, outside the range. */
   INVALID_BYTES_PER_ELEMENT,
+  /** An optimizer that is not known. */
+  INVALID_OPTIMIZER,
   /**
    * Constraints of a table that are out of range, contradict each other, or have no kind in common
    * with those of the table that shares its devices.

@@ -1,5 +1,7 @@
 package io.shardtide.domain;
 
+import java.util.Optional;
+
 /**
  * Clusters and tables in ids: field by field, so that an id depends on no text of a record. A field
  * that is added later is put only where it is not at its default: ids of those without it stay what
@@ -22,13 +24,14 @@ public final class SpecHash {
         .put(cluster.backwardBytesPerElement())
         .putAll(cluster.replicaGroups(), hash::put)
         .put(cluster.synchronizationSteps());
-    return hash.putAll(cluster.codecs(), codec -> put(hash, codec));
+    hash.putAll(cluster.codecs(), codec -> put(hash, codec));
+    return putOptimizer(hash, cluster.optimizer());
   }
 
   /** Adds a table. */
   public static CanonicalHash put(CanonicalHash hash, TableSpec table) {
     TableConstraints constraints = table.constraints();
-    return hash.put(table.name())
+    hash.put(table.name())
         .put(table.rows())
         .put(table.columns())
         .put(table.poolingFactor())
@@ -43,6 +46,14 @@ public final class SpecHash {
         .put(constraints.mayBeCached() ? 1 : 0)
         .put(constraints.mayHaveHotRows() ? 1 : 0)
         .put(table.pooled() ? 1 : 0);
+    putOptimizer(hash, table.optimizer());
+    return table.enforceHbm() ? hash.put("enforceHbm") : hash;
+  }
+
+  /** Hashes of tables and clusters that name no optimizer are older than this. */
+  private static CanonicalHash putOptimizer(CanonicalHash hash, Optional<Optimizer> optimizer) {
+    optimizer.ifPresent(named -> hash.put("optimizer").put(named.name()));
+    return hash;
   }
 
   /** Adds a codec, which its plan's id has too. */

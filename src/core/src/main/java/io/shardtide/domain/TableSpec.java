@@ -4,6 +4,7 @@ import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -22,13 +23,16 @@ import java.util.stream.Collectors;
  * @param accessCdf how lookups spread over the rows; used instead of the histogram where both are
  *     known
  * @param optimizerBytesPerElement bytes of the optimizer's state for each element, 0 to {@value
- *     #MAX_BYTES_PER_ELEMENT}: 4 for Adagrad, 8 for Adam
+ *     #MAX_BYTES_PER_ELEMENT}; if this and the next are 0, those of {@code optimizer}
  * @param optimizerBytesPerRow bytes of the optimizer's state for each row of each shard, 0 to
- *     {@value #MAX_BYTES_PER_ELEMENT}: 4 for row-wise Adagrad
+ *     {@value #MAX_BYTES_PER_ELEMENT}
  * @param constraints what plans must keep to
  * @param pooled whether the rows of a sample's lookups are summed, as in TorchRec's {@code
  *     EmbeddingBagCollection}; otherwise each lookup has an output, as in its {@code
  *     EmbeddingCollection}
+ * @param optimizer what updates the weights; empty: what the cluster names
+ * @param enforceHbm whether the state of a named optimizer is in device memory also where rows are
+ *     cached (FBGEMM's {@code enforce_hbm}); if not, all of it is in host memory then
  */
 @RecordBuilder
 public record TableSpec(
@@ -42,7 +46,9 @@ public record TableSpec(
     double optimizerBytesPerElement,
     double optimizerBytesPerRow,
     TableConstraints constraints,
-    boolean pooled) {
+    boolean pooled,
+    Optional<Optimizer> optimizer,
+    boolean enforceHbm) {
 
   /**
    * Columns of tables and shards are multiples of this: FBGEMM's kernels load 4 floats (16 bytes)
@@ -73,6 +79,7 @@ public record TableSpec(
     Names.check(name, "table name", RejectionReason.INVALID_TABLE_NAME);
     Objects.requireNonNull(reuseHistogram, "reuseHistogram");
     Objects.requireNonNull(accessCdf, "accessCdf");
+    Objects.requireNonNull(optimizer, "optimizer");
     if (rows < 1 || rows > MAX_ROWS) {
       throw rejected(RejectionReason.INVALID_ROWS, "rows", name, "between 1 and 2^36", rows);
     }
@@ -135,7 +142,9 @@ public record TableSpec(
         0,
         0,
         TableConstraints.NONE,
-        true);
+        true,
+        Optional.empty(),
+        false);
   }
 
   private static void checkOptimizer(String what, String name, double bytes) {
@@ -206,18 +215,62 @@ public record TableSpec(
    */
   public long bytes(long ofRows, int ofColumns) {
     // In this order, tables without optimizer bytes have the bytes that recorded plans give them.
-    double ofElements = (double) ofRows * ofColumns * (bytesPerElement + optimizerBytesPerElement);
-    return (long) Math.ceil(ofElements + ofRows * optimizerBytesPerRow);
+    double ofElements = (double) ofRows * ofColumns * (bytesPerElement + stateBytesPerElement());
+    return (long) Math.ceil(ofElements + ofRows * stateBytesPerRow());
   }
 
   /**
-   * Returns the bytes of device memory of a shard of the table, rounded up.
+   * Returns the bytes of device memory of a shard of the table, rounded up. FBGEMM's caches hold
+   * weights only: the state of a named optimizer is all in device memory or all in host memory.
    *
    * @param cacheShare share of its rows that device memory holds; empty if it holds all
    */
   public long bytes(long ofRows, int ofColumns, OptionalDouble cacheShare) {
-    long whole = bytes(ofRows, ofColumns);
-    return cacheShare.isPresent() ? (long) Math.ceil(cacheShare.getAsDouble() * whole) : whole;
+    if (cacheShare.isEmpty()) {
+      return bytes(ofRows, ofColumns);
+    }
+    double cached = cacheShare.getAsDouble() * bytesBesideState(ofRows, ofColumns);
+    return (long) Math.ceil(cached) + (enforceHbm ? stateBytes(ofRows, ofColumns) : 0);
+  }
+
+  /** Returns the bytes of host memory of a cached shard of the table, rounded up. */
+  public long hostBytes(long ofRows, int ofColumns) {
+    return enforceHbm ? bytesBesideState(ofRows, ofColumns) : bytes(ofRows, ofColumns);
+  }
+
+  /** Without a named optimizer, its state is not told from weights. */
+  private long bytesBesideState(long ofRows, int ofColumns) {
+    return bytes(ofRows, ofColumns) - stateBytes(ofRows, ofColumns);
+  }
+
+  private long stateBytes(long ofRows, int ofColumns) {
+    return optimizer.isEmpty()
+        ? 0
+        : (long)
+            Math.ceil((double) ofRows * (ofColumns * stateBytesPerElement() + stateBytesPerRow()));
+  }
+
+  private boolean namesStateBytes() {
+    return optimizerBytesPerElement > 0 || optimizerBytesPerRow > 0;
+  }
+
+  private double stateBytesPerElement() {
+    return namesStateBytes()
+        ? optimizerBytesPerElement
+        : optimizer.map(Optimizer::bytesPerElement).orElse(0);
+  }
+
+  private double stateBytesPerRow() {
+    return namesStateBytes()
+        ? optimizerBytesPerRow
+        : optimizer.map(Optimizer::bytesPerRow).orElse(0);
+  }
+
+  /** Returns this table with an optimizer, if it names none. */
+  public TableSpec withOptimizerOf(ClusterSpec cluster) {
+    return optimizer.isPresent() || cluster.optimizer().isEmpty()
+        ? this
+        : TableSpecBuilder.builder(this).optimizer(cluster.optimizer()).build();
   }
 
   /** Returns the bytes of some columns of the table, rounded up. */

@@ -270,7 +270,8 @@ public final class WorkloadStep {
       TowerPredictor predictor) {
     ClusterSpec cluster = header.cluster().orElseThrow();
     List<Optional<Update>> updates = dropped(dropped);
-    for (TablePrediction prediction : predictor.predict(toPredict, cluster)) {
+    for (TablePrediction prediction :
+        predictor.predict(withOptimizers(toPredict, cluster), cluster)) {
       updates.add(Optional.of(new Update.Predicted(prediction)));
     }
     if (updates.isEmpty()) {
@@ -278,6 +279,10 @@ public final class WorkloadStep {
     }
     return parts(
         workloadId, header, cluster, predictor.modelId(), predictor.proxyHardware(), updates);
+  }
+
+  private static List<TableSpec> withOptimizers(List<TableSpec> tables, ClusterSpec cluster) {
+    return tables.stream().map(table -> table.withOptimizerOf(cluster)).toList();
   }
 
   private static List<CostPredictions> deletion(

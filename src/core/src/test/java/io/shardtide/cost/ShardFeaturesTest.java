@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.domain.AccessCdf;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
@@ -150,7 +151,15 @@ class ShardFeaturesTest {
     ShardShape whole = shapes.ofColumns(20);
     ShardShape cached =
         new ShardShape(
-            whole.rows(), 20, whole.outputs(), whole.use(), 2, false, OptionalDouble.of(0.75));
+            whole.rows(),
+            20,
+            whole.outputs(),
+            whole.use(),
+            2,
+            false,
+            OptionalDouble.of(0.75),
+            Optimizer.DEFAULT,
+            false);
     Map<String, Double> terms = terms(cached);
     assertThat(terms).containsEntry("cached_shards", 1.0);
     assertThat(terms.get("missed_rows")).isCloseTo(DISTINCT / 4, within(1e-6));

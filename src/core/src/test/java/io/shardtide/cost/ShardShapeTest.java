@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Sharding;
@@ -159,7 +160,16 @@ class ShardShapeTest {
   void a_cache_holds_the_most_used_rows() {
     ShardShape whole = SHAPES.ofRows(8, 0.5);
     ShardShape cached =
-        new ShardShape(500, 8, 1_024, whole.use(), 4, false, OptionalDouble.of(0.25));
+        new ShardShape(
+            500,
+            8,
+            1_024,
+            whole.use(),
+            4,
+            false,
+            OptionalDouble.of(0.25),
+            Optimizer.DEFAULT,
+            false);
     assertThat(cached.hitShare()).isCloseTo(0.25, within(1e-12));
     assertThat(cached.missedRows()).isCloseTo(0.75 * whole.distinctRows(), within(1e-9));
   }
@@ -172,7 +182,9 @@ class ShardShapeTest {
         SHAPES.ofColumns(4).use(),
         weightBytes,
         false,
-        OptionalDouble.empty());
+        OptionalDouble.empty(),
+        Optimizer.DEFAULT,
+        false);
   }
 
   @Test

@@ -34,7 +34,8 @@ class SpecHashTest {
           2,
           List.of(1, 2),
           8,
-          List.of(FP16));
+          List.of(FP16),
+          Optional.empty());
 
   private static final TableSpec TABLE =
       new TableSpec(
@@ -48,6 +49,8 @@ class SpecHashTest {
           4,
           0,
           new TableConstraints(Set.of(ShardKind.ROW_WISE), 32, Optional.of("item-id"), true, true),
+          false,
+          Optional.empty(),
           false);
 
   private static String id(ClusterSpec cluster) {

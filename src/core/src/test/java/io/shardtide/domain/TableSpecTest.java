@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.testing.Fixtures;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -90,7 +91,9 @@ class TableSpecTest {
         perElement,
         perRow,
         TableConstraints.NONE,
-        true);
+        true,
+        Optional.empty(),
+        false);
   }
 
   @Test
@@ -117,7 +120,9 @@ class TableSpecTest {
             64,
             64,
             TableConstraints.NONE,
-            true);
+            true,
+            Optional.empty(),
+            false);
     assertThat(largest.bytes()).isEqualTo((1L << 36) * (4096 * 128 + 64));
   }
 
@@ -153,7 +158,9 @@ class TableSpecTest {
             4,
             8,
             TableConstraints.NONE,
-            true);
+            true,
+            Optional.empty(),
+            false);
     TableSpec wider = table.withColumns(12);
     assertThat(wider.columns()).isEqualTo(12);
     assertThat(wider.withColumns(8)).isEqualTo(table);
@@ -172,7 +179,9 @@ class TableSpecTest {
                 4,
                 8,
                 TableConstraints.NONE,
-                true));
+                true,
+                Optional.empty(),
+                false));
     assertThat(table.withoutUse())
         .isEqualTo(
             new TableSpec(
@@ -186,7 +195,9 @@ class TableSpecTest {
                 4,
                 8,
                 TableConstraints.NONE,
-                true));
+                true,
+                Optional.empty(),
+                false));
   }
 
   @Test
@@ -240,7 +251,8 @@ class TableSpecTest {
         backward,
         ClusterSpec.ONE_GROUP,
         1,
-        List.of());
+        List.of(),
+        Optional.empty());
   }
 
   @ParameterizedTest

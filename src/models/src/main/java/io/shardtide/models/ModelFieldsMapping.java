@@ -11,6 +11,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelOrigin;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Optimizer;
 import java.util.Arrays;
 import java.util.List;
 import org.mapstruct.Mapper;
@@ -58,6 +59,14 @@ interface ModelFieldsMapping {
                 new InvalidModelException(
                     "nets of a model must be of %s, got %s"
                         .formatted(Collective.fileNames(), name)));
+  }
+
+  default String name(Optimizer optimizer) {
+    return optimizer.fileName();
+  }
+
+  default Optimizer optimizer(String name) {
+    return Optimizer.of(name);
   }
 
   default String name(Direction direction) {

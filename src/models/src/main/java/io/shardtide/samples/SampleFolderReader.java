@@ -6,6 +6,7 @@ import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import java.io.IOException;
@@ -119,7 +120,9 @@ public final class SampleFolderReader {
         json.number("rowShare", 1),
         json.flag("replicated", false),
         json.optionalNumber("cacheShare"),
-        json.number("bytesPerElement", BYTES_PER_ELEMENT));
+        json.number("bytesPerElement", BYTES_PER_ELEMENT),
+        json.has("optimizer") ? Optimizer.of(json.text("optimizer")) : Optimizer.DEFAULT,
+        json.flag("enforceHbm", false));
   }
 
   private static CollectiveSample collective(JsonFields json) {

@@ -7,6 +7,7 @@ import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.Collective;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.TableSpec;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -117,6 +118,12 @@ public final class SampleFolderWriter {
     }
     if (shard.bytesPerElement() != SampleFolderReader.BYTES_PER_ELEMENT) {
       number(json, "bytesPerElement", shard.bytesPerElement());
+    }
+    if (shard.optimizer() != Optimizer.DEFAULT) {
+      json.writeStringField("optimizer", shard.optimizer().fileName());
+    }
+    if (shard.stateInDeviceMemory()) {
+      json.writeBooleanField("enforceHbm", true);
     }
   }
 

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Reads {@code tables.jsonl}.
@@ -67,6 +68,8 @@ record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
         0,
         0,
         TableConstraints.NONE,
-        true);
+        true,
+        Optional.empty(),
+        false);
   }
 }

@@ -2,6 +2,7 @@ package io.shardtide.samples;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
@@ -41,7 +42,8 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "backwardBytesPerElement",
           "replicaGroups",
           "synchronizationSteps",
-          "codecs");
+          "codecs",
+          "optimizer");
 
   private static final List<String> CODEC_FIELDS =
       List.of(
@@ -59,7 +61,9 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "optimizerBytesPerElement",
           "optimizerBytesPerRow",
           "constraints",
-          "pooled");
+          "pooled",
+          "optimizer",
+          "enforceHbm");
 
   private static final List<String> CONSTRAINT_FIELDS =
       List.of("kinds", "least_columns", "same_devices_as", "may_be_cached", "may_have_hot_rows");
@@ -71,7 +75,7 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
   public WorkloadTask {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(cluster, "cluster");
-    tables = List.copyOf(tables);
+    tables = tables.stream().map(table -> table.withOptimizerOf(cluster)).toList();
     if (tables.isEmpty()) {
       throw new IllegalArgumentException("tables must have at least one table, got none");
     }
@@ -134,6 +138,8 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
                 ? json.object("constraints", WorkloadTask::constraints)
                 : TableConstraints.NONE)
         .pooled(json.flag("pooled", true))
+        .optimizer(optimizer(json))
+        .enforceHbm(json.flag("enforceHbm", false))
         .build();
   }
 
@@ -169,7 +175,14 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
             ? (int)
                 json.wholeNumber("synchronizationSteps", 1, ClusterSpec.MAX_SYNCHRONIZATION_STEPS)
             : 1,
-        json.has("codecs") ? json.objects("codecs", WorkloadTask::codec) : List.of());
+        json.has("codecs") ? json.objects("codecs", WorkloadTask::codec) : List.of(),
+        optimizer(json));
+  }
+
+  private static Optional<Optimizer> optimizer(JsonFields json) {
+    return json.has("optimizer")
+        ? Optional.of(Optimizer.of(json.text("optimizer")))
+        : Optional.empty();
   }
 
   private static CommCodec codec(JsonFields json) {

@@ -101,7 +101,9 @@ class SampleFolderReaderTest {
                 0,
                 0,
                 TableConstraints.NONE,
-                true));
+                true,
+                Optional.empty(),
+                false));
     assertThat(set.compute())
         .containsExactly(
             ComputeSample.of(

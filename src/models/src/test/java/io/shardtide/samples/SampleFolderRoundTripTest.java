@@ -160,7 +160,9 @@ class SampleFolderRoundTripTest {
         0,
         0,
         TableConstraints.NONE,
-        true);
+        true,
+        Optional.empty(),
+        false);
   }
 
   private static SampledShard shard(int table, Random random) {

@@ -33,6 +33,7 @@ import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.ModelDecisionBuilder;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
@@ -79,6 +80,8 @@ public final class Samples {
         2.5,
         new TableConstraints(
             EnumSet.of(ShardKind.GRID_SHARD, ShardKind.TABLE_WISE), 16, Optional.of("an\"other 表")),
+        true,
+        Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM),
         true);
   }
 
@@ -98,7 +101,8 @@ public final class Samples {
         20,
         List.of(
             new CommCodec("fp16", 2),
-            new CommCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false)));
+            new CommCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false)),
+        Optional.of(Optimizer.ADAM));
   }
 
   public static WorkloadChange change() {

@@ -83,7 +83,9 @@ class WorkloadTaskTest {
             4,
             new TableConstraints(
                 Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 8, Optional.of("a")),
-            true);
+            true,
+            Optional.empty(),
+            false);
     assertThat(tasks.get(1))
         .isEqualTo(
             new WorkloadTask(
@@ -104,7 +106,8 @@ class WorkloadTaskTest {
                     10,
                     List.of(
                         new CommCodec("fp16", 2),
-                        new CommCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)))));
+                        new CommCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)),
+                    Optional.empty())));
   }
 
   /** Events have the same fields and, but for {@code devicesPerNode}, the same defaults. */

@@ -4,6 +4,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
@@ -12,6 +13,7 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.AvroMapping;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.mapstruct.InheritInverseConfiguration;
 import org.mapstruct.Mapper;
@@ -32,6 +34,7 @@ interface SpecMapping {
   @Mapping(target = "withPoolingFactor", ignore = true)
   @Mapping(target = "withReuse", ignore = true)
   @Mapping(target = "withConstraints", ignore = true)
+  @Mapping(target = "withOptimizerOf", ignore = true)
   TableSpec fromAvro(io.shardtide.avro.TableSpec table);
 
   @Mapping(target = "withKinds", ignore = true)
@@ -68,6 +71,14 @@ interface SpecMapping {
 
   default List<Direction> directions(io.shardtide.avro.WireCodec codec) {
     return CommCodec.directionsOf(codec.getName(), codec.getDirections());
+  }
+
+  default String name(Optional<Optimizer> optimizer) {
+    return optimizer.map(Optimizer::fileName).orElse(null);
+  }
+
+  default Optional<Optimizer> optimizer(String name) {
+    return Optional.ofNullable(name).map(Optimizer::of);
   }
 
   default String name(Direction direction) {

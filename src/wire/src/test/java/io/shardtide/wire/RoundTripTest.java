@@ -502,7 +502,9 @@ class RoundTripTest {
                   64,
                   64,
                   TableConstraints.NONE,
-                  true));
+                  true,
+                  Optional.empty(),
+                  false));
     }
     byte[] bytes =
         registry

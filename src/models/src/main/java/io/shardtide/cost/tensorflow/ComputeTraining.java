@@ -10,6 +10,7 @@ import io.shardtide.cost.SampleShapes;
 import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.ShardShape;
+import io.shardtide.domain.Optimizer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -21,6 +22,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
@@ -51,6 +53,7 @@ final class ComputeTraining {
    * @param launches what launch groups cost beside their shards
    * @param measuresDirections whether samples tell forward and backward apart
    * @param weights weights of the net
+   * @param optimizers those of the samples
    * @param samples number of samples in all three parts of the split
    * @param heldOutTables indices of the held-out tables
    */
@@ -61,6 +64,7 @@ final class ComputeTraining {
       LaunchCosts launches,
       boolean measuresDirections,
       ComputeNet.Weights weights,
+      List<Optimizer> optimizers,
       int samples,
       Set<Integer> heldOutTables) {}
 
@@ -153,6 +157,7 @@ final class ComputeTraining {
           shards.launches,
           shards.measuresDirections,
           best,
+          shards.state.optimizers(),
           split.train().size() + split.validation().size() + split.test().size(),
           heldOut);
     }
@@ -243,6 +248,7 @@ final class ComputeTraining {
     private final double[] forwardLaunchMs;
     private final double[] backwardLaunchMs;
     private final boolean measuresDirections;
+    private final StateTerms state;
 
     /** Adds the shards of all samples; fits coefficients and normalization to training samples. */
     ShardTable(SampleSet samples, List<ComputeSample> train) {
@@ -262,19 +268,25 @@ final class ComputeTraining {
       }
       Set<SampledShard> trainShards = new LinkedHashSet<>();
       train.forEach(s -> trainShards.addAll(s.shards()));
+      state = new StateTerms(trainShards);
       measuresDirections = train.stream().anyMatch(s -> s.forwardMs().isPresent());
       boolean manyWidths =
           trainShards.stream().mapToInt(SampledShard::columns).distinct().count() >= MIN_WIDTHS;
       List<Double> forwardFit =
-          fit(train, manyWidths, s -> s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
+          fit(
+              train,
+              manyWidths,
+              StateTerms::remove,
+              s -> s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
       List<Double> backwardFit =
           fit(
               train,
               manyWidths,
+              state::prepare,
               s -> s.computeMs() - s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
       int terms = ComputeTerms.NAMES.size();
       forward = forwardFit.subList(0, terms);
-      backward = backwardFit.subList(0, terms);
+      backward = state.complete(backwardFit.subList(0, terms));
       launches =
           new LaunchCosts(
               forwardFit.subList(terms, forwardFit.size()),
@@ -299,13 +311,17 @@ final class ComputeTraining {
     }
 
     private List<Double> fit(
-        List<ComputeSample> train, boolean manyWidths, ToDoubleFunction<ComputeSample> cost) {
+        List<ComputeSample> train,
+        boolean manyWidths,
+        Consumer<double[]> prepare,
+        ToDoubleFunction<ComputeSample> cost) {
       int terms = ComputeTerms.NAMES.size();
       NonNegativeLeastSquares fit = new NonNegativeLeastSquares(terms + LaunchGroups.TERMS.size());
       for (ComputeSample sample : train) {
         double[] sum = new double[terms + LaunchGroups.TERMS.size()];
         for (SampledShard shard : sample.shards()) {
           double[] values = ComputeTerms.of(shapes.get(0).of(shard));
+          prepare.accept(values);
           for (int i = 0; i < terms; i++) {
             if (manyWidths || !ComputeTerms.OF_WIDTHS.contains(ComputeTerms.NAMES.get(i))) {
               sum[i] += values[i];

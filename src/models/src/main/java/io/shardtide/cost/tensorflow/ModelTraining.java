@@ -133,6 +133,7 @@ public final class ModelTraining {
         .collectives(nets)
         .launches(Optional.of(compute.launches()))
         .correction(Optional.empty())
+        .optimizers(compute.optimizers())
         .build()
         .identified();
   }

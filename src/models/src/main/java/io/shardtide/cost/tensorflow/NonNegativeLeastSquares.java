@@ -69,7 +69,7 @@ final class NonNegativeLeastSquares {
   /** Returns the sum of values weighted by coefficients. */
   static double weightedSum(double[] coefficients, double[] values) {
     double sum = 0;
-    for (int i = 0; i < values.length; i++) {
+    for (int i = 0; i < coefficients.length; i++) {
       sum += coefficients[i] * values[i];
     }
     return sum;

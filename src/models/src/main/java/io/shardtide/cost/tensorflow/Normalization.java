@@ -89,7 +89,7 @@ final class Normalization {
 
   /** Writes normalized values from a position on. */
   void apply(double[] raw, float[] normalized, int at) {
-    for (int f = 0; f < raw.length; f++) {
+    for (int f = 0; f < least.length; f++) {
       double bounded = Math.max(least[f], Math.min(greatest[f], raw[f]));
       normalized[at + f] = Double.isNaN(bounded) ? 0f : (float) ((bounded - mean[f]) / scale[f]);
     }
