@@ -12,6 +12,7 @@ import io.shardtide.testing.Fixtures;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
@@ -132,11 +133,51 @@ class ShardFeaturesTest {
             Map.entry("elements_of_copies", 0.0),
             Map.entry("bytes_beside_32_mib", 18 / 50.0 * 6 * mib),
             Map.entry("bytes_beside_64_mib", 0.0),
-            Map.entry("bytes_beside_256_mib", 0.0));
+            Map.entry("bytes_beside_256_mib", 0.0),
+            // 4 bytes of row-wise Adagrad, in a sector.
+            Map.entry("state_bytes", 32 * DISTINCT),
+            Map.entry("state_bytes_in_host_memory", 0.0),
+            Map.entry("state_bytes_of_copies", 0.0));
     assertThat(terms).containsOnlyKeys(expected.keySet());
     expected.forEach(
         (name, value) ->
             assertThat(terms.get(name)).as(name).isCloseTo(value, within(1e-9 * (1 + value))));
+  }
+
+  @Test
+  void state_lies_where_the_operator_keeps_it() {
+    TableSpec adam = TableSpecBuilder.builder(TABLE).optimizer(Optional.of(Optimizer.ADAM)).build();
+    TableShapes shapes = new TableShapes(adam, BATCH);
+    // Two numbers of 4 bytes for each of 20 columns.
+    assertState(shapes.ofColumns(20), 160 * DISTINCT, 0, 0);
+    assertState(shapes.ofCopy(20, 8), 0, 0, 160 * 655_360.0);
+    OptionalDouble half = OptionalDouble.of(0.5);
+    assertState(shapes.ofRows(20, 1, half), 0, 160 * DISTINCT, 0);
+    TableSpec enforced = TableSpecBuilder.builder(adam).enforceHbm(true).build();
+    assertState(new TableShapes(enforced, BATCH).ofRows(20, 1, half), 160 * DISTINCT, 0, 0);
+    TableSpec sgd = TableSpecBuilder.builder(TABLE).optimizer(Optional.of(Optimizer.SGD)).build();
+    assertState(new TableShapes(sgd, BATCH).ofColumns(20), 0, 0, 0);
+  }
+
+  @Test
+  void each_optimizer_but_the_default_has_a_feature() {
+    for (Optimizer optimizer : Optimizer.values()) {
+      TableSpec table = TableSpecBuilder.builder(TABLE).optimizer(Optional.of(optimizer)).build();
+      Map<String, Double> features = features(new TableShapes(table, BATCH).ofColumns(4));
+      for (Optimizer other : Optimizer.values()) {
+        if (other != Optimizer.DEFAULT) {
+          assertThat(features)
+              .containsEntry("is_" + other.fileName(), other == optimizer ? 1.0 : 0.0);
+        }
+      }
+    }
+  }
+
+  private static void assertState(ShardShape shape, double device, double host, double copies) {
+    Map<String, Double> terms = terms(shape);
+    assertThat(terms.get("state_bytes")).isCloseTo(device, within(1e-6 * (1 + device)));
+    assertThat(terms.get("state_bytes_in_host_memory")).isCloseTo(host, within(1e-6 * (1 + host)));
+    assertThat(terms.get("state_bytes_of_copies")).isCloseTo(copies, within(1e-6 * (1 + copies)));
   }
 
   @Test

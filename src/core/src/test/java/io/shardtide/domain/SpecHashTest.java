@@ -95,6 +95,7 @@ class SpecHashTest {
     changes.put("replicaGroups", b -> b.replicaGroups(List.of(1)));
     changes.put("synchronizationSteps", b -> b.synchronizationSteps(16));
     changes.put("codecs", b -> b.codecs(List.of()));
+    changes.put("optimizer", b -> b.optimizer(Optional.of(Optimizer.SGD)));
     check(
         ClusterSpec.class,
         changes,
@@ -136,6 +137,8 @@ class SpecHashTest {
     changes.put("optimizerBytesPerRow", b -> b.optimizerBytesPerRow(4));
     changes.put("constraints", b -> b.constraints(TableConstraints.NONE));
     changes.put("pooled", b -> b.pooled(true));
+    changes.put("optimizer", b -> b.optimizer(Optional.of(Optimizer.ADAM)));
+    changes.put("enforceHbm", b -> b.enforceHbm(true));
     check(
         TableSpec.class,
         changes,

@@ -7,6 +7,7 @@ import io.shardtide.testing.Fixtures;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -77,6 +78,59 @@ class TableSpecTest {
     double bytes = 4 + 4.0 / 28;
     assertThat(Math.ceil(5 * (28 * bytes))).as("another order").isEqualTo(581);
     assertThat(new TableSpec("t", 5, 28, 1, ReuseHistogram.UNKNOWN, bytes).bytes()).isEqualTo(580);
+  }
+
+  @Test
+  void state_of_a_named_optimizer_follows_from_its_name_and_is_not_cached() {
+    TableSpec adam = named(Optimizer.ADAM, optimized(0, 0));
+    assertThat(adam.bytes()).isEqualTo(10 * 8 * (2 + 8));
+    assertThat(named(Optimizer.ROWWISE_ADAGRAD, optimized(0, 0)).bytes()).isEqualTo(160 + 40);
+    assertThat(named(Optimizer.PARTIAL_ROWWISE_ADAM, optimized(0, 0)).bytes())
+        .isEqualTo(160 + 320 + 40);
+    assertThat(named(Optimizer.SGD, optimized(0, 0)).bytes()).isEqualTo(160);
+    assertThat(named(Optimizer.ADAM, optimized(2, 0)).bytes())
+        .as("bytes that the table names")
+        .isEqualTo(160 + 160);
+    OptionalDouble quarter = OptionalDouble.of(0.25);
+    assertThat(adam.bytes(10, 8, quarter)).as("a quarter of the weights").isEqualTo(40);
+    assertThat(adam.hostBytes(10, 8)).isEqualTo(160 + 640);
+    TableSpec enforced = TableSpecBuilder.builder(adam).enforceHbm(true).build();
+    assertThat(enforced.bytes(10, 8, quarter)).isEqualTo(40 + 640);
+    assertThat(enforced.hostBytes(10, 8)).isEqualTo(160);
+    assertThat(optimized(8, 0).bytes(10, 8, quarter)).as("not named").isEqualTo(800 / 4);
+    assertThat(optimized(8, 0).hostBytes(10, 8)).isEqualTo(800);
+  }
+
+  @Test
+  void a_table_without_an_optimizer_has_its_clusters() {
+    ClusterSpec plain = Fixtures.cluster(2, Fixtures.GIB);
+    ClusterSpec adam =
+        ClusterSpecBuilder.builder(plain).optimizer(Optional.of(Optimizer.ADAM)).build();
+    TableSpec table = optimized(0, 0);
+    assertThat(table.withOptimizerOf(plain)).isEqualTo(table);
+    assertThat(table.withOptimizerOf(adam)).isEqualTo(named(Optimizer.ADAM, table));
+    TableSpec sgd = named(Optimizer.SGD, table);
+    assertThat(sgd.withOptimizerOf(adam)).isEqualTo(sgd);
+  }
+
+  @Test
+  void names_of_optimizers_are_those_of_samples_and_of_fbgemm() {
+    assertThat(Optimizer.names())
+        .containsExactly(
+            "sgd", "rowwise_adagrad", "adagrad", "adam", "partial_rowwise_adam", "lamb");
+    for (Optimizer optimizer : Optimizer.values()) {
+      assertThat(Optimizer.of(optimizer.fileName())).isEqualTo(optimizer);
+    }
+    assertThatThrownBy(() -> Optimizer.of("Adam"))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_OPTIMIZER))
+        .hasMessage(
+            "optimizer must be one of sgd, rowwise_adagrad, adagrad, adam, partial_rowwise_adam, lamb, got \"Adam\"");
+  }
+
+  private static TableSpec named(Optimizer optimizer, TableSpec table) {
+    return TableSpecBuilder.builder(table).optimizer(Optional.of(optimizer)).build();
   }
 
   private static TableSpec optimized(double perElement, double perRow) {

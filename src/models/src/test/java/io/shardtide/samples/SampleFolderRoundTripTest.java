@@ -10,6 +10,7 @@ import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
@@ -173,7 +174,9 @@ class SampleFolderRoundTripTest {
         random.nextBoolean() ? 1 : 1 - random.nextDouble(),
         random.nextBoolean(),
         random.nextBoolean() ? OptionalDouble.empty() : OptionalDouble.of(random.nextDouble()),
-        random.nextBoolean() ? 4 : positive(random));
+        random.nextBoolean() ? 4 : positive(random),
+        one(List.of(Optimizer.values()), random),
+        random.nextBoolean());
   }
 
   private static CollectiveSample collective(Random random) {

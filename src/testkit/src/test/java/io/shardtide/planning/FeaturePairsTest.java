@@ -26,6 +26,7 @@ import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
@@ -641,8 +642,14 @@ class FeaturePairsTest {
               .reservedMemoryBytesPerDevice(
                   random.nextInt(2) * (cluster.memoryBytesPerDevice() / 4))
               .build();
+      case 8 -> changed.optimizer(optimizer(random)).build();
       default -> cluster(random);
     };
+  }
+
+  private static Optional<Optimizer> optimizer(Random random) {
+    Optimizer[] all = Optimizer.values();
+    return random.nextBoolean() ? Optional.empty() : Optional.of(all[random.nextInt(all.length)]);
   }
 
   private static TableSpec table(Random random, String name) {
@@ -654,6 +661,8 @@ class FeaturePairsTest {
     }
     spec.pooled(random.nextInt(3) > 0);
     spec.optimizerBytesPerRow(random.nextInt(2) * 4);
+    spec.optimizer(optimizer(random));
+    spec.enforceHbm(random.nextInt(4) == 0);
     TableSpec plain = spec.build();
     while (random.nextInt(3) == 0) {
       Set<ShardKind> kinds = EnumSet.noneOf(ShardKind.class);

@@ -8,6 +8,7 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
@@ -56,9 +57,9 @@ class WorkloadTaskTest {
                 "reservedMemoryBytesPerDevice":512,"countsStepMemory":true,\
                 "forwardBytesPerElement":2,"backwardBytesPerElement":1,"codecs":[{"name":"top",\
                 "directions":["forward"],"bytesPerElement":8,"gigabytesPerSecond":100,"density":0.1,\
-                "canBeSummed":false},{"name":"fp16","bytesPerElement":2}]},"tables":[{"name":"b","rows":9,\
+                "canBeSummed":false},{"name":"fp16","bytesPerElement":2}],"optimizer":"sgd"},"tables":[{"name":"b","rows":9,\
                 "columns":8,"poolingFactor":0,"reuseHistogram":[1, REUSE,"accessCdf":[0.5,0.75,1],\
-                "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4,\
+                "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4,"optimizer":"adam","enforceHbm":true,\
                 "constraints":{"kinds":["row_wise","table_wise"],"least_columns":8,"same_devices_as":"a"}},TABLE]}
                 """
                     .replace("REUSE", reuse.substring(1))
@@ -84,8 +85,8 @@ class WorkloadTaskTest {
             new TableConstraints(
                 Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 8, Optional.of("a")),
             true,
-            Optional.empty(),
-            false);
+            Optional.of(Optimizer.ADAM),
+            true);
     assertThat(tasks.get(1))
         .isEqualTo(
             new WorkloadTask(
@@ -107,7 +108,10 @@ class WorkloadTaskTest {
                     List.of(
                         new CommCodec("fp16", 2),
                         new CommCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)),
-                    Optional.empty())));
+                    Optional.of(Optimizer.SGD))));
+    assertThat(tasks.get(1).tables().get(1).optimizer())
+        .as("the cluster's")
+        .contains(Optimizer.SGD);
   }
 
   /** Events have the same fields and, but for {@code devicesPerNode}, the same defaults. */
@@ -159,7 +163,7 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"poolingFactor":1}]} | tables[0]: columns must be a whole number between 4 and 4096, got nothing
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":6,"poolingFactor":1}]} | tables[0]: columns of table "b" must be a multiple of 4 between 4 and 4096, got 6
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":0,"columns":8,"poolingFactor":1}]} | tables[0]: rows must be a whole number between 1 and 68719476736, got 0
-          {"task":"x","cluster":C,"tables":[T,{"name":"b","row":9}]} | tables[1]: unknown field "row": 9; expected name, rows, columns, poolingFactor, reuseHistogram, accessCdf, bytesPerElement, optimizerBytesPerElement, optimizerBytesPerRow, constraints, pooled
+          {"task":"x","cluster":C,"tables":[T,{"name":"b","row":9}]} | tables[1]: unknown field "row": 9; expected name, rows, columns, poolingFactor, reuseHistogram, accessCdf, bytesPerElement, optimizerBytesPerElement, optimizerBytesPerRow, constraints, pooled, optimizer, enforceHbm
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"accessCdf":[1]}]} | tables[0]: entries of the access CDF of table "b" must be 3 for its 9 rows, got 1
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"reuseHistogram":[1]}]} | tables[0]: reuse histogram must have 17 shares between 0 and 1 that sum to 1, or none if unknown, got 1 shares
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"bytesPerElement":0}]} | tables[0]: bytes per element of table "b" must be above 0 and at most 64, got 0.0
@@ -172,6 +176,8 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"same_devices_as":"b"}}]} | tables[0]: constraints of table "b" must name another table for the same devices, got the table itself
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"same_devices_as":"c"}}]} | tables[0]: constraints: same_devices_as must be the name of a table, got "c"
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":["column_wise"],"least_columns":8}}]} | tables[0]: constraints of table "b" contradict each other: it may only be column_wise, with parts of at least 8 columns; expected a kind that keeps its 8 columns together, or a least width of at most half of them
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"optimizer":"Adam"}]} | tables[0]: optimizer must be one of sgd, rowwise_adagrad, adagrad, adam, partial_rowwise_adam, lamb, got "Adam"
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"enforceHbm":1}]} | tables[0]: enforceHbm must be true or false, got 1
           {"task":"x","cluster":{"devices":0},"tables":[T]} | cluster: devices must be a whole number between 1 and 16384, got 0
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":1.5},"tables":[T]} | cluster: memoryBytesPerDevice must be a whole number between 1 and 17592186044416, got 1.5
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9},"tables":[T]} | cluster: batchSize must be a whole number between 1 and 2147483647, got nothing
