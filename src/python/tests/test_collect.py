@@ -24,7 +24,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/python"
 sys.path.insert(0, str(PACKAGE))
 
 from shardtide.collect import __main__ as command
-from shardtide.collect.optimizers import OF_COPIES, OPTIMIZERS
+from shardtide.optimizers import OF_COPIES, OPTIMIZERS
 from shardtide.collect.shapes import (
     BYTES_PER_CACHED_ROW,
     LEAST_CACHED_ROWS,

@@ -14,6 +14,7 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
 from shardtide.collect import __main__ as command
+from shardtide.collect.plans import read_workloads
 from shardtide.collect.shapes import Limits, Shard
 from shardtide.collect.tables import Table
 
@@ -161,6 +162,13 @@ class PlansTest(unittest.TestCase):
         self.assertIn("weights and optimizer state need 648 MiB, 200 MiB are free", lines[0]["reason"])
         self.assertNotIn("slowest_ms", lines[0])
         self.assertEqual((lines[1]["feasible"], lines[1]["reason"]), (False, "too large"))
+
+    def test_a_table_without_an_optimizer_has_the_clusters(self):
+        cluster = {"devices": 1, "batchSize": 64, "optimizer": "sgd"}
+        tables = [table("a", 10), table("b", 10, optimizer="adagrad")]
+        path = self.write("w.jsonl", {"task": "w", "cluster": cluster, "tables": tables})
+        (workload,) = read_workloads(pathlib.Path(path), ["rowwise_adagrad", "sgd", "adagrad"])
+        self.assertEqual([t["optimizer"] for t in workload.tables.values()], ["sgd", "adagrad"])
 
     def test_bad_input_is_one_line(self):
         good = self.plan("good", ["a", shard("table_wise", 0, 10)])

@@ -319,8 +319,7 @@ class WorkloadChanges(unittest.TestCase):
             "columns": 16,
             "poolingFactor": 3.5,
             "bytesPerElement": 2,
-            "optimizerBytesPerElement": 0,
-            "optimizerBytesPerRow": 4,
+            "optimizer": "rowwise_adagrad",
         }
         lookups = {"f": 1, "g": 2.5}
         self.assertEqual(publish.table(config, lookups, "rowwise_adagrad"), expected)
@@ -334,7 +333,12 @@ class WorkloadChanges(unittest.TestCase):
         for name in publish.OPTIMIZERS:
             spec = publish.table(config, {"t": 1}, name)
             self.assertEqual(spec["bytesPerElement"], 4)
-            found[name] = (spec["optimizerBytesPerElement"], spec["optimizerBytesPerRow"])
+            self.assertEqual(spec["optimizer"], name)
+            self.assertNotIn("optimizerBytesPerElement", spec)
+            # Rows of 8 bits have a scale and a bias of 8 bytes, which is not the optimizer's.
+            spec = publish.table({**config, "data_type": "INT8"}, {"t": 1}, name)
+            found[name] = (spec["optimizerBytesPerElement"], spec["optimizerBytesPerRow"] - 8)
+        self.assertNotIn("optimizer", publish.table(config, {"t": 1}))
         self.assertEqual(
             found,
             {
@@ -381,7 +385,7 @@ class WorkloadChanges(unittest.TestCase):
         found = {}
         for data_type in ("FP32", "FP16", "BF16", "NFP8", "INT8", "UINT8", "INT4", "INT2"):
             spec = publish.table({**config, "data_type": data_type}, {"t": 1}, "rowwise_adagrad")
-            found[data_type] = 16 * spec["bytesPerElement"] + spec["optimizerBytesPerRow"] - 4
+            found[data_type] = 16 * spec["bytesPerElement"] + spec.get("optimizerBytesPerRow", 4) - 4
         # INT8: fbgemm_gpu's INT8_EMB_ROW_DIM_OFFSET; INT4 and INT2: its unpadded_row_size_in_bytes.
         rows = {"FP32": 64, "FP16": 32, "BF16": 32, "NFP8": 16, "INT8": 24, "UINT8": 24, "INT4": 12, "INT2": 8}
         self.assertEqual(found, rows)
@@ -454,7 +458,7 @@ class WorkloadChanges(unittest.TestCase):
             ({"lookups": {"t": float("nan")}}, "lookups of feature t must be a number, got float nan"),
             ({"profiles": [1]}, "profiles must be an object with a profile for each table, got list"),
             ({"profiles": {"t": 5}}, "The profile of table t must be an object with fields of a TableSpec, got int 5"),
-            ({"optimizer": None}, "optimizer must be one of sgd, .*, got None"),
+            ({"optimizer": 1}, "optimizer must be one of sgd, .*, got"),
         ):
             given = {"configs": configs, "lookups": {"t": 1}, **arguments}
             with self.subTest(message), self.assertRaisesRegex(ValueError, message):

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NoReturn
 
-from shardtide.collect.optimizers import DEFAULT, OPTIMIZERS, supported
+from shardtide.optimizers import DEFAULT, OPTIMIZERS, supported
 
 DEFAULT_BATCH_SIZES = {
     "cuda": [4_096, 8_192, 16_384, 32_768, 65_536, 131_072],

@@ -28,7 +28,7 @@ from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
 )
 
 from shardtide.collect.operators import EPSILON, Bags, Held, dense_row_wise_adagrad
-from shardtide.collect.optimizers import OF_COPIES
+from shardtide.optimizers import OF_COPIES
 
 _OPTIMIZERS = {
     "sgd": EmbOptimType.EXACT_SGD,

@@ -13,7 +13,7 @@ import torch
 
 from shardtide.collect.ids import draw_ids, draw_offsets, most_used
 from shardtide.collect.operators import Bags, EmbeddingBags, Held, ShardOperator
-from shardtide.collect.optimizers import OF_EMBEDDING_BAG
+from shardtide.optimizers import OF_EMBEDDING_BAG
 from shardtide.collect.shapes import MOST_SHARDS, Limits, Shard
 from shardtide.collect.tables import AnyTable
 from shardtide.train.clock import Clock

@@ -14,7 +14,7 @@ from typing import NamedTuple, Tuple
 import torch
 from torch.nn import functional
 
-from shardtide.collect.optimizers import DEFAULT
+from shardtide.optimizers import DEFAULT
 
 EPSILON = 1e-8
 
@@ -28,7 +28,7 @@ class Held(NamedTuple):
     samples: outputs of a step
     dtype: of the weights: float32 or float16
     replicated: whether the gradient is dense and the optimizer updates all rows (data_parallel)
-    optimizer: one of shardtide.collect.optimizers
+    optimizer: one of shardtide.optimizers
     cache_share: share of the rows that a cache in device memory holds; None if device memory holds all of them
     """
 

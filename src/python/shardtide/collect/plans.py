@@ -75,7 +75,9 @@ def read_workloads(path: Path, optimizers: Sequence[str]) -> list[Workload]:
     found = []
     for number, line in _lines(path):
         try:
-            cluster, tables = line["cluster"], {table["name"]: table for table in line["tables"]}
+            cluster = line["cluster"]
+            named = {"optimizer": cluster["optimizer"]} if "optimizer" in cluster else {}
+            tables = {table["name"]: {**named, **table} for table in line["tables"]}
             for table in tables.values():
                 if not table.get("pooled", True):
                     raise ValueError(f"table {table['name']} is unpooled, which is not measured")

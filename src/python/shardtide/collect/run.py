@@ -14,7 +14,7 @@ import torch
 
 from shardtide.collect.collectives import CollectiveMeter, GroupShape, draw_collective
 from shardtide.collect.measure import Meter
-from shardtide.collect.optimizers import DEFAULT
+from shardtide.optimizers import DEFAULT
 from shardtide.collect.samples import SampleFolder, is_held_back
 from shardtide.collect.shapes import draw_caches, draw_shards
 from shardtide.collect.tables import AnyTable

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shardtide.collect.optimizers import DEFAULT, OF_COPIES, OPTIMIZERS
+from shardtide.optimizers import DEFAULT, OF_COPIES, OPTIMIZERS
 from shardtide.collect.tables import AnyTable, log_uniform
 
 LEAST_COLUMNS, MOST_COLUMNS = 4, 512

@@ -32,6 +32,7 @@ def to_module_plan(tables: Mapping[str, dict[str, Any]]) -> Any:
                 # Copies have none.
                 sharding_spec=to_sharding_spec(sharding) if "shards" in sharding else None,
                 cache_params=CacheParams(**sharding["cache_params"]) if "cache_params" in sharding else None,
+                enforce_hbm=sharding.get("enforce_hbm"),
             )
             for table, sharding in tables.items()
         }

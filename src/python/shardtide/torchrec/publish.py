@@ -30,6 +30,7 @@ from typing import Any
 
 from shardtide import events
 from shardtide.arguments import check_text, items, mapping, read_json, shown, texts
+from shardtide.optimizers import OPTIMIZERS, Optimizer
 
 # TorchRec's DataTypes of tables: bytes of an element, and of the scale and bias of a row of each shard, as FBGEMM has
 # them: two floats where rows of INT8 are trained, two halves of INT4 and INT2. DataType has INT32 and INT64 too, of ids.
@@ -47,15 +48,6 @@ BYTES = {
 # TorchRec's PoolingTypes, and whether a sample's lookups have one output.
 POOLED = {"SUM": True, "MEAN": True, "NONE": False}
 
-# FBGEMM's optimizers: bytes of state of an element, and of a row of each shard.
-OPTIMIZERS = {
-    "sgd": (0.0, 0.0),
-    "rowwise_adagrad": (0.0, 4.0),
-    "adagrad": (4.0, 0.0),
-    "adam": (8.0, 0.0),
-    "partial_rowwise_adam": (4.0, 4.0),
-    "lamb": (8.0, 0.0),
-}
 
 MAX_CHANGES = 10_000
 
@@ -63,7 +55,7 @@ MAX_CHANGES = 10_000
 def table(
     config: Any,
     lookups: Mapping[str, float],
-    optimizer: str = "sgd",
+    optimizer: str | None = None,
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns the TableSpec of an EmbeddingBagConfig or EmbeddingConfig, which is an object or a dict of its fields.
@@ -71,7 +63,7 @@ def table(
     A table is pooled unless it is an EmbeddingConfig, or its pooling is NONE.
 
     lookups: mean number of lookups per sample, by feature; needed for features of tables without a profile
-    optimizer: one of OPTIMIZERS; its state counts as memory of the table
+    optimizer: one of OPTIMIZERS, whose state counts as memory of the table and in its costs; None: the cluster's
     profiles: by table, what TableUse.fields() of shardtide.profile returns
 
     ValueError names what is missing or unknown. The planner checks the ranges of numbers.
@@ -86,7 +78,7 @@ def table(
     if missing:
         raise ValueError(f"Table {name or 'without a name'} needs {', '.join(missing)}")
     data_type = _named(get("data_type") or "FP32", BYTES, f"data_type of table {name}")
-    _named(optimizer, OPTIMIZERS, "optimizer")
+    state = _named(optimizer, OPTIMIZERS, "optimizer") if optimizer is not None else None
     use = dict(mapping((profiles or {}).get(name) or {}, f"The profile of table {name}", "fields of a TableSpec"))
     if use.get("rows", get("num_embeddings")) != get("num_embeddings"):
         raise ValueError(f"The profile of table {name} is of {use['rows']} rows; must be {get('num_embeddings')}")
@@ -99,19 +91,30 @@ def table(
         raise ValueError(f"lookups must have a number for each feature of table {name}; {', '.join(unknown)} have none")
     # All features that share a table are looked up in it.
     use.setdefault("poolingFactor", float(sum(lookups.get(feature, 0.0) for feature in features)))
-    (element, scale), (state, row) = BYTES[data_type], OPTIMIZERS[optimizer]
+    element, scale = BYTES[data_type]
     return {
         "name": name,
         "rows": get("num_embeddings"),
         "columns": get("embedding_dim"),
         "bytesPerElement": element,
-        "optimizerBytesPerElement": state,
-        # Whatever a row of a shard has beside its elements.
-        "optimizerBytesPerRow": row + scale,
+        **_state(state, scale),
         # Left out where it is the default: registries of earlier planners do not know the field.
         **({} if _is_pooled(config, fields) else {"pooled": False}),
         **use,
     }
+
+
+def _state(optimizer: str | None, scale: float) -> dict[str, Any]:
+    """Returns the fields of a TableSpec that say what a row of a shard has beside its elements.
+
+    scale: bytes of a quantized row's scale and bias
+    """
+    named: dict[str, Any] = {} if optimizer is None else {"optimizer": optimizer}
+    if scale:
+        of = Optimizer(0, 0) if optimizer is None else OPTIMIZERS[optimizer]
+        named["optimizerBytesPerElement"] = 4.0 * of.per_element
+        named["optimizerBytesPerRow"] = 4.0 * of.per_row + scale
+    return named
 
 
 def _is_pooled(config: Any, fields: Mapping[str, Any]) -> bool:
@@ -143,7 +146,7 @@ def workload_change(
     configs: Sequence[Any],
     lookups: Mapping[str, float],
     cluster: dict[str, Any],
-    optimizer: str = "sgd",
+    optimizer: str | None = None,
     drop: Iterable[str] = (),
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
@@ -211,7 +214,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
     parser.add_argument("--devices-per-node", type=int, default=8)
     parser.add_argument("--hardware", required=True, help="hardware of a cost model; the shipped model's is simulated")
-    parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), default="sgd")
+    parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), help="of the tables (default: the cluster's)")
     parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
     parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")

@@ -126,6 +126,16 @@ sealed interface PlanLayout {
       Target ofTask =
           isNumbered ? target : target.withDevicesPerNode(task.cluster().devicesPerNode());
       new TorchRecPlans(ofTask).describe(line, shards, task.cluster().devices());
+      Map<String, TableSpec> specs = TableSpec.byName(task.tables());
+      line.get("plan")
+          .forEach(
+              module ->
+                  module
+                      .fields()
+                      .forEachRemaining(
+                          table ->
+                              putOptimizer(
+                                  (ObjectNode) table.getValue(), specs.get(table.getKey()))));
     }
 
     @Override
@@ -137,6 +147,14 @@ sealed interface PlanLayout {
     @Override
     public void putCodecs(ObjectNode line, List<CollectiveCodec> codecs) {
       TorchRecPlans.putCodecs(line, codecs);
+    }
+  }
+
+  /** Puts what a table's optimizer is, if the table or its cluster names one. */
+  private static void putOptimizer(ObjectNode node, TableSpec table) {
+    table.optimizer().ifPresent(optimizer -> node.put("optimizer", optimizer.fileName()));
+    if (table.enforceHbm()) {
+      node.put("enforce_hbm", true);
     }
   }
 
@@ -157,6 +175,7 @@ sealed interface PlanLayout {
       ArrayNode tables = line.putArray("tables");
       for (TableSpec table : task.tables()) {
         ObjectNode planned = tables.addObject().put("name", table.name());
+        putOptimizer(planned, table);
         if (misses.containsKey(table.name())) {
           planned.put("missed_lookups", misses.get(table.name()));
         }

@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.OutOfRange;
@@ -12,30 +13,32 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What is to be known of the predictions of tasks: collectives that were not measured, and values
- * outside the cost model's training range.
+ * What is to be known of the predictions of tasks: collectives and optimizers that were not
+ * measured, and values outside the cost model's training range.
  */
 final class RangeWarnings {
   /** Values that are named of clusters and of tables; the others are counted. */
   private static final int NAMED_PLACES = 3;
 
-  private final Set<String> links = new TreeSet<>();
+  private final Set<String> unmeasured = new TreeSet<>();
   private final Set<OutOfRange> clusters = new LinkedHashSet<>();
   private final Set<OutOfRange> tables = new TreeSet<>(OutOfRange.ORDER);
 
   /** Adds those of a task. */
   void add(CostModel model, ClusterSpec cluster, List<TablePrediction> predictions) {
-    model.bundle().describeLinks().ifPresent(links::add);
+    ModelBundle bundle = model.bundle();
+    bundle
+        .describeLinks()
+        .ifPresent(text -> unmeasured.add(text + "; these costs of collectives were not measured"));
+    bundle
+        .describeOptimizers(predictions.stream().map(TablePrediction::table).toList())
+        .ifPresent(unmeasured::add);
     clusters.addAll(model.limits().ofCluster(cluster));
     predictions.forEach(table -> tables.addAll(table.outOfRange()));
   }
 
   void print(PrintWriter err) {
-    links.forEach(
-        text ->
-            err.printf(
-                "shardtide: warning: %s; these costs of collectives were not measured%n",
-                Printable.of(text)));
+    unmeasured.forEach(text -> err.printf("shardtide: warning: %s%n", Printable.of(text)));
     int left = print(err, clusters) + print(err, tables);
     if (left > 0) {
       err.printf("shardtide: warning: %,d more values are outside the training range%n", left);

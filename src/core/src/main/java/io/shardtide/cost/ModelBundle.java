@@ -4,13 +4,17 @@ import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.TableSpec;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /**
  * A trained cost model as data: weights, normalisation, and where they come from. Never a graph,
@@ -242,6 +246,28 @@ public record ModelBundle(
             .formatted(
                 card.beganAs().map(ModelOrigin::hardware).orElse(hardware),
                 some.size() == collectives.size() ? "" : " (" + String.join(", ", some) + ")"));
+  }
+
+  /**
+   * Returns which optimizers of tables nobody measured, for people. Empty if all were measured, or
+   * the model does not tell optimizers apart and no table names one.
+   */
+  public Optional<String> describeOptimizers(Collection<TableSpec> tables) {
+    SortedSet<Optimizer> used = new TreeSet<>();
+    for (TableSpec table : tables) {
+      table.optimizer().ifPresent(used::add);
+      if (table.optimizer().isEmpty() && !optimizers.isEmpty()) {
+        used.add(Optimizer.DEFAULT);
+      }
+    }
+    optimizers.forEach(used::remove);
+    if (used.isEmpty()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        optimizers.isEmpty()
+            ? "costs do not tell optimizers apart"
+            : "costs of " + Optimizer.describe(List.copyOf(used)) + " by the bytes of its state");
   }
 
   /**

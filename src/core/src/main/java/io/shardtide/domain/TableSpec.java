@@ -254,13 +254,15 @@ public record TableSpec(
     return optimizerBytesPerElement > 0 || optimizerBytesPerRow > 0;
   }
 
-  private double stateBytesPerElement() {
+  /** Returns the bytes of the optimizer's state for each element. */
+  public double stateBytesPerElement() {
     return namesStateBytes()
         ? optimizerBytesPerElement
         : optimizer.map(Optimizer::bytesPerElement).orElse(0);
   }
 
-  private double stateBytesPerRow() {
+  /** Returns the bytes of the optimizer's state for each row of each shard. */
+  public double stateBytesPerRow() {
     return namesStateBytes()
         ? optimizerBytesPerRow
         : optimizer.map(Optimizer::bytesPerRow).orElse(0);

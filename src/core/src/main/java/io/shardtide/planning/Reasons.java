@@ -46,7 +46,8 @@ final class Reasons {
     boolean isProxy = model.proxyHardware().isPresent();
     String suffix =
         (isProxy ? ", " + origin.orElseThrow() : "")
-            + model.describeLinks().map(links -> ", " + links).orElse("");
+            + model.describeLinks().map(links -> ", " + links).orElse("")
+            + model.describeOptimizers(specs(tables)).map(costs -> ", " + costs).orElse("");
     if (request.running().isEmpty()) {
       return prefix
           + "first plan: %d tables on %d devices".formatted(tables.size(), devices)
@@ -128,6 +129,10 @@ final class Reasons {
 
   private static List<String> names(List<VersionedPrediction> tables) {
     return tables.stream().map(table -> table.prediction().table().name()).toList();
+  }
+
+  private static List<TableSpec> specs(List<VersionedPrediction> tables) {
+    return tables.stream().map(table -> table.prediction().table()).toList();
   }
 
   /** Returns whether the running shards of a table do not keep to its constraints. */

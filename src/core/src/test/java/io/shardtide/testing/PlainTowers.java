@@ -54,8 +54,8 @@ public final class PlainTowers implements TowerPredictor {
 
   private float[] tower(ShardShape shape) {
     double[] raw = ShardFeatures.of(shape);
-    double[] x = new double[raw.length];
-    for (int f = 0; f < raw.length; f++) {
+    double[] x = new double[bundle.features().size()];
+    for (int f = 0; f < x.length; f++) {
       x[f] = bundle.features().get(f).normalize(raw[f]);
     }
     double[] h = x;
@@ -87,7 +87,7 @@ public final class PlainTowers implements TowerPredictor {
 
   private static double sum(List<Double> coefficients, double[] terms) {
     double sum = 0;
-    for (int i = 0; i < terms.length; i++) {
+    for (int i = 0; i < coefficients.size(); i++) {
       sum += coefficients.get(i) * terms[i];
     }
     return sum;

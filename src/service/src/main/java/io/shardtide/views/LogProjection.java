@@ -327,8 +327,8 @@ final class LogProjection {
                       table.columns(),
                       table.poolingFactor(),
                       table.bytesPerElement(),
-                      table.optimizerBytesPerElement(),
-                      table.optimizerBytesPerRow(),
+                      table.stateBytesPerElement(),
+                      table.stateBytesPerRow(),
                       table.bytes(),
                       ms,
                       ms.isPresent() && total > 0
