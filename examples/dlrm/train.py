@@ -43,7 +43,7 @@ PRINT_SECONDS = 2.0
 MOST_GRADIENT = 1.0
 
 # ./shardtide demo has a cost model of the second; for the first, it begins with that and learns from the reports.
-HARDWARE = {"cpu": "cpu", "cuda": "simulated-8xh100"}
+HARDWARE = {"cpu": "cpu", "cuda": "h200"}
 
 # Of a GPU, what the dense model, activations and batches need.
 RESERVED_SHARE = 0.2
@@ -56,7 +56,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--prefix", default="shardtide.", help="of the topics")
     parser.add_argument("--settings", help="JSON file: an object with settings of librdkafka, such as TLS and SASL")
     parser.add_argument("--workload", default="dlrm")
-    parser.add_argument("--hardware", help="whose cost model predicts (cpu; on GPUs simulated-8xh100)")
+    parser.add_argument("--hardware", help="whose cost model predicts (cpu; on GPUs h200)")
     parser.add_argument("--memory-gib", type=float, help="for shards on a device (8; of a GPU 80%% of its memory)")
     parser.add_argument(
         "--host-memory-gib", type=float, default=0.0, help="of each device, for cached tables (0: none)"

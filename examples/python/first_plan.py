@@ -15,7 +15,7 @@ CLUSTER = {
     "devicesPerNode": 4,
     "memoryBytesPerDevice": 16 * 2**30,
     "batchSize": 65536,
-    "hardware": "simulated-8xh100",
+    "hardware": "h200",
 }
 TABLES = [
     {"name": "user", "rows": 20_000_000, "columns": 128, "poolingFactor": 2.0},

@@ -213,7 +213,7 @@ def main() -> None:
     parser.add_argument("--memory-gib", type=float, required=True, help="memory for tables on a device, in 2^30 bytes")
     parser.add_argument("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
     parser.add_argument("--devices-per-node", type=int, default=8)
-    parser.add_argument("--hardware", required=True, help="hardware of a cost model; the shipped model's is simulated")
+    parser.add_argument("--hardware", required=True, help="hardware of a cost model, such as h200")
     parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), help="of the tables (default: the cluster's)")
     parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")

@@ -42,7 +42,7 @@ public final class FirstPlan {
               .change(WORKLOAD)
               .upsert(new TableSpec("user", 20_000_000, 128, 2.0, ReuseHistogram.UNKNOWN, 4))
               .upsert(new TableSpec("item", 3_000_000, 64, 30.0, ReuseHistogram.UNKNOWN, 4))
-              .cluster(new ClusterSpec(4, 16L << 30, 65_536, 4, "simulated-8xh100"))
+              .cluster(new ClusterSpec(4, 16L << 30, 65_536, 4, "h200"))
               .sendAndAwait()
               .get(30, TimeUnit.SECONDS);
       if (outcome instanceof Outcome.Accepted accepted) {

@@ -2,6 +2,9 @@ package io.shardtide.bench;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.models.ModelFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -9,6 +12,7 @@ import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Measurement;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
@@ -22,17 +26,21 @@ import org.openjdk.jmh.annotations.Warmup;
 @Warmup(iterations = 0)
 @Measurement(iterations = 1)
 public class ColdLoadBenchmark {
+  /** File of the model. */
+  @Param("models/simulated.avro")
+  public String model;
+
   private byte[] file;
 
   /** Reads the file. */
   @Setup
-  public void setUp() {
-    file = ModelFiles.shippedBytes();
+  public void setUp() throws IOException {
+    file = Files.readAllBytes(Path.of(model));
   }
 
   /** Reads and validates the bundle, class loading included. */
   @Benchmark
   public ModelBundle loadCold() {
-    return ModelFiles.read("the shipped model", file);
+    return ModelFiles.read(model, file);
   }
 }

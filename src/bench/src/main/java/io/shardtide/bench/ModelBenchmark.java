@@ -10,6 +10,9 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -19,13 +22,14 @@ import org.openjdk.jmh.annotations.Measurement;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OperationsPerInvocation;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** Prediction times of the shipped model. */
+/** Prediction times of a model. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -40,32 +44,55 @@ public class ModelBenchmark {
   private static final ClusterSpec CLUSTER =
       new ClusterSpec(DEVICES, 1L << 40, 65_536, 8, "benchmark");
 
+  /** File of the model. */
+  @Param("models/simulated.avro")
+  public String model;
+
   private ModelBundle bundle;
   private byte[] file;
   private TensorFlowTowers towers;
-  private TensorFlowHead tensorFlowHead;
   private CostEvaluator evaluator;
   private List<TableSpec> tables;
   private double[][] sums;
-  private float[] oneSum;
-  private float[] allSums;
   private double[] elements;
   private int next;
 
+  /** The head in TensorFlow, which only models without launch groups have, and its inputs. */
+  @State(Scope.Benchmark)
+  public static class HeadInTensorFlow {
+    private TensorFlowHead head;
+    private float[] oneSum;
+    private float[] allSums;
+
+    /** Builds the graph. */
+    @Setup
+    public void setUp(ModelBenchmark inputs) {
+      head = new TensorFlowHead(inputs.bundle);
+      int size = inputs.sums[0].length;
+      allSums = new float[DEVICES * size];
+      for (int i = 0; i < allSums.length; i++) {
+        allSums[i] = (float) inputs.sums[i / size][i % size];
+      }
+      oneSum = Arrays.copyOf(allSums, size);
+    }
+
+    /** Closes the session. */
+    @TearDown
+    public void tearDown() {
+      head.close();
+    }
+  }
+
   /** Loads the model and computes the inputs of its heads. */
   @Setup
-  public void setUp() {
-    bundle = ModelFiles.shipped();
-    file = ModelFiles.shippedBytes();
-    CostModel model = new CostModel(bundle);
+  public void setUp() throws IOException {
+    file = Files.readAllBytes(Path.of(model));
+    bundle = ModelFiles.read(model, file);
     towers = new TensorFlowTowers(bundle);
-    tensorFlowHead = new TensorFlowHead(bundle);
-    evaluator = model.evaluator();
+    evaluator = new CostModel(bundle).evaluator();
     tables = SyntheticTables.of(TABLES, COLUMNS, 1);
     List<TablePrediction> predictions = towers.predict(tables, BATCH_SIZE);
-    int size = model.sumSize();
-    sums = new double[DEVICES][size];
-    allSums = new float[DEVICES * size];
+    sums = new double[DEVICES][evaluator.sumSize()];
     elements = new double[DEVICES];
     for (int d = 0; d < DEVICES; d++) {
       for (int s = 0; s <= d % 10; s++) {
@@ -74,18 +101,13 @@ public class ModelBenchmark {
         TowerSums.add(sums[d], evaluator.addend(tower, false, Float.BYTES));
         elements[d] += (double) width * BATCH_SIZE;
       }
-      for (int i = 0; i < size; i++) {
-        allSums[d * size + i] = (float) sums[d][i];
-      }
     }
-    oneSum = Arrays.copyOf(allSums, size);
   }
 
-  /** Closes TensorFlow's sessions. */
+  /** Closes TensorFlow's session. */
   @TearDown
   public void tearDown() {
     towers.close();
-    tensorFlowHead.close();
   }
 
   /** The tower of one shard, in a batch of 128 tables with 32 widths each. */
@@ -111,15 +133,15 @@ public class ModelBenchmark {
 
   /** The computation of a device in TensorFlow. */
   @Benchmark
-  public float[] headInTensorFlow() {
-    return tensorFlowHead.computeMs(oneSum, 1);
+  public float[] headInTensorFlow(HeadInTensorFlow tensorFlow) {
+    return tensorFlow.head.computeMs(tensorFlow.oneSum, 1);
   }
 
   /** The computation of a device in a TensorFlow batch of 1,024 devices. */
   @Benchmark
   @OperationsPerInvocation(DEVICES)
-  public float[] headInTensorFlowBatch() {
-    return tensorFlowHead.computeMs(allSums, DEVICES);
+  public float[] headInTensorFlowBatch(HeadInTensorFlow tensorFlow) {
+    return tensorFlow.head.computeMs(tensorFlow.allSums, DEVICES);
   }
 
   /** The all-to-alls of one of 1,024 devices, both directions. */
@@ -132,6 +154,6 @@ public class ModelBenchmark {
   /** Reads and validates the bundle's file. */
   @Benchmark
   public ModelBundle load() {
-    return ModelFiles.read("the shipped model", file);
+    return ModelFiles.read(model, file);
   }
 }

@@ -12,6 +12,7 @@ import io.shardtide.bench.SearchBenchmark;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.models.ModelFiles;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -50,16 +51,26 @@ final class BenchCommand {
       description =
           "The cost model: tower outputs, device costs in Java and in TensorFlow, loading; with"
               + " JMH.",
-      footer = {"", "Example:", "  shardtide bench model --brief"},
+      footer = {"", "Example:", "  shardtide bench model --model models/h200.avro"},
       mixinStandardHelpOptions = true)
   int model(
+      @Option(
+              names = "--model",
+              paramLabel = "FILE",
+              defaultValue = "models/simulated.avro",
+              description =
+                  "The model to measure. Of one with launch groups, the head in TensorFlow is left"
+                      + " out. Default: ${DEFAULT-VALUE}.")
+          Path model,
       @Option(names = "--brief", description = "One short run of each, to check that they run.")
-          boolean brief) {
-    List<String> names = MicroBenchmarks.names();
+          boolean brief)
+      throws IOException {
+    List<String> names = MicroBenchmarks.names(ModelFiles.read(model));
     List<MicroBenchmarks.BenchmarkScore> measured;
     try (ProgressBar bar = Progress.bar("Measuring", names.size())) {
       measured =
           MicroBenchmarks.run(
+              model,
               brief,
               (name, done) -> {
                 bar.setExtraMessage(name.substring(name.lastIndexOf('.') + 1));

@@ -50,12 +50,12 @@ final class DemoClient implements AutoCloseable {
                 topics.shardingPlans(),
                 StartPosition.END,
                 Optional.of(ShardingPlan::workloadId),
-                (position, writtenAt, plan) -> answers.add(plan))
+                (position, writtenAt, plan) -> receive(plan.workloadId(), plan))
             .handle(
                 topics.infeasibleWorkloads(),
                 StartPosition.END,
                 Optional.of(InfeasibleWorkload::workloadId),
-                (position, writtenAt, infeasible) -> answers.add(infeasible))
+                (position, writtenAt, infeasible) -> receive(infeasible.workloadId(), infeasible))
             .handle(
                 topics.rejectedEvents(),
                 StartPosition.END,
@@ -100,7 +100,10 @@ final class DemoClient implements AutoCloseable {
     producer.send(new ProducerRecord<>(topic, key, value)).get();
   }
 
-  /** Returns the plans, infeasible workloads and rejected events, in the order of their arrival. */
+  /**
+   * Returns the plans, infeasible workloads and rejected events of the demo's workload, in the
+   * order of their arrival.
+   */
   BlockingQueue<Object> answers() {
     return answers;
   }
@@ -115,10 +118,17 @@ final class DemoClient implements AutoCloseable {
     return reader.undecodableRecords();
   }
 
+  /** Passes an answer on, unless it is that of a workload that somebody else published. */
+  private void receive(String workloadId, Object answer) {
+    if (workloadId.equals(DemoScript.WORKLOAD)) {
+      answers.add(answer);
+    }
+  }
+
   private void receive(RejectedEvent rejected) {
     // A measurement that was taken while tables changed is rejected as well; it is not of an event.
     if (rejected.source().topic().equals(topics.workloadChanges().name())) {
-      answers.add(rejected);
+      receive(rejected.workloadId().orElse(DemoScript.WORKLOAD), rejected);
     }
   }
 

@@ -190,7 +190,7 @@ final class DemoCommand implements Callable<Integer> {
 
   private void run(Path directory, long start, CountDownLatch stop) throws Exception {
     PrintWriter console = spec.commandLine().getOut();
-    ModelBundle bundle = model.load(ModelFiles::shippedForNodes);
+    ModelBundle bundle = model.load(ModelFiles::shippedForH200);
     Topics topics = Topics.withPrefix(Topics.DEFAULT_PREFIX);
     Files.createDirectories(directory);
     console.printf("Starting Kafka and a schema registry in %s ...%n", directory);
@@ -229,24 +229,21 @@ final class DemoCommand implements Callable<Integer> {
       console.printf("  dashboard        %s/%n", planner.url());
       console.printf("  dashboard token  %s%n", planner.token());
       console.printf(
-          "  cost model       %s for hardware \"%s\"%s%n",
-          bundle.shown(),
-          bundle.hardware(),
-          bundle.card().simulated() ? ", trained on simulated costs" : "");
+          "  cost model       for hardware \"%s\": %s%n",
+          bundle.hardware(), RunningModels.describe(bundle));
       console.println();
       try (RecordFile<WorkloadChange> events = RecordFile.open(out, RecordKind.EVENTS);
           RecordFile<ShardingPlan> plans = RecordFile.open(out, RecordKind.PLANS)) {
-        Set<String> simulated =
+        Set<String> measured =
             models(bundle).stream()
-                .filter(model -> model.card().simulated())
+                .filter(model -> !model.card().simulated())
                 .map(ModelBundle::modelId)
                 .collect(Collectors.toSet());
         new DemoPlay(
                 console,
-                // A model that was retrained on simulated costs is as simulated.
+                // What the planner retrains learns from the simulated trainer.
                 new PlanView(
-                    spec.commandLine().getColorScheme().ansi(),
-                    id -> simulated.contains(id) || bundle.card().simulated()),
+                    spec.commandLine().getColorScheme().ansi(), id -> !measured.contains(id)),
                 client,
                 trainer,
                 planner,
@@ -273,7 +270,7 @@ final class DemoCommand implements Callable<Integer> {
   private static List<ModelBundle> models(ModelBundle planned) {
     return Stream.concat(
             Stream.of(planned),
-            Stream.of(ModelFiles.shippedForNodes(), ModelFiles.shipped())
+            RunningModels.shipped().stream()
                 .filter(shipped -> !shipped.hardware().equals(planned.hardware())))
         .toList();
   }

@@ -67,7 +67,8 @@ final class DemoScript {
     List<Change> first = new ArrayList<>();
     first.add(cluster(16));
     tables.forEach(table -> first.add(new TableUpserted(table)));
-    publish("26 tables of MLPerf DLRM-DCNv2 on 2 nodes of 8 devices of 24 GiB", first);
+    publish(
+        "26 tables of MLPerf DLRM-DCNv2 on 2 nodes of 8 devices, 24 GiB of each for tables", first);
     publish(
         "a table is added: user_history, 5 million rows, 20 lookups, 64 columns",
         List.of(table("user_history", 5_000_000, 64, 20)));

@@ -18,6 +18,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -26,6 +28,8 @@ import org.junit.jupiter.api.io.TempDir;
  * plans.
  */
 class DemoIT {
+  private static final String OTHER = "my-model";
+
   @TempDir private Path folder;
 
   /** Output and files of a run. */
@@ -109,16 +113,56 @@ class DemoIT {
         .isNotEmpty()
         .isEqualTo(ids(whole).subList(0, ids(interrupted).size()));
 
-    DemoRun continued =
-        finished(other, start(other, "--data", data, "--out", files, "--seconds", "1"));
+    Process again = start(other, "--data", data, "--out", files, "--seconds", "1");
+    publishOther(other);
+    DemoRun continued = finished(other, again);
     assertThat(continued.status()).as(continued.err()).isZero();
+    assertThat(continued.plans())
+        .filteredOn(plan -> plan.workloadId().equals(OTHER))
+        .isNotEmpty()
+        .as("a workload that somebody else publishes is none of the demo's")
+        .noneMatch(plan -> continued.out().contains(plan.planId().substring(0, 12)));
     assertThat(ids(continued))
         .as("the whole log is written")
         .startsWith(ids(interrupted).toArray(String[]::new));
-    ShardingPlan next = continued.plans().get(interrupted.plans().size());
+    ShardingPlan next =
+        continued.plans().stream()
+            .skip(interrupted.plans().size())
+            // A background search may have found a better plan for the last generation before.
+            .filter(plan -> !plan.workloadId().equals(OTHER) && plan.effort() == Effort.QUICK)
+            .findFirst()
+            .orElseThrow();
     assertThat(next.generation())
         .isGreaterThan(interrupted.plans().get(interrupted.plans().size() - 1).generation());
     assertThat(next.previousPlanId()).isPresent();
+  }
+
+  /** Publishes a workload to a demo whose script runs, as a reader of the README does. */
+  private static void publishOther(Path home) throws Exception {
+    await()
+        .atMost(Duration.ofSeconds(90))
+        .until(() -> Files.readString(home.resolve("out")).contains("First plan"));
+    Matcher printed =
+        Pattern.compile("(?s)Kafka +(\\S+)\n.* schema registry +(\\S+)\n")
+            .matcher(Files.readString(home.resolve("out")));
+    assertThat(printed.find()).isTrue();
+    StringWriter err = new StringWriter();
+    int status =
+        Shardtide.run(
+            new PrintWriter(new StringWriter()),
+            new PrintWriter(err),
+            "publish",
+            "--bootstrap",
+            printed.group(1),
+            "--registry",
+            printed.group(2),
+            "--workload",
+            OTHER,
+            "--cluster",
+            "devices=2,memoryGib=8,batchSize=65536,hardware=h200",
+            "--upsert",
+            "name=t,rows=1000,columns=64,poolingFactor=2");
+    assertThat(status).as(err.toString()).isZero();
   }
 
   private static List<String> ids(DemoRun run) {

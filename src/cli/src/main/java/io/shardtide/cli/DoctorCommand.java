@@ -104,12 +104,7 @@ final class DoctorCommand implements Callable<Integer> {
       for (ModelBundle bundle : bundles) {
         // Loads TensorFlow and builds the graphs, as a planner does.
         new TensorFlowTowers(bundle).close();
-        found.add(
-            "%s (%s%s)"
-                .formatted(
-                    bundle.hardware(),
-                    bundle.shown(),
-                    bundle.card().simulated() ? ", trained on simulated costs" : ""));
+        found.add("%s (%s)".formatted(bundle.hardware(), RunningModels.describe(bundle)));
         simulated |= bundle.card().simulated();
       }
       String finding = "for " + String.join(", ", found);
@@ -117,8 +112,9 @@ final class DoctorCommand implements Callable<Integer> {
           ? CheckResult.warning(
               "models",
               finding,
-              "predicted milliseconds are a simulator's until trainers report measured costs; train"
-                  + " a model on samples of your machines (collect, pretrain) and set models=FILE")
+              "predicted milliseconds of simulated hardware are a simulator's; name your hardware in the"
+                  + " cluster, train a model on samples of your machines (collect, pretrain) and set"
+                  + " models=FILE")
           : CheckResult.ok("models", finding);
     } catch (IOException | IllegalArgumentException e) {
       return CheckResult.failed(

@@ -14,7 +14,7 @@ final class ModelOption {
       names = "--model",
       paramLabel = "FILE",
       description =
-          "Cost model bundle. Default: a shipped one, simulated.avro; for the demo simulated-8xh100.avro; for plan --workloads that of the cluster's hardware, also h200.avro; see models/.")
+          "Cost model bundle. Default: a shipped one: for the demo h200.avro; for plan --workloads that of the cluster's hardware; else simulated.avro; see models/.")
   private Path file;
 
   /**

@@ -39,7 +39,7 @@ final class PlanModels implements AutoCloseable {
   static PlanModels shipped() {
     return new PlanModels(
         "a shipped model",
-        List.of(ModelFiles::shippedForNodes, ModelFiles::shippedForH200, ModelFiles::shipped));
+        List.of(ModelFiles::shippedForH200, ModelFiles::shippedForNodes, ModelFiles::shipped));
   }
 
   /**

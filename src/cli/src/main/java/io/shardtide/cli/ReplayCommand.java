@@ -79,8 +79,8 @@ final class ReplayCommand implements Callable<Integer> {
       names = "--model",
       paramLabel = "FILE",
       description =
-          "Cost model bundle to use besides the recorded ones. Default without recorded models: the"
-              + " shipped one, trained on simulated costs.")
+          "Cost model bundle to use besides the recorded ones; without any, besides the shipped"
+              + " ones.")
   private Path model;
 
   @Option(names = "--workload", paramLabel = "ID", description = "Only this workload.")
@@ -275,11 +275,10 @@ final class ReplayCommand implements Callable<Integer> {
   private Map<String, ModelBundle> models(LogRecords records) throws IOException {
     Map<String, ModelBundle> models = new LinkedHashMap<>(records.models());
     if (models.isEmpty()) {
-      ModelBundle nodes = ModelFiles.shippedForNodes();
-      models.put(nodes.modelId(), nodes);
+      RunningModels.shipped().forEach(shipped -> models.put(shipped.modelId(), shipped));
     }
-    if (model != null || records.models().isEmpty()) {
-      ModelBundle given = model == null ? ModelFiles.shipped() : ModelFiles.read(model);
+    if (model != null) {
+      ModelBundle given = ModelFiles.read(model);
       models.remove(given.modelId());
       models.put(given.modelId(), given);
     }

@@ -207,8 +207,7 @@ final class RunCommand implements Callable<Integer> {
     lines.put("state", settings.streams().stateDirectory().toAbsolutePath().toString());
     for (ModelBundle bundle : bundles) {
       lines.put(
-          "cost model for \"%s\"".formatted(bundle.hardware()),
-          bundle.shown() + (bundle.card().simulated() ? ", trained on simulated costs" : ""));
+          "cost model for \"%s\"".formatted(bundle.hardware()), RunningModels.describe(bundle));
     }
     lines.put(
         "other hardware",

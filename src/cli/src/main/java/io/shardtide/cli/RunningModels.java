@@ -13,13 +13,20 @@ import java.util.TreeMap;
 final class RunningModels {
   private RunningModels() {}
 
-  /** Returns the models of GPUs that are shipped. */
+  /** Returns the models that are shipped, the measured one first. */
   static List<ModelBundle> shipped() {
-    return List.of(ModelFiles.shipped(), ModelFiles.shippedForNodes());
+    return List.of(ModelFiles.shippedForH200(), ModelFiles.shippedForNodes(), ModelFiles.shipped());
+  }
+
+  /** Returns the id of a model, and which of its costs nobody measured, for people. */
+  static String describe(ModelBundle bundle) {
+    return bundle.shown()
+        + (bundle.card().simulated() ? ", trained on simulated costs" : "")
+        + bundle.describeLinks().map(links -> ", " + links).orElse("");
   }
 
   /**
-   * Loads the settings' models, or the shipped ones for GPUs, in the order of their hardware.
+   * Loads the settings' models, or the shipped ones, in the order of their hardware.
    *
    * @throws io.shardtide.cost.InvalidModelException if one cannot be used
    * @throws IllegalArgumentException if two are for the same hardware

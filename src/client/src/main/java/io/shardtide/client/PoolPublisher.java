@@ -23,7 +23,7 @@ import java.util.concurrent.CompletableFuture;
  *                   8,
  *                   80L << 30,
  *                   0,
- *                   "simulated-8xh100",
+ *                   "h200",
  *                   List.of(new PoolNode("n1", "r1"), new PoolNode("n2", "r1"))))
  *           .claim(new Claim("search-ads", 8, 16, 1.0, 0))
  *           .sendAndAwait()

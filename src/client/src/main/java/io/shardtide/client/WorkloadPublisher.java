@@ -21,7 +21,7 @@ import java.util.concurrent.CompletableFuture;
  *           .change("feed-ranking")
  *           .upsert(new TableSpec("user_id", 40_000_000, 128, 1.0, ReuseHistogram.UNKNOWN, 4))
  *           .upsert(new TableSpec("item_id", 5_000_000, 64, 20.5, ReuseHistogram.UNKNOWN, 4))
- *           .cluster(new ClusterSpec(8, 24L << 30, 65_536, 8, "simulated"))
+ *           .cluster(new ClusterSpec(8, 24L << 30, 65_536, 8, "h200"))
  *           .sendAndAwait()
  *           .get(30, TimeUnit.SECONDS);
  *   if (outcome instanceof Outcome.Rejected rejected) {

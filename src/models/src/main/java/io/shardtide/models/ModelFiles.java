@@ -41,7 +41,7 @@ public final class ModelFiles {
 
   /** Returns the shipped bundle, trained on simulated costs. */
   public static ModelBundle shipped() {
-    return read("the shipped model", shippedBytes());
+    return read("the shipped model", bytes(SHIPPED));
   }
 
   /**
@@ -58,11 +58,6 @@ public final class ModelFiles {
    */
   public static ModelBundle shippedForH200() {
     return read("the shipped model of an H200", bytes(SHIPPED_H200));
-  }
-
-  /** Returns the file of the shipped bundle. */
-  public static byte[] shippedBytes() {
-    return bytes(SHIPPED);
   }
 
   private static byte[] bytes(String resource) {

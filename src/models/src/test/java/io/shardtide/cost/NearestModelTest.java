@@ -82,6 +82,19 @@ class NearestModelTest {
   }
 
   @Test
+  void of_equally_near_models_a_measured_one_is_taken_before_a_simulated_one() {
+    ModelBundle measured = ModelFiles.shippedForH200();
+    List<ModelBundle> models = List.of(TestModels.bundle(), NODES, measured);
+    ClusterSpec cluster = cluster(8, 8, 65_536, "8xh100");
+    assertThat(NearestModel.distance(measured, cluster)).isZero();
+    assertThat(NearestModel.distance(NODES, cluster)).isZero();
+    assertThat(begun(models, cluster)).as("whatever its name is").isEqualTo("h200");
+    assertThat(begun(models, cluster(8, 8, 4 * 131_072, "h100")))
+        .as("as near as the other one")
+        .isEqualTo("h200");
+  }
+
+  @Test
   void a_model_that_began_as_another_one_is_not_taken() {
     ModelBundle begun = NearestModel.begin(SHIPPED, cluster(8, 8, 65_536, "h100")).orElseThrow();
     assertThat(begun(List.of(begun, CPU), cluster(8, 8, 65_536, "h100-new"))).isEqualTo("cpu");

@@ -77,7 +77,7 @@ public final class Settings {
           "files of cost model bundles separated by commas, one for each kind of hardware",
           "",
           "Cost models to use. The service publishes each at its start unless it is published already, or the hardware's current model was fine-tuned. Default:"
-              + " the shipped model, trained on simulated costs.",
+              + " the shipped models: h200, measured, and two of simulated hardware.",
           Values::files);
   static final Setting<UnknownHardware> UNKNOWN_HARDWARE =
       Setting.optional(

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -130,7 +131,10 @@ class RunIT {
       client.publish(Fixtures.WORKLOAD, new byte[] {1});
       assertThat(client.plans(1)).hasSize(1);
       assertThat(client.rejected(1)).hasSize(1);
-      assertThat(client.read(client.topics().costModels(), 2)).hasSize(2);
+      assertThat(client.read(client.topics().costModels(), 3))
+          .as("shipped models")
+          .extracting(ModelBundle::hardware)
+          .containsExactlyInAnyOrder("h200", "simulated", "simulated-8xh100");
       assertThat(service.ask("metrics").body())
           .as("of a store that is being closed, they would end the process")
           .doesNotContain("kafka_stream_state")
@@ -173,6 +177,8 @@ class RunIT {
         .containsPattern(
             "  cost model for \"%s\" +[0-9a-f]{12}, trained on simulated costs\n"
                 .formatted(TestModels.bundle().hardware()))
+        .containsPattern(
+            "  cost model for \"h200\" +[0-9a-f]{12}, links of h200 from a data sheet\n")
         .containsPattern("  kafka.my.password +\\*{8}\n")
         .endsWith("Stopping: leaving the consumer groups.\nStopped.\n");
     assertThat(service.err())

@@ -59,7 +59,7 @@ public final class LocalPlanner implements AutoCloseable {
                     TestSettings.of(
                         kafka.bootstrapServers(), registry.url(), prefix, folder.resolve("state")))
                 .build(),
-            List.of(TestModels.bundle(), ModelFiles.shippedForNodes()),
+            List.of(TestModels.bundle(), ModelFiles.shippedForNodes(), ModelFiles.shippedForH200()),
             PlainTowers::new);
     return new LocalPlanner(prefix, kafka, registry, planner);
   }
