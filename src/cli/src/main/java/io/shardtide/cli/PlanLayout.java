@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.TableShapes;
@@ -127,15 +128,11 @@ sealed interface PlanLayout {
           isNumbered ? target : target.withDevicesPerNode(task.cluster().devicesPerNode());
       new TorchRecPlans(ofTask).describe(line, shards, task.cluster().devices());
       Map<String, TableSpec> specs = TableSpec.byName(task.tables());
-      line.get("plan")
-          .forEach(
-              module ->
-                  module
-                      .fields()
-                      .forEachRemaining(
-                          table ->
-                              putOptimizer(
-                                  (ObjectNode) table.getValue(), specs.get(table.getKey()))));
+      for (JsonNode module : line.get("plan")) {
+        for (Map.Entry<String, JsonNode> table : module.properties()) {
+          putOptimizer((ObjectNode) table.getValue(), specs.get(table.getKey()));
+        }
+      }
     }
 
     @Override
