@@ -117,6 +117,8 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
     operator = _checked_operator(arguments.operator, arguments.optimizers, device)
     if arguments.cached and (operator != "fbgemm" or device.type != "cuda"):
         raise ValueError(f"--cached needs a GPU and --operator fbgemm, got {device.type} and {operator}")
+    if arguments.unpooled and operator != "fbgemm":
+        raise ValueError(f"--unpooled needs --operator fbgemm, got {operator}")
     host_bytes = min(ranks.gather(_host_bytes(arguments, size))) if arguments.cached else 0
     options: dict[str, Any] = {
         "seed": arguments.seed,
@@ -130,6 +132,7 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         "hardware": arguments.hardware,
         "optimizers": arguments.optimizers,
         "cached": arguments.cached,
+        "unpooled": arguments.unpooled,
         "limits": asdict(limits_of(least_free, device.type, host_bytes)),
     }
     folder, problem = None, None
@@ -168,6 +171,7 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         MOST_BYTES[device.type],
         arguments.optimizers,
         arguments.cached,
+        arguments.unpooled,
     )
     try:
         meter = Meter(device, Limits(**limits), options["operator"])
@@ -357,6 +361,13 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="NAME",
         default=[DEFAULT],
         help=f"of the sets, each of which has one: {', '.join(OPTIMIZERS)} (default: {DEFAULT})",
+    )
+    parser.add_argument(
+        "--unpooled",
+        type=_share,
+        default=0.0,
+        metavar="SHARE",
+        help="share of the sets whose tables are unpooled, an output for each lookup, with FBGEMM (default: 0)",
     )
     parser.add_argument(
         "--cached",

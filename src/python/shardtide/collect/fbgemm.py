@@ -54,7 +54,7 @@ _PRECISIONS = {torch.float32: SparseType.FP32, torch.float16: SparseType.FP16}
 class TableBatchedEmbeddings:
     """The shards of a device: one operator for those of the same samples, type, kind and optimizer.
 
-    Cached shards are a kind for each width.
+    Cached shards are a kind for each width, and so are unpooled ones.
 
     FBGEMM allocates the weights and the state. Copies have a dense gradient, and their optimizer apart.
 
@@ -103,8 +103,8 @@ class TableBatchedEmbeddings:
             group.output = group.operator(*bags)
 
     def join_gradients(self, gradients: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Returns the gradients of each operator's outputs, side by side."""
-        return [torch.cat([gradients[i] for i in group.indices], 1) for group in self._groups]
+        """Returns the gradients of each operator's outputs, as it has them."""
+        return [group.join_gradients(gradients) for group in self._groups]
 
     def backward(self, gradients: Sequence[torch.Tensor]) -> None:
         """Computes gradients, and updates all weights but those of copies."""
@@ -124,6 +124,10 @@ class _Group:
         self.output: torch.Tensor
         self._learning_rate = learning_rate
         precision = _PRECISIONS[shards[0].dtype]
+        pooled = shards[0].pooled
+        pooling_mode = PoolingMode.SUM if pooled else PoolingMode.NONE
+        # Of bags, the outputs of a sample's tables lie side by side.
+        self._joined_by = 1 if pooled else 0
         cuda = device.type == "cuda"
         self._replicated = shards[0].replicated
         self.is_cached = shards[0].cache_share is not None
@@ -135,7 +139,7 @@ class _Group:
         if self._replicated:
             self.operator = DenseTableBatchedEmbeddingBagsCodegen(
                 [(shard.rows, shard.columns) for shard in shards],
-                pooling_mode=PoolingMode.SUM,
+                pooling_mode=pooling_mode,
                 use_cpu=not cuda,
                 weights_precision=precision,
                 output_dtype=precision,
@@ -155,7 +159,7 @@ class _Group:
             computes = ComputeDevice.CUDA if cuda else ComputeDevice.CPU
             self.operator = SplitTableBatchedEmbeddingBagsCodegen(
                 embedding_specs=[(shard.rows, shard.columns, location, computes) for shard in shards],
-                pooling_mode=PoolingMode.SUM,
+                pooling_mode=pooling_mode,
                 weights_precision=precision,
                 output_dtype=precision,
                 optimizer=_OPTIMIZERS[optimizer],
@@ -186,6 +190,9 @@ class _Group:
         last = torch.tensor([begin], device=mine[0][1].device)
         return torch.cat([ids for ids, _ in mine]), torch.cat([*starts, last])
 
+    def join_gradients(self, gradients: Sequence[torch.Tensor]) -> torch.Tensor:
+        return torch.cat([gradients[i] for i in self.indices], self._joined_by)
+
     def cache_counts(self) -> dict[str, float]:
         # Beside the property, as that asserts that counting is on.
         counts = self.operator.uvm_cache_stats.tolist()
@@ -210,8 +217,10 @@ class _Group:
 
 def _kind(shard: Held) -> tuple[object, ...]:
     """What shards of an operator have in common."""
-    width_of_cache = None if shard.cache_share is None else shard.columns
-    return (shard.samples, shard.dtype, shard.replicated, shard.optimizer, width_of_cache)
+    is_cached = shard.cache_share is not None
+    # FBGEMM has unpooled tables of one width in an operator.
+    width = shard.columns if is_cached or not shard.pooled else None
+    return (shard.samples, shard.dtype, shard.replicated, shard.optimizer, is_cached, shard.pooled, width)
 
 
 def _load_factor(shards: Sequence[Held]) -> float:

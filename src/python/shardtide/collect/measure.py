@@ -163,7 +163,7 @@ class Meter:
         """
         generator = torch.Generator(self._device).manual_seed(seed)
         operators = self._operators(tables, shards)
-        gradients = [_gradient(shard, generator) for shard in shards]
+        gradients = [_gradient(tables[shard.table], shard, generator) for shard in shards]
         flushes = FLUSHES if self._device.type == "cuda" else 1
 
         def step() -> _Step:
@@ -248,6 +248,7 @@ class Meter:
                     shard.replicated,
                     shard.optimizer,
                     shard.cache_share,
+                    shard.pooled,
                 )
                 for shard in shards
             ]
@@ -260,6 +261,8 @@ class Meter:
                     f"--operator embedding_bag has no optimizer {shard.optimizer};"
                     f" expected one of {', '.join(OF_EMBEDDING_BAG)}"
                 )
+            if not shard.pooled:
+                raise ValueError("unpooled shards need --operator fbgemm")
             needs = shard.needs(tables[shard.table])
             weight = self._weights[first_byte : first_byte + needs.weight_bytes]
             momentum = self._momentum[first_row : first_row + needs.rows]
@@ -394,9 +397,9 @@ def _most_used(table: AnyTable, shard: Shard, first: int, last: int, device: tor
     return ids, offsets
 
 
-def _gradient(shard: Shard, generator: torch.Generator) -> torch.Tensor:
+def _gradient(table: AnyTable, shard: Shard, generator: torch.Generator) -> torch.Tensor:
     device = generator.device
-    return torch.randn(shard.samples, shard.columns, dtype=_dtype(shard), device=device, generator=generator)
+    return torch.randn(shard.outputs(table), shard.columns, dtype=_dtype(shard), device=device, generator=generator)
 
 
 def _dtype(shard: Shard) -> torch.dtype:

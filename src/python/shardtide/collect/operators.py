@@ -30,6 +30,7 @@ class Held(NamedTuple):
     replicated: whether the gradient is dense and the optimizer updates all rows (data_parallel)
     optimizer: one of shardtide.optimizers
     cache_share: share of the rows that a cache in device memory holds; None if device memory holds all of them
+    pooled: whether the rows of a sample's lookups are summed
     """
 
     rows: int
@@ -39,6 +40,7 @@ class Held(NamedTuple):
     replicated: bool
     optimizer: str = DEFAULT
     cache_share: float | None = None
+    pooled: bool = True
 
 
 class ShardOperator:

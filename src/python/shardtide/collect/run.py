@@ -43,6 +43,7 @@ class Design:
     most_bytes: of a collective's buffer
     optimizers: of the sets of shards
     cached: share of the sets that have cached shards
+    unpooled: share of the sets whose shards are unpooled
     """
 
     seed: int
@@ -53,6 +54,7 @@ class Design:
     most_bytes: int
     optimizers: Sequence[str] = (DEFAULT,)
     cached: float = 0.0
+    unpooled: float = 0.0
 
 
 class Collector:
@@ -151,6 +153,7 @@ class Collector:
         eligible = [self._trained, self._held_back] if is_held_back(sample) else [self._trained]
         # Drawn apart: sets without caches are those of a run without them.
         caches = draw_caches(random.Random(f"{design.seed}/caches/{sample}"), design.cached)
+        pooled = random.Random(f"{design.seed}/unpooled/{sample}").random() >= design.unpooled
         shards = draw_shards(
             draw,
             design.tables,
@@ -160,6 +163,7 @@ class Collector:
             design.clusters,
             design.optimizers,
             caches,
+            pooled,
         )
         ids = random.Random(f"{design.seed}/ids/{sample}/{repeat}").getrandbits(63)
         times = self._meter.measure(design.tables, shards, ids)

@@ -28,7 +28,7 @@ from shardtide.collect.tables import AnyTable
 HELD_BACK_EACH = 10
 
 # What options were before they could be given.
-ADDED_OPTIONS = {"cached": 0.0}
+ADDED_OPTIONS = {"cached": 0.0, "unpooled": 0.0}
 
 # Of so many samples the first one is measured again, after so many others.
 REPEATED_EACH = 10

@@ -78,6 +78,7 @@ class Shard:
     optimizer: one of OPTIMIZERS
     cache_share: share of its rows, the most used, that device memory holds, above 0, while host memory holds all of
         them; None if device memory holds all of them
+    pooled: whether the rows of a sample's lookups are summed; if not, each lookup has an output
     ValueError: it has a cache and is a copy, or no such share
     """
 
@@ -89,6 +90,7 @@ class Shard:
     bytes_per_element: int = 4
     optimizer: str = DEFAULT
     cache_share: float | None = None
+    pooled: bool = True
 
     def __post_init__(self) -> None:
         if self.cache_share is None:
@@ -110,10 +112,14 @@ class Shard:
         """Ids that the device looks up in a step, at least 1."""
         return max(1, round(self.samples * table.pooling_factor / self.devices))
 
+    def outputs(self, table: AnyTable) -> int:
+        """Rows that the device passes on in a step."""
+        return self.samples if self.pooled else self.lookups(table)
+
     def needs(self, table: AnyTable) -> Limits:
         """What a step of the shard needs."""
         rows = self.rows(table)
-        gradients = self.samples + (rows if self.replicated else self.lookups(table))
+        gradients = self.outputs(table) + (rows if self.replicated else self.lookups(table))
         if self.cache_share is not None:
             # FBGEMM keeps all weights and the whole state of such a table in host memory.
             state = OPTIMIZERS[self.optimizer]
@@ -137,6 +143,8 @@ class Shard:
             fields["optimizer"] = self.optimizer
         if self.cache_share is not None:
             fields["cacheShare"] = self.cache_share
+        if not self.pooled:
+            fields["pooled"] = False
         return fields
 
 
@@ -188,6 +196,7 @@ def draw_shards(
     clusters: Sequence[int],
     optimizers: Sequence[str] = (DEFAULT,),
     caches: Caches | None = None,
+    pooled: bool = True,
 ) -> list[Shard]:
     """Returns shards of one cluster, batch size and optimizer, which together are within the limits.
 
@@ -199,6 +208,7 @@ def draw_shards(
     clusters: numbers of devices, one of which the set is for
     optimizers: one of which the set has
     caches: of the set, which has none if no shard may be cached; None for no cached shards
+    pooled: whether all of its shards are pooled, or none
     """
     batch_size = draw.choice(batch_sizes)
     devices = draw.choice(clusters)
@@ -212,6 +222,8 @@ def draw_shards(
             for _ in range(TRIES):
                 table = draw.choice(draw.choice(eligible))
                 shard = _draw_shard(draw, mix, table, tables[table].rows, batch_size, devices, optimizer)
+                if not pooled:
+                    shard = replace(shard, pooled=False)
                 if caches:
                     shard = caches.of(shard, tables[table], cached_rows)
                 left = limits.minus(shard.needs(tables[table]))

@@ -10,10 +10,10 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
+import java.util.NavigableSet;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
@@ -253,7 +253,7 @@ public record ModelBundle(
    * the model does not tell optimizers apart and no table names one.
    */
   public Optional<String> describeOptimizers(Collection<TableSpec> tables) {
-    SortedSet<Optimizer> used = new TreeSet<>();
+    NavigableSet<Optimizer> used = new TreeSet<>();
     for (TableSpec table : tables) {
       table.optimizer().ifPresent(used::add);
       if (table.optimizer().isEmpty() && !optimizers.isEmpty()) {
