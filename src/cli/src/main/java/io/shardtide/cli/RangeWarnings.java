@@ -4,6 +4,7 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.Shard;
 import java.io.PrintWriter;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -12,14 +13,15 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What is to be known of the predictions of tasks: collectives that were not measured, and values
- * outside the cost model's training range.
+ * What is to be known of the predictions of tasks: collectives and caches that were not measured,
+ * and values outside the cost model's training range.
  */
 final class RangeWarnings {
   /** Values that are named of clusters and of tables; the others are counted. */
   private static final int NAMED_PLACES = 3;
 
   private final Set<String> links = new TreeSet<>();
+  private final Set<String> caches = new TreeSet<>();
   private final Set<OutOfRange> clusters = new LinkedHashSet<>();
   private final Set<OutOfRange> tables = new TreeSet<>(OutOfRange.ORDER);
 
@@ -30,7 +32,17 @@ final class RangeWarnings {
     predictions.forEach(table -> tables.addAll(table.outOfRange()));
   }
 
+  /** Adds those of the shards of a plan. */
+  void addShards(CostModel model, List<Shard> shards) {
+    model.bundle().describeCaches(shards).ifPresent(caches::add);
+  }
+
   void print(PrintWriter err) {
+    caches.forEach(
+        text ->
+            err.printf(
+                "shardtide: warning: %s; these costs of cached shards were not measured%n",
+                Printable.of(text)));
     links.forEach(
         text ->
             err.printf(

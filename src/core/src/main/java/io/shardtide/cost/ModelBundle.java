@@ -3,6 +3,7 @@ package io.shardtide.cost;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Shard;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -58,6 +59,8 @@ import java.util.Set;
  *     which sees all shards of a device as one
  * @param correction what measurements of running plans say about the computation of shards, over
  *     {@link ShapeBasis}; empty for a model that was not fine-tuned
+ * @param cachesFrom the model of other hardware whose costs of cached shards it has, scaled, since
+ *     they were not measured; empty for all others
  */
 @RecordBuilder
 public record ModelBundle(
@@ -73,13 +76,14 @@ public record ModelBundle(
     List<DenseLayer> head,
     List<CollectiveNet> collectives,
     Optional<LaunchCosts> launches,
-    Optional<LogCorrection> correction) {
+    Optional<LogCorrection> correction,
+    Optional<ModelOrigin> cachesFrom) {
 
   /** The format that this version writes; a reader refuses another one. */
   public static final int FORMAT_MAJOR = 2;
 
   /** Additions to the format that an older reader may ignore. */
-  public static final int FORMAT_MINOR = 2;
+  public static final int FORMAT_MINOR = 3;
 
   /**
    * Copies what may change and checks that the parts fit together.
@@ -90,6 +94,7 @@ public record ModelBundle(
     Objects.requireNonNull(modelId, "modelId");
     Objects.requireNonNull(hardware, "hardware");
     Objects.requireNonNull(card, "card");
+    Objects.requireNonNull(cachesFrom, "cachesFrom");
     ranges = List.copyOf(ranges);
     features = List.copyOf(features);
     forwardCoefficients = List.copyOf(forwardCoefficients);
@@ -234,6 +239,17 @@ public record ModelBundle(
                 some.size() == collectives.size() ? "" : " (" + String.join(", ", some) + ")"));
   }
 
+  /** Returns whose costs of cached shards it has, for people; empty if that is its own hardware. */
+  public Optional<String> describeCaches() {
+    return cachesFrom.map(origin -> "caches from " + origin.hardware() + ", scaled");
+  }
+
+  /** Returns the same where a plan depends on it: if one of its shards has a cache. */
+  public Optional<String> describeCaches(List<Shard> shards) {
+    return describeCaches()
+        .filter(text -> shards.stream().anyMatch(shard -> shard.cacheShare().isPresent()));
+  }
+
   /**
    * Returns the card's description, after how the model began as that of other hardware and what
    * was not measured.
@@ -241,6 +257,7 @@ public record ModelBundle(
   public String describe() {
     return describeOrigin().map(origin -> origin + "; ").orElse("")
         + describeLinks().map(links -> links + "; ").orElse("")
+        + describeCaches().map(caches -> caches + "; ").orElse("")
         + card.description();
   }
 
@@ -297,6 +314,8 @@ public record ModelBundle(
           hash.putAll(costs.forwardMs(), c -> hash.put((double) c));
           hash.putAll(costs.backwardMs(), c -> hash.put((double) c));
         });
+    // Ids of models whose costs of caches are their own are older than this.
+    cachesFrom.ifPresent(origin -> hash.put(origin.hardware()).put(origin.modelId()));
     return hash.hex();
   }
 

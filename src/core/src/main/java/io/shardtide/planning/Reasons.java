@@ -46,7 +46,8 @@ final class Reasons {
     boolean isProxy = model.proxyHardware().isPresent();
     String suffix =
         (isProxy ? ", " + origin.orElseThrow() : "")
-            + model.describeLinks().map(links -> ", " + links).orElse("");
+            + model.describeLinks().map(links -> ", " + links).orElse("")
+            + model.describeCaches(found.shards()).map(caches -> ", " + caches).orElse("");
     if (request.running().isEmpty()) {
       return prefix
           + "first plan: %d tables on %d devices".formatted(tables.size(), devices)
