@@ -417,7 +417,7 @@ class ModelTrainingTest {
     assertThat(bundle.card().sources())
         .containsExactly("synthetic", "first weights: toy, " + source.shown());
     assertThat(bundle.cachesFrom()).as("the source knows none").isEmpty();
-    assertThat(bundle.card().errors().get("test.compute.mape")).isLessThan(0.1);
+    assertThat(bundle.card().errors().get("test.compute.mape")).isLessThan(0.15);
     assertThat(sum(bundle.forwardCoefficients()) / sum(source.forwardCoefficients()))
         .isCloseTo(2, Offset.offset(0.2));
   }
