@@ -305,6 +305,8 @@ class CommandsTest {
           evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 1 | REFERENCE/README.md is not a model that can be used
           evaluate --samples REFERENCE/nowhere                                                               | 1 | REFERENCE/nowhere: not a folder
           pretrain --samples REFERENCE/tasks --hardware x --out x.avro                                       | 1 | REFERENCE/tasks: no samples
+          pretrain --samples REFERENCE/valid --hardware x --out x.avro --from REFERENCE/README.md                | 1 | REFERENCE/README.md is not a model that can be used
+          pretrain --samples x --hardware x --out x.avro --from ./x.avro                                   | 2 | shardtide: --from and --out must be two files, got x.avro for both
           pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=fast,nic-gbs=48                | 2 | 'fast' is not a double
           pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=0,nic-gbs=48                   | 2 | shardtide: --links: nvlink-gbs must be a finite number above 0, got 0.0
           pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=370,nic=48                     | 2 | shardtide: --links: links have no nic (its value is 48.0); expected nvlink-gbs, nvls-gbs, nic-gbs, nvlink-us, nic-us

@@ -42,6 +42,14 @@ final class EvaluateCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     ModelBundle bundle = model.load();
     SampleSet set = samples.load();
+    PrintWriter err = spec.commandLine().getErr();
+    samples.problem(bundle.hardware()).ifPresent(text -> warn(err, text));
+    if (set.compute().stream()
+        .flatMap(sample -> sample.shards().stream())
+        .anyMatch(shard -> shard.cacheShare().isPresent())) {
+      bundle.describeCaches().ifPresent(text -> warn(err, text + "; they were not measured"));
+    }
+    err.flush();
     Evaluation evaluation;
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       evaluation = Evaluation.of(new CostModel(bundle), towers, set);
@@ -52,5 +60,9 @@ final class EvaluateCommand implements Callable<Integer> {
       new EvaluationReport(bundle, set, evaluation).write(report, samples.source());
     }
     return 0;
+  }
+
+  private static void warn(PrintWriter err, String text) {
+    err.printf("shardtide: warning: %s%n", Printable.of(text));
   }
 }

@@ -64,6 +64,7 @@ final class EvaluationJson {
             });
     ArrayNode fromDataSheet = node.putArray("collectives_from_data_sheet");
     bundle.fromDataSheet().forEach(fromDataSheet::add);
+    bundle.describeCaches().ifPresent(text -> node.put("caches", text));
     node.put("collectives_not_predicted", evaluation.notPredicted());
     putDirections(node.putObject("comm"), all);
     putRange(node, computations, all);

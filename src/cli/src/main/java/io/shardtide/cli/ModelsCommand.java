@@ -107,12 +107,14 @@ final class ModelsCommand implements Runnable {
                 : OptionalDouble.empty();
     Optional<String> origin = bundle.describeOrigin();
     Optional<String> links = bundle.describeLinks();
+    Optional<String> caches = bundle.describeCaches();
     String why =
         decision
             .map(
                 d ->
                     origin.map(text -> text + "; ").orElse("")
                         + links.map(text -> text + "; ").orElse("")
+                        + caches.map(text -> text + "; ").orElse("")
                         + d.trigger()
                         + ": "
                         + d.reason())
@@ -136,6 +138,7 @@ final class ModelsCommand implements Runnable {
             .put("why", why);
     origin.ifPresent(text -> node.put("origin", text));
     links.ifPresent(text -> node.put("links", text));
+    caches.ifPresent(text -> node.put("caches", text));
     error.ifPresent(e -> node.put("error", e));
     decision.ifPresent(
         d -> {

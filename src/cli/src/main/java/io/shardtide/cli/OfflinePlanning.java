@@ -80,6 +80,7 @@ final class OfflinePlanning {
     totalSeconds += seconds;
     if (result instanceof SearchResult.Found found) {
       feasible++;
+      warnings.addShards(model.cost(), found.shards());
       totalMs += found.predictedMs();
       line.put("feasible", true);
       line.put("predicted_ms", found.predictedMs());

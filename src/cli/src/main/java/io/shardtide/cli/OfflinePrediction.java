@@ -99,6 +99,7 @@ final class OfflinePrediction {
     ClusterSpec cluster = task.cluster();
     PlanModels.PlanModel model = models.of(cluster.hardware());
     warnings.add(model.cost(), cluster, model.towers().predict(task.tables(), cluster));
+    warnings.addShards(model.cost(), shards);
     isSimulated |= model.cost().bundle().card().simulated();
     CostEvaluator evaluator = model.cost().evaluator();
     List<DeviceLoad> loads =

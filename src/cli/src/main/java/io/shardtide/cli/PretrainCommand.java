@@ -7,6 +7,7 @@ import io.shardtide.cost.tensorflow.ModelTraining;
 import io.shardtide.cost.tensorflow.TrainingProgress;
 import io.shardtide.cost.tensorflow.TrainingSettings;
 import io.shardtide.models.ModelFiles;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -86,6 +87,15 @@ final class PretrainCommand implements Callable<Integer> {
   private Map<String, Double> links;
 
   @Option(
+      names = "--from",
+      paramLabel = "FILE",
+      description =
+          "A model that training starts from, of other hardware as a rule: costs of cached shards are this"
+              + " model's, scaled, unless at least 100 computations with them were measured, and its weights are"
+              + " the first ones if that is nearer to the samples than fitted terms.")
+  private Path from;
+
+  @Option(
       names = "--out",
       required = true,
       paramLabel = "FILE",
@@ -96,6 +106,14 @@ final class PretrainCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     PrintWriter report = spec.commandLine().getOut();
     Optional<LinkDataSheet> sheet = sheet();
+    Optional<ModelBundle> start = start();
+    Optional<String> problem = samples.problem(hardware);
+    if (problem.isPresent()) {
+      throw new ParameterException(
+          spec.commandLine(),
+          problem.get()
+              + ". Maybe --hardware has another name than that of the collector, or --out of the collector was the folder of another machine");
+    }
     SampleSet set = samples.load();
     report.printf(
         "%d compute samples of %d tables; %d collectives%n",
@@ -108,6 +126,7 @@ final class PretrainCommand implements Callable<Integer> {
           ModelTraining.train(
               set,
               sheet,
+              start,
               new ModelTraining.About(hardware, description, simulated, List.of(samples.source())),
               settings,
               bars);
@@ -118,8 +137,20 @@ final class PretrainCommand implements Callable<Integer> {
       report.printf("  %-32s %6.2f %%%n", error.getKey(), 100 * error.getValue());
     }
     bundle.describeLinks().ifPresent(text -> report.printf("  %s%n", text));
+    bundle.describeCaches().ifPresent(text -> report.printf("  %s%n", text));
     report.flush();
     return 0;
+  }
+
+  private Optional<ModelBundle> start() throws IOException {
+    if (from == null) {
+      return Optional.empty();
+    }
+    if (from.toAbsolutePath().normalize().equals(out.toAbsolutePath().normalize())) {
+      throw new ParameterException(
+          spec.commandLine(), "--from and --out must be two files, got " + out + " for both");
+    }
+    return Optional.of(ModelFiles.read(from));
   }
 
   private Optional<LinkDataSheet> sheet() {

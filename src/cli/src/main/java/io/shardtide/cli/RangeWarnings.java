@@ -5,6 +5,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.Shard;
 import java.io.PrintWriter;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -13,7 +14,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What is to be known of the predictions of tasks: collectives and optimizers that were not
+ * What is to be known of the predictions of tasks: collectives, optimizers and caches that were not
  * measured, and values outside the cost model's training range.
  */
 final class RangeWarnings {
@@ -35,6 +36,15 @@ final class RangeWarnings {
         .ifPresent(unmeasured::add);
     clusters.addAll(model.limits().ofCluster(cluster));
     predictions.forEach(table -> tables.addAll(table.outOfRange()));
+  }
+
+  /** Adds those of the shards of a plan. */
+  void addShards(CostModel model, List<Shard> shards) {
+    model
+        .bundle()
+        .describeCaches(shards)
+        .ifPresent(
+            text -> unmeasured.add(text + "; these costs of cached shards were not measured"));
   }
 
   void print(PrintWriter err) {

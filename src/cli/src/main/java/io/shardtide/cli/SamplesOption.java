@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.cost.SampleSet;
 import io.shardtide.neuroshard.SampleFolders;
+import io.shardtide.samples.RunInfo;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -33,6 +34,15 @@ final class SamplesOption {
    */
   SampleSet load() throws IOException {
     return SampleFolders.read(folder, Optional.ofNullable(tables));
+  }
+
+  /**
+   * Returns what is wrong with the samples for a model of this hardware, by their run-info.json.
+   *
+   * @throws io.shardtide.files.MalformedFileException if that file does not have its format
+   */
+  Optional<String> problem(String hardware) throws IOException {
+    return RunInfo.find(folder).flatMap(info -> info.problem(hardware));
   }
 
   /** Returns their name in a model's card: the folder's name, without the path on this machine. */

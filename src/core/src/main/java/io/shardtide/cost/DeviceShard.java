@@ -90,6 +90,7 @@ public record DeviceShard(
         cacheShare,
         table.bytesPerElement(),
         table.optimizer().orElse(Optimizer.DEFAULT),
-        table.enforceHbm());
+        table.enforceHbm(),
+        table.pooled());
   }
 }

@@ -4,6 +4,7 @@ import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Arrays;
@@ -65,6 +66,8 @@ import java.util.TreeSet;
  *     {@link ShapeBasis}; empty for a model that was not fine-tuned
  * @param optimizers those that were measured, in order; empty for a model that does not tell them
  *     apart. Others cost what the coefficients of the terms of state say
+ * @param cachesFrom the model of other hardware whose costs of cached shards it has, scaled, since
+ *     they were not measured; empty for all others
  */
 @RecordBuilder
 public record ModelBundle(
@@ -81,13 +84,14 @@ public record ModelBundle(
     List<CollectiveNet> collectives,
     Optional<LaunchCosts> launches,
     Optional<LogCorrection> correction,
-    List<Optimizer> optimizers) {
+    List<Optimizer> optimizers,
+    Optional<ModelOrigin> cachesFrom) {
 
   /** The format that this version writes; a reader refuses another one. */
   public static final int FORMAT_MAJOR = 2;
 
   /** Additions to the format that an older reader may ignore. */
-  public static final int FORMAT_MINOR = 2;
+  public static final int FORMAT_MINOR = 3;
 
   /**
    * Copies what may change and checks that the parts fit together.
@@ -98,6 +102,7 @@ public record ModelBundle(
     Objects.requireNonNull(modelId, "modelId");
     Objects.requireNonNull(hardware, "hardware");
     Objects.requireNonNull(card, "card");
+    Objects.requireNonNull(cachesFrom, "cachesFrom");
     ranges = List.copyOf(ranges);
     features = List.copyOf(features);
     forwardCoefficients = List.copyOf(forwardCoefficients);
@@ -248,6 +253,17 @@ public record ModelBundle(
                 some.size() == collectives.size() ? "" : " (" + String.join(", ", some) + ")"));
   }
 
+  /** Returns whose costs of cached shards it has, for people; empty if that is its own hardware. */
+  public Optional<String> describeCaches() {
+    return cachesFrom.map(origin -> "caches from " + origin.hardware() + ", scaled");
+  }
+
+  /** Returns the same where a plan depends on it: if one of its shards has a cache. */
+  public Optional<String> describeCaches(List<Shard> shards) {
+    return describeCaches()
+        .filter(text -> shards.stream().anyMatch(shard -> shard.cacheShare().isPresent()));
+  }
+
   /**
    * Returns which optimizers of tables nobody measured, for people. Empty if all were measured, or
    * the model does not tell optimizers apart and no table names one.
@@ -277,6 +293,7 @@ public record ModelBundle(
   public String describe() {
     return describeOrigin().map(origin -> origin + "; ").orElse("")
         + describeLinks().map(links -> links + "; ").orElse("")
+        + describeCaches().map(caches -> caches + "; ").orElse("")
         + card.description();
   }
 
@@ -335,6 +352,8 @@ public record ModelBundle(
         });
     // Ids of models that do not tell optimizers apart are older than this.
     optimizers.forEach(optimizer -> hash.put(optimizer.name()));
+    // Ids of models whose costs of caches are their own are older than this.
+    cachesFrom.ifPresent(origin -> hash.put(origin.hardware()).put(origin.modelId()));
     return hash.hex();
   }
 

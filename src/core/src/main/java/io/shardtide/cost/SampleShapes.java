@@ -44,7 +44,9 @@ public final class SampleShapes {
     return new ShardShape(
         ShardShape.rows(table.rows(), shard.rowShare()),
         shard.columns(),
-        table.outputs(shard.samples(), shard.rowShare()),
+        shard.pooled()
+            ? table.outputs(shard.samples(), shard.rowShare())
+            : shard.samples() * table.poolingFactor() * shard.rowShare(),
         use.ofRows(shard.rowShare()),
         shard.bytesPerElement(),
         shard.replicated(),

@@ -19,6 +19,8 @@ import java.util.OptionalDouble;
  * @param optimizer what updates the weights
  * @param stateInDeviceMemory whether the optimizer's state is in device memory also where rows are
  *     cached
+ * @param pooled whether the rows of a sample's lookups are summed; if not, each lookup has an
+ *     output
  */
 public record SampledShard(
     int table,
@@ -29,7 +31,8 @@ public record SampledShard(
     OptionalDouble cacheShare,
     double bytesPerElement,
     Optimizer optimizer,
-    boolean stateInDeviceMemory) {
+    boolean stateInDeviceMemory,
+    boolean pooled) {
 
   /** Checks the ranges. */
   public SampledShard {
@@ -49,7 +52,7 @@ public record SampledShard(
     }
   }
 
-  /** A shard with the default optimizer. */
+  /** A pooled shard with the default optimizer. */
   public SampledShard(
       int table,
       int columns,
@@ -67,7 +70,8 @@ public record SampledShard(
         cacheShare,
         bytesPerElement,
         Optimizer.DEFAULT,
-        false);
+        false,
+        true);
   }
 
   /** A shard of columns with all rows, in device memory, in single precision. */
@@ -86,7 +90,8 @@ public record SampledShard(
         cacheShare,
         bytesPerElement,
         optimizer,
-        stateInDeviceMemory);
+        stateInDeviceMemory,
+        pooled);
   }
 
   private static void check(String what, Object value, boolean isValid, String expected) {

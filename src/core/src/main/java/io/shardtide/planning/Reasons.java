@@ -47,7 +47,8 @@ final class Reasons {
     String suffix =
         (isProxy ? ", " + origin.orElseThrow() : "")
             + model.describeLinks().map(links -> ", " + links).orElse("")
-            + model.describeOptimizers(specs(tables)).map(costs -> ", " + costs).orElse("");
+            + model.describeOptimizers(specs(tables)).map(costs -> ", " + costs).orElse("")
+            + model.describeCaches(found.shards()).map(caches -> ", " + caches).orElse("");
     if (request.running().isEmpty()) {
       return prefix
           + "first plan: %d tables on %d devices".formatted(tables.size(), devices)

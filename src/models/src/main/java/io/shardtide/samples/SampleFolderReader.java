@@ -122,7 +122,8 @@ public final class SampleFolderReader {
         json.optionalNumber("cacheShare"),
         json.number("bytesPerElement", BYTES_PER_ELEMENT),
         json.has("optimizer") ? Optimizer.of(json.text("optimizer")) : Optimizer.DEFAULT,
-        json.flag("enforceHbm", false));
+        json.flag("enforceHbm", false),
+        json.flag("pooled", true));
   }
 
   private static CollectiveSample collective(JsonFields json) {

@@ -125,6 +125,9 @@ public final class SampleFolderWriter {
     if (shard.stateInDeviceMemory()) {
       json.writeBooleanField("enforceHbm", true);
     }
+    if (!shard.pooled()) {
+      json.writeBooleanField("pooled", false);
+    }
   }
 
   private static void collective(JsonGenerator json, CollectiveSample sample) throws IOException {

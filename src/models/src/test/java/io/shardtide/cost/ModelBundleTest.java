@@ -5,11 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Region;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.UnaryOperator;
@@ -222,6 +227,20 @@ class ModelBundleTest {
         .isEqualTo(CollectiveSource.DATA_SHEET);
   }
 
+  @Test
+  void a_model_says_whose_costs_of_caches_it_has_where_that_matters() {
+    ModelBundle bundle = shipped().cachesFrom(Optional.of(new ModelOrigin("other", "1"))).build();
+    String text = "caches from other, scaled";
+    assertThat(SHIPPED.describeCaches()).isEmpty();
+    assertThat(bundle.describe()).isEqualTo(text + "; " + SHIPPED.card().description());
+    Region all = Region.of(Fixtures.table("a", 100, 8, 1));
+    Shard plain = new Shard("a", all, 0, ShardKind.TABLE_WISE, OptionalDouble.empty());
+    Shard cached = new Shard("a", all, 0, ShardKind.TABLE_WISE, OptionalDouble.of(0.5));
+    assertThat(bundle.describeCaches(List.of(plain))).isEmpty();
+    assertThat(bundle.describeCaches(List.of(plain, cached))).contains(text);
+    assertThat(SHIPPED.describeCaches(List.of(cached))).isEmpty();
+  }
+
   private static ModelCard card(
       String description, boolean simulated, long seed, int samples, int allToAlls, String source) {
     return new ModelCard(
@@ -286,6 +305,8 @@ class ModelBundleTest {
             shipped().collectives(SHIPPED.collectives().subList(0, 4)),
             shipped().collectives(reversed(SHIPPED.collectives())),
             shipped().collectives(with(SHIPPED.collectives(), 0, TestModels.fromDataSheet(net))),
+            shipped().cachesFrom(Optional.of(new ModelOrigin("x", "1"))),
+            shipped().cachesFrom(Optional.of(new ModelOrigin("x", "2"))),
             shipped()
                 .collectives(
                     with(SHIPPED.collectives(), 0, net(net.collective(), net.direction(), 9))),

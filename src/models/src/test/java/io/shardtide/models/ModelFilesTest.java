@@ -8,6 +8,7 @@ import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.InvalidModelException;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
+import io.shardtide.cost.ModelOrigin;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.testing.TestModels;
@@ -105,6 +106,7 @@ class ModelFilesTest {
       ModelBundle bundle =
           ModelBundleBuilder.builder(TestModels.allCollectives())
               .measuresDirections(measures)
+              .cachesFrom(measures ? Optional.of(new ModelOrigin("other", "1")) : Optional.empty())
               .collectives(
                   List.of(
                       new CollectiveNet(

@@ -13,6 +13,7 @@ import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
+import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.ShapeBasis;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
@@ -355,6 +356,27 @@ class PlanningTest {
         run.predict(event(new Change.ClusterSet(cluster), upsert("a", 1_000_000, 64, 20))));
     assertThat(run.plan().reason())
         .isEqualTo("first plan: 1 tables on 4 devices, links of simulated from a data sheet");
+  }
+
+  @Test
+  void plans_with_cached_shards_say_whose_costs_of_caches_they_have() {
+    PlanningRun run = new PlanningRun();
+    ModelBundle bundle = TestModels.allCollectives();
+    run.models.takeOver(
+        ModelBundleBuilder.builder(bundle)
+            .modelId("")
+            .cachesFrom(Optional.of(new ModelOrigin("other", "1")))
+            .build()
+            .identified());
+    ClusterSpec cluster =
+        ClusterSpecBuilder.builder(
+                new ClusterSpec(1, 4 * Fixtures.GIB, 65_536, 1, bundle.hardware()))
+            .hostMemoryBytesPerDevice(100 * Fixtures.GIB)
+            .build();
+    run.onPredictions(run.predict(event(new Change.ClusterSet(cluster), upsert("a", 1000, 64, 2))));
+    assertThat(run.plan().reason()).isEqualTo("first plan: 1 tables on 1 devices");
+    run.onPredictions(run.predict(event(upsert("b", 1L << 26, 64, 2))));
+    assertThat(run.plan().reason()).isEqualTo("1 table added (b), caches from other, scaled");
   }
 
   @Test

@@ -176,6 +176,7 @@ class SampleFolderRoundTripTest {
         random.nextBoolean() ? OptionalDouble.empty() : OptionalDouble.of(random.nextDouble()),
         random.nextBoolean() ? 4 : positive(random),
         one(List.of(Optimizer.values()), random),
+        random.nextBoolean(),
         random.nextBoolean());
   }
 

@@ -14,7 +14,7 @@ import org.tensorflow.types.TFloat32;
 
 /**
  * Adam (Kingma and Ba, ICLR 2015) with the authors' constants; gradients are clipped by their
- * global norm.
+ * global norm, and weights may decay (Loshchilov and Hutter, ICLR 2019).
  *
  * <p>Training is reproducible: the powers of beta are fed, and no weight changes before all
  * gradients are computed. TensorFlow Java's own optimizer updates the powers and the weights in no
@@ -33,7 +33,18 @@ final class Adam {
   private double power1 = 1;
   private double power2 = 1;
 
-  Adam(Ops tf, Operand<TFloat32> loss, List<Variable<TFloat32>> variables, float clipNorm) {
+  /**
+   * @param decay share of a weight that an update at a learning rate of 1 subtracts beside its
+   *     gradient, at least 0
+   * @param decaying the variables whose weights decay
+   */
+  Adam(
+      Ops tf,
+      Operand<TFloat32> loss,
+      List<Variable<TFloat32>> variables,
+      float clipNorm,
+      float decay,
+      List<Variable<TFloat32>> decaying) {
     rate = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.scalar()));
     beta1Power = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.scalar()));
     beta2Power = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.scalar()));
@@ -63,7 +74,7 @@ final class Adam {
       Operand<TFloat32> zeros = tf.zeros(tf.constant(shape.asArray()), TFloat32.class);
       resets.add(tf.assign(m, zeros));
       resets.add(tf.assign(v, zeros));
-      updates.add(
+      Op update =
           after.train.applyAdam(
               variable,
               m,
@@ -74,7 +85,13 @@ final class Adam {
               tf.constant(BETA_1),
               tf.constant(BETA_2),
               tf.constant(EPSILON),
-              after.math.mul(raw.get(i), clip)));
+              after.math.mul(raw.get(i), clip));
+      updates.add(update);
+      if (decay > 0 && decaying.contains(variable)) {
+        Ops then = tf.withControlDependencies(List.of(update));
+        Operand<TFloat32> share = then.math.mul(rate, then.constant(decay));
+        updates.add(then.assignSub(variable, then.math.mul(share, variable)));
+      }
     }
   }
 

@@ -76,18 +76,35 @@ final class ComputeNet implements AutoCloseable {
    * Returns a net with random weights.
    *
    * @param inputs inputs of each shard that samples may refer to
+   * @param decay of the weights; see {@link Adam}
    */
-  static ComputeNet random(ShardInputs inputs, Random random) {
+  static ComputeNet random(ShardInputs inputs, float decay, Random random) {
     int[] hidden = {inputs.width(), TOWER_HIDDEN, TOWER_HIDDEN};
     int outputs = COMPONENTS + CONTEXT;
     int[] head = {HeadInputs.size(outputs, true), HEAD_HIDDEN, COMPONENTS};
-    ComputeNet net = new ComputeNet(inputs, new Sizes(hidden, outputs, head));
+    ComputeNet net = new ComputeNet(inputs, new Sizes(hidden, outputs, head), decay);
     net.tower.initialize(net.session, random);
     net.head.initialize(net.session, random);
     return net;
   }
 
-  private ComputeNet(ShardInputs inputs, Sizes sizes) {
+  /**
+   * Checks that a net of these sizes can be trained on.
+   *
+   * @throws IllegalArgumentException if training makes nets of other sizes
+   */
+  static void checkSizes(String model, int[] hidden, int outputs, List<DenseLayer> head) {
+    int[] headSizes = DenseStack.sizes(head);
+    int[] found = {hidden[1], hidden[hidden.length - 1], outputs, headSizes[1], headSizes[2]};
+    int[] trained = {TOWER_HIDDEN, TOWER_HIDDEN, COMPONENTS + CONTEXT, HEAD_HIDDEN, COMPONENTS};
+    if (hidden.length != 3 || headSizes.length != 3 || !Arrays.equals(found, trained)) {
+      throw new IllegalArgumentException(
+          "layers of a model that training starts from must have %s outputs, got %s of model %s. Train it again (pretrain) with this version"
+              .formatted(Arrays.toString(trained), Arrays.toString(found), model));
+    }
+  }
+
+  private ComputeNet(ShardInputs inputs, Sizes sizes, float decay) {
     int count = inputs.count();
     int width = inputs.width();
     Ops tf = Ops.create(graph);
@@ -142,7 +159,7 @@ final class ComputeNet implements AutoCloseable {
             tf.math.mul(ofParts, tf.constant(PART_WEIGHT)));
     List<Variable<TFloat32>> variables = new ArrayList<>(tower.variables());
     variables.addAll(head.variables());
-    adam = new Adam(tf, loss, variables, CLIP_NORM);
+    adam = new Adam(tf, loss, variables, CLIP_NORM, decay, tower.variables());
 
     session = Tensors.session(graph);
     try (TFloat32 fedFeatures = inputs.featureTensor();
@@ -266,7 +283,35 @@ final class ComputeNet implements AutoCloseable {
   }
 
   /** Weights of tower and head, by layer. */
-  record Weights(List<DenseLayer> tower, List<DenseLayer> head) {}
+  record Weights(List<DenseLayer> tower, List<DenseLayer> head) {
+    /** Returns weights a share of the way from these to others of the same sizes. */
+    Weights towards(Weights others, float share) {
+      return new Weights(towards(tower, others.tower, share), towards(head, others.head, share));
+    }
+
+    private static List<DenseLayer> towards(
+        List<DenseLayer> from, List<DenseLayer> to, float share) {
+      List<DenseLayer> layers = new ArrayList<>();
+      for (int l = 0; l < from.size(); l++) {
+        DenseLayer layer = from.get(l);
+        layers.add(
+            new DenseLayer(
+                layer.inputs(),
+                layer.outputs(),
+                towards(layer.weights(), to.get(l).weights(), share),
+                towards(layer.biases(), to.get(l).biases(), share)));
+      }
+      return layers;
+    }
+
+    private static float[] towards(float[] from, float[] to, float share) {
+      float[] values = new float[from.length];
+      for (int i = 0; i < values.length; i++) {
+        values[i] = from[i] + share * (to[i] - from[i]);
+      }
+      return values;
+    }
+  }
 
   @Override
   public void close() {

@@ -5,11 +5,14 @@ import io.shardtide.cost.ComputeTerms;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.LaunchCosts;
 import io.shardtide.cost.LaunchGroups;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampleShapes;
 import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.ShardShape;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -19,12 +22,11 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
-import java.util.function.Consumer;
 import java.util.function.IntFunction;
-import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
 
 /**
@@ -37,11 +39,31 @@ final class ComputeTraining {
 
   private static final int BATCH = 256;
 
+  /** TorchRec's planner takes backward computation to be twice the forward one. */
+  static final double ASSUMED_FORWARD = 1.0 / 3;
+
+  /**
+   * Share of the learning rate with which weights of another model are trained: at the full rate,
+   * few samples would change what they do not tell.
+   */
+  private static final double STARTED_RATE = 0.1;
+
+  /**
+   * Decay of the weights with one training sample; with n, an n-th of it. A prior of the weights
+   * counts once, however many samples there are.
+   */
+  private static final float DECAY = 500;
+
+  /** The net is the mean of the weights of about so many epochs. */
+  private static final int AVERAGED_EPOCHS = 50;
+
   private final SampleSet samples;
   private final TrainingSettings settings;
   private final Random random;
   private final Set<Integer> heldOut;
   private final DataSplit<ComputeSample> split;
+  private final Optional<StartingModel> start;
+  private final Set<ComputeSample> computed;
   private final ShardTable shards;
 
   /**
@@ -54,8 +76,10 @@ final class ComputeTraining {
    * @param measuresDirections whether samples tell forward and backward apart
    * @param weights weights of the net
    * @param optimizers those of the samples
-   * @param samples number of samples in all three parts of the split
+   * @param samples number of measured samples in all three parts of the split
    * @param heldOutTables indices of the held-out tables
+   * @param cachesFrom whose costs of caches it has, scaled; empty if they were measured
+   * @param startedFrom whose weights were the first ones; empty if they were random
    */
   record TrainedCompute(
       List<Feature> features,
@@ -66,9 +90,12 @@ final class ComputeTraining {
       ComputeNet.Weights weights,
       List<Optimizer> optimizers,
       int samples,
-      Set<Integer> heldOutTables) {}
+      Set<Integer> heldOutTables,
+      Optional<ModelOrigin> cachesFrom,
+      Optional<ModelOrigin> startedFrom) {}
 
-  private ComputeTraining(SampleSet samples, TrainingSettings settings) {
+  private ComputeTraining(
+      SampleSet samples, Optional<StartingModel> start, TrainingSettings settings) {
     this.samples = samples;
     this.settings = settings;
     random = new Random(settings.seed());
@@ -87,15 +114,39 @@ final class ComputeTraining {
                   samples.compute().size()));
     }
     split = DataSplit.of(known, random);
-    shards = new ShardTable(samples, split.train());
+    this.start = start;
+    computed = new LinkedHashSet<>(withCaches());
+    split.train().addAll(computed);
+    List<ComputeSample> all = new ArrayList<>(samples.compute());
+    all.addAll(computed);
+    shards = new ShardTable(samples.with(all, List.of()), split.train(), start);
+  }
+
+  /** Returns computed samples with caches, if there are too few measured ones. */
+  private List<ComputeSample> withCaches() {
+    long measured =
+        samples.compute().stream()
+            .filter(s -> s.shards().stream().anyMatch(shard -> shard.cacheShare().isPresent()))
+            .count();
+    return start
+        .filter(model -> measured < ModelTraining.MIN_SAMPLES && model.caches().isPresent())
+        .map(model -> model.withCaches(samples, split.train(), settings.seed()))
+        .orElse(List.of());
+  }
+
+  /** Returns the milliseconds of a direction, an assumed share of the sum if it is all there is. */
+  static double ms(ComputeSample sample, Direction direction) {
+    double forward = sample.forwardMs().orElse(ASSUMED_FORWARD * sample.computeMs());
+    return direction == Direction.FORWARD ? forward : sample.computeMs() - forward;
   }
 
   static TrainedCompute train(
       SampleSet samples,
+      Optional<StartingModel> start,
       TrainingSettings settings,
       TrainingProgress progress,
       SortedMap<String, Double> errors) {
-    return new ComputeTraining(samples, settings).train(progress, errors);
+    return new ComputeTraining(samples, start, settings).train(progress, errors);
   }
 
   private Set<Integer> holdOut() {
@@ -111,25 +162,38 @@ final class ComputeTraining {
   }
 
   private TrainedCompute train(TrainingProgress progress, SortedMap<String, Double> errors) {
-    try (ComputeNet net = ComputeNet.random(shards.inputs(), random)) {
+    boolean isStarted = shards.first.isPresent();
+    float decay = isStarted ? 0 : DECAY / split.train().size();
+    try (ComputeNet net = ComputeNet.random(shards.inputs(), decay, random)) {
+      shards.first.ifPresent(model -> net.set(model.weights()));
+      double rateShare = isStarted ? STARTED_RATE : 1;
       ComputeNet.ComputeBatch validation = batch(split.validation(), s -> UseMask.ALL);
       EarlyStopping.EpochRunner<ComputeSample, ComputeNet.Weights> runner =
           new EarlyStopping.EpochRunner<>() {
+            private ComputeNet.Weights mean = net.weights();
+            private int epoch;
+
             @Override
             public double train(List<ComputeSample> batch, double learningRate) {
               UseMask[] known = new UseMask[batch.size()];
               Arrays.setAll(known, s -> draw());
-              return net.train(batch(batch, s -> known[s]), learningRate);
+              return net.train(batch(batch, s -> known[s]), rateShare * learningRate);
             }
 
             @Override
             public double validate() {
-              return DataSplit.mape(net.predict(validation), validation.labels());
+              ComputeNet.Weights last = net.weights();
+              epoch++;
+              mean = mean.towards(last, 1f / Math.min(epoch, AVERAGED_EPOCHS));
+              net.set(mean);
+              double error = DataSplit.mape(net.predict(validation), validation.labels());
+              net.set(last);
+              return error;
             }
 
             @Override
             public ComputeNet.Weights weights() {
-              return net.weights();
+              return mean;
             }
           };
       ComputeNet.Weights best =
@@ -146,7 +210,12 @@ final class ComputeTraining {
           samples.compute().stream()
               .filter(s -> s.shards().stream().allMatch(this::isHeldOut))
               .toList();
-      measure(errors, net, "train", split.trainSubset());
+      List<ComputeSample> learned =
+          split.train().stream()
+              .filter(s -> !computed.contains(s))
+              .limit(split.test().size())
+              .toList();
+      measure(errors, net, "train", learned);
       measure(errors, net, "validation", split.validation());
       measure(errors, net, "test", split.test());
       measure(errors, net, "unseen", unseen);
@@ -158,8 +227,11 @@ final class ComputeTraining {
           shards.measuresDirections,
           best,
           shards.state.optimizers(),
-          split.train().size() + split.validation().size() + split.test().size(),
-          heldOut);
+          split.train().size() - computed.size() + split.validation().size() + split.test().size(),
+          heldOut,
+          start.flatMap(StartingModel::caches).filter(origin -> !computed.isEmpty()),
+          shards.first.map(
+              model -> new ModelOrigin(model.bundle().hardware(), model.bundle().modelId())));
     }
   }
 
@@ -226,9 +298,6 @@ final class ComputeTraining {
 
   /** Inputs of all sampled shards, for each {@link UseMask}, and of their launch groups. */
   private static final class ShardTable {
-    /** TorchRec's planner takes backward computation to be twice the forward one. */
-    private static final double ASSUMED_FORWARD = 1.0 / 3;
-
     /** The order of {@link #shapes}. */
     private static final List<UseMask> MASKS = List.of(UseMask.values());
 
@@ -245,13 +314,17 @@ final class ComputeTraining {
     private final List<Double> forward;
     private final List<Double> backward;
     private final LaunchCosts launches;
+
+    /** The model whose weights are the first ones. */
+    private final Optional<StartingModel> first;
+
     private final double[] forwardLaunchMs;
     private final double[] backwardLaunchMs;
     private final boolean measuresDirections;
     private final StateTerms state;
 
     /** Adds the shards of all samples; fits coefficients and normalization to training samples. */
-    ShardTable(SampleSet samples, List<ComputeSample> train) {
+    ShardTable(SampleSet samples, List<ComputeSample> train, Optional<StartingModel> start) {
       shapes =
           List.of(
               new SampleShapes(samples),
@@ -272,28 +345,26 @@ final class ComputeTraining {
       measuresDirections = train.stream().anyMatch(s -> s.forwardMs().isPresent());
       boolean manyWidths =
           trainShards.stream().mapToInt(SampledShard::columns).distinct().count() >= MIN_WIDTHS;
-      List<Double> forwardFit =
-          fit(
-              train,
-              manyWidths,
-              StateTerms::remove,
-              s -> s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
-      List<Double> backwardFit =
-          fit(
-              train,
-              manyWidths,
-              state::prepare,
-              s -> s.computeMs() - s.forwardMs().orElse(ASSUMED_FORWARD * s.computeMs()));
-      int terms = ComputeTerms.NAMES.size();
-      forward = forwardFit.subList(0, terms);
-      backward = state.complete(backwardFit.subList(0, terms));
-      launches =
-          new LaunchCosts(
-              forwardFit.subList(terms, forwardFit.size()),
-              backwardFit.subList(terms, backwardFit.size()));
+      Fit terms = fit(train, (i, direction) -> terms(train.get(i), manyWidths, direction));
+      Optional<Fit> scaled = start.map(model -> fitScale(samples, train, model));
+      first =
+          start.filter(
+              model -> model.readsAllFeatures() && scaled.orElseThrow().error() < terms.error());
+      if (first.isPresent()) {
+        Fit fit = scaled.orElseThrow();
+        ModelBundle bundle = first.get().bundle();
+        forward = times(bundle.forwardCoefficients(), fit.forward().get(0));
+        backward = times(bundle.backwardCoefficients(), fit.backward().get(0));
+        launches = fit.launches();
+      } else {
+        int count = ComputeTerms.NAMES.size();
+        forward = terms.forward().subList(0, count);
+        backward = state.complete(terms.backward().subList(0, count));
+        launches = terms.launches();
+      }
       forwardLaunchMs = launches.forwardMs().stream().mapToDouble(c -> c).toArray();
       backwardLaunchMs = launches.backwardMs().stream().mapToDouble(c -> c).toArray();
-      features =
+      List<Feature> seen =
           Normalization.of(
                   ShardFeatures.NAMES,
                   () ->
@@ -303,6 +374,7 @@ final class ComputeTraining {
               .stream()
               .map(f -> manyWidths || !ShardFeatures.OF_WIDTHS.contains(f.name()) ? f : constant(f))
               .toList();
+      features = first.map(model -> model.features(seen)).orElse(seen);
     }
 
     /** Returns a feature that is read as its mean whatever its value. */
@@ -310,38 +382,109 @@ final class ComputeTraining {
       return new Feature(feature.name(), feature.mean(), 1, feature.mean(), feature.mean());
     }
 
+    private static List<Double> times(List<Double> coefficients, double factor) {
+      return coefficients.stream().map(c -> factor * c).toList();
+    }
+
+    /**
+     * Fitted coefficients.
+     *
+     * @param forward milliseconds for one of each term, forward; those of launches come last
+     * @param backward the same, backward
+     * @param error mean absolute relative error of their sums, as a fraction
+     */
+    private record Fit(List<Double> forward, List<Double> backward, double error) {
+      LaunchCosts launches() {
+        int terms = forward.size() - LaunchGroups.TERMS.size();
+        return new LaunchCosts(
+            forward.subList(terms, forward.size()), backward.subList(terms, backward.size()));
+      }
+    }
+
+    /** Values of the terms of a sample's shards, without those of launches. */
+    @FunctionalInterface
+    private interface ShardTerms {
+      double[] of(int sample, Direction direction);
+    }
+
+    private Fit fit(List<ComputeSample> train, ShardTerms terms) {
+      double[] predicted = new double[train.size()];
+      List<Double> forward = fit(train, terms, Direction.FORWARD, predicted);
+      List<Double> backward = fit(train, terms, Direction.BACKWARD, predicted);
+      double error = 0;
+      for (int s = 0; s < predicted.length; s++) {
+        double ms = train.get(s).computeMs();
+        error += Math.abs(predicted[s] - ms) / ms / predicted.length;
+      }
+      return new Fit(forward, backward, error);
+    }
+
+    /** Returns the coefficients of a direction, and adds what they predict. */
     private List<Double> fit(
-        List<ComputeSample> train,
-        boolean manyWidths,
-        Consumer<double[]> prepare,
-        ToDoubleFunction<ComputeSample> cost) {
-      int terms = ComputeTerms.NAMES.size();
-      NonNegativeLeastSquares fit = new NonNegativeLeastSquares(terms + LaunchGroups.TERMS.size());
-      for (ComputeSample sample : train) {
-        double[] sum = new double[terms + LaunchGroups.TERMS.size()];
-        for (SampledShard shard : sample.shards()) {
-          double[] values = ComputeTerms.of(shapes.get(0).of(shard));
-          prepare.accept(values);
-          for (int i = 0; i < terms; i++) {
-            if (manyWidths || !ComputeTerms.OF_WIDTHS.contains(ComputeTerms.NAMES.get(i))) {
-              sum[i] += values[i];
-            }
-          }
-        }
-        double[] sums = groupSums(sample);
+        List<ComputeSample> train, ShardTerms terms, Direction direction, double[] predicted) {
+      List<double[]> all = new ArrayList<>();
+      for (int s = 0; s < train.size(); s++) {
+        double[] ofShards = terms.of(s, direction);
+        double[] values = Arrays.copyOf(ofShards, ofShards.length + LaunchGroups.TERMS.size());
+        double[] sums = groupSums(train.get(s));
         for (int group = 0; group < LaunchGroups.COUNT; group++) {
           int at = group * LaunchGroups.NUMBERS;
           if (LaunchGroups.isLaunched(sums, at)) {
-            double[] values = LaunchGroups.terms(group, sums, at);
-            for (int i = 0; i < values.length; i++) {
-              sum[terms + i] += values[i];
+            double[] ofLaunch = LaunchGroups.terms(group, sums, at);
+            for (int i = 0; i < ofLaunch.length; i++) {
+              values[ofShards.length + i] += ofLaunch[i];
             }
           }
         }
-        double ms = cost.applyAsDouble(sample);
-        fit.add(sum, ms, ms, 1);
+        all.add(values);
       }
-      return fit.fit();
+      NonNegativeLeastSquares fit = new NonNegativeLeastSquares(all.get(0).length);
+      for (int s = 0; s < all.size(); s++) {
+        double ms = ms(train.get(s), direction);
+        fit.add(all.get(s), ms, ms, 1);
+      }
+      List<Double> coefficients = fit.fit();
+      double[] fitted = coefficients.stream().mapToDouble(c -> c).toArray();
+      for (int s = 0; s < all.size(); s++) {
+        predicted[s] += NonNegativeLeastSquares.weightedSum(fitted, all.get(s));
+      }
+      return coefficients;
+    }
+
+    private double[] terms(ComputeSample sample, boolean manyWidths, Direction direction) {
+      double[] sum = new double[ComputeTerms.NAMES.size()];
+      for (SampledShard shard : sample.shards()) {
+        double[] values = ComputeTerms.of(shapes.get(0).of(shard));
+        if (direction == Direction.FORWARD) {
+          StateTerms.remove(values);
+        } else {
+          state.prepare(values);
+        }
+        for (int i = 0; i < sum.length; i++) {
+          if (manyWidths || !ComputeTerms.OF_WIDTHS.contains(ComputeTerms.NAMES.get(i))) {
+            sum[i] += values[i];
+          }
+        }
+      }
+      return sum;
+    }
+
+    /** Fits one number a direction, which scales what a model predicts of shards, and launches. */
+    private Fit fitScale(SampleSet samples, List<ComputeSample> train, StartingModel model) {
+      List<double[]> predicted = model.predict(samples, train);
+      return fit(
+          train,
+          (s, direction) -> {
+            double ms = predicted.get(s)[direction == Direction.FORWARD ? 0 : 1];
+            double[] sums = groupSums(train.get(s));
+            for (int group = 0; group < LaunchGroups.COUNT; group++) {
+              int at = group * LaunchGroups.NUMBERS;
+              if (LaunchGroups.isLaunched(sums, at)) {
+                ms -= model.launchMs(direction, group, sums, at);
+              }
+            }
+            return new double[] {Math.max(0, ms)};
+          });
     }
 
     /** Returns the numbers of each launch group of a sample, one after another. */

@@ -61,7 +61,7 @@ final class CorrectionNet implements AutoCloseable {
             tf.constant(new int[] {-1}));
     predicted = tf.math.mul(tf.math.exp(logarithm), baselines);
     loss = lossOf.of(tf, predicted, labels, weights);
-    adam = new Adam(tf, loss, layers.variables(), CLIP_NORM);
+    adam = new Adam(tf, loss, layers.variables(), CLIP_NORM, 0, List.of());
     session = Tensors.session(graph);
     adam.reset(session);
   }

@@ -28,11 +28,6 @@ record DataSplit<S>(List<S> train, List<S> validation, List<S> test) {
         all.subList(validationEnd, all.size()));
   }
 
-  /** Returns as many training samples as there are test samples, to compare the two errors. */
-  List<S> trainSubset() {
-    return train.subList(0, Math.min(train.size(), test.size()));
-  }
-
   /** Returns the mean absolute relative error, as a fraction. */
   static double mape(float[] predicted, float[] labels) {
     double sum = 0;

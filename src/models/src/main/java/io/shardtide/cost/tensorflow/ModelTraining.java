@@ -8,6 +8,7 @@ import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.TrainedRanges;
+import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
@@ -45,7 +46,7 @@ public final class ModelTraining {
    */
   public static ModelBundle train(
       SampleSet samples, About about, TrainingSettings settings, TrainingProgress progress) {
-    return train(samples, Optional.empty(), about, settings, progress);
+    return train(samples, Optional.empty(), Optional.empty(), about, settings, progress);
   }
 
   /**
@@ -55,14 +56,20 @@ public final class ModelTraining {
    *     count as not measured
    * @param links predict the collectives that were not measured; without them, all-to-alls of both
    *     directions must be measured, and other collectives may be missing
+   * @param from a model, of other hardware as a rule, that training starts from: fewer than 100
+   *     computations with cached shards count as not measured, and then costs of caches are those
+   *     of this model, scaled; if its predictions, scaled, are nearer to the samples than fitted
+   *     terms are, its weights are the first ones
    * @param about description of the samples for the model card
    * @param settings hyperparameters
    * @param progress called after each epoch
-   * @throws IllegalArgumentException if there are too few samples
+   * @throws IllegalArgumentException if there are too few samples, or training does not make nets
+   *     of the sizes that {@code from} has
    */
   public static ModelBundle train(
       SampleSet samples,
       Optional<LinkDataSheet> links,
+      Optional<ModelBundle> from,
       About about,
       TrainingSettings settings,
       TrainingProgress progress) {
@@ -86,7 +93,7 @@ public final class ModelTraining {
     }
     SortedMap<String, Double> errors = new TreeMap<>();
     ComputeTraining.TrainedCompute compute =
-        ComputeTraining.train(samples, settings, progress, errors);
+        ComputeTraining.train(samples, from.map(StartingModel::new), settings, progress, errors);
     List<CollectiveNet> nets = new ArrayList<>();
     SortedMap<String, Integer> collectiveSamples = new TreeMap<>();
     collectives.forEach(
@@ -95,6 +102,13 @@ public final class ModelTraining {
           collectiveSamples.put(name, list.size());
         });
     List<String> sources = new ArrayList<>(about.sources());
+    compute
+        .startedFrom()
+        .ifPresent(
+            origin ->
+                sources.add(
+                    "first weights: %s, %s"
+                        .formatted(origin.hardware(), CanonicalHash.shown(origin.modelId()))));
     SampleSet ranged = samples;
     if (links.isPresent() && unmeasured.values().stream().anyMatch(some -> !some.isEmpty())) {
       DataSheetCollectives sheet = new DataSheetCollectives(links.get(), settings, progress);
@@ -134,6 +148,7 @@ public final class ModelTraining {
         .launches(Optional.of(compute.launches()))
         .correction(Optional.empty())
         .optimizers(compute.optimizers())
+        .cachesFrom(compute.cachesFrom())
         .build()
         .identified();
   }

@@ -9,21 +9,27 @@ import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CollectiveSource;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.LinkDataSheet;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
+import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Random;
+import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 
 class ModelTrainingTest {
@@ -312,6 +318,7 @@ class ModelTrainingTest {
         ModelTraining.train(
             many.with(many.compute(), measured),
             Optional.of(links),
+            Optional.empty(),
             TOY,
             brief,
             TrainingProgress.SILENT);
@@ -328,10 +335,112 @@ class ModelTrainingTest {
         .noneMatch(name -> name.contains("reduce") || name.contains("all_to_all.backward"));
     assertThat(bundle.card().sources()).containsExactly("synthetic", links.describe());
     ModelBundle all =
-        ModelTraining.train(many, Optional.of(links), TOY, brief, TrainingProgress.SILENT);
+        ModelTraining.train(
+            many, Optional.of(links), Optional.empty(), TOY, brief, TrainingProgress.SILENT);
     assertThat(all.modelId())
         .as("nothing is left to the data sheet")
         .isEqualTo(ModelTraining.train(many, TOY, brief, TrainingProgress.SILENT).modelId());
+  }
+
+  private static ModelBundle trainFrom(ModelBundle source, SampleSet samples) {
+    return ModelTraining.train(
+        samples,
+        Optional.empty(),
+        Optional.of(source),
+        TOY,
+        new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+        TrainingProgress.SILENT);
+  }
+
+  @Test
+  void a_model_that_starts_from_another_has_its_costs_of_caches() {
+    SampleSet few = samples(1, 200);
+    ModelBundle nodes = ModelFiles.shippedForNodes();
+    ModelBundle bundle = trainFrom(nodes, few);
+    ModelOrigin origin = new ModelOrigin(nodes.hardware(), nodes.modelId());
+    assertThat(bundle.cachesFrom()).contains(origin);
+    assertThat(bundle.card().computeSamples()).as("computed ones do not count").isEqualTo(200);
+    assertThat(bundle.card().sources())
+        .as("the simulator's costs are far from this machine's")
+        .containsExactly("synthetic");
+    assertThat(trainFrom(nodes, few).modelId()).isEqualTo(bundle.modelId());
+    assertThat(trainFrom(bundle, few).cachesFrom())
+        .as("of the hardware that they were measured on")
+        .contains(origin);
+    SampleSet cached =
+        few.with(
+            few.compute().stream()
+                .map(
+                    sample ->
+                        ComputeSample.of(
+                            sample.shards().stream().map(ModelTrainingTest::cached).toList(),
+                            sample.computeMs(),
+                            sample.computeMs()))
+                .toList(),
+            few.collectives());
+    assertThat(trainFrom(nodes, cached).cachesFrom()).as("measured").isEmpty();
+  }
+
+  private static SampledShard cached(SampledShard shard) {
+    return new SampledShard(
+        shard.table(),
+        shard.columns(),
+        shard.samples(),
+        shard.rowShare(),
+        false,
+        OptionalDouble.of(0.5),
+        shard.bytesPerElement());
+  }
+
+  /** Returns samples of a machine on which several shards overlap, so that terms are far off. */
+  private static SampleSet overlapping(SampleSet samples, double slowness) {
+    return samples.with(
+        samples.compute().stream()
+            .map(
+                s -> {
+                  double forward = s.forwardMs().orElseThrow();
+                  return ComputeSample.of(
+                      s.shards(),
+                      slowness * Math.pow(forward, 1.5),
+                      slowness * Math.pow(s.computeMs() - forward, 1.5));
+                })
+            .toList(),
+        samples.collectives());
+  }
+
+  /** Twice as slow, and nothing else: all that the source knows is right, and few epochs do. */
+  @Test
+  void training_starts_from_weights_that_are_near() {
+    ModelBundle source =
+        ModelTraining.train(overlapping(samples(1, 1000), 1), TOY, SHORT, TrainingProgress.SILENT);
+    ModelBundle bundle = trainFrom(source, overlapping(samples(2, 200), 2));
+    assertThat(bundle.card().sources())
+        .containsExactly("synthetic", "first weights: toy, " + source.shown());
+    assertThat(bundle.cachesFrom()).as("the source knows none").isEmpty();
+    assertThat(bundle.card().errors().get("test.compute.mape")).isLessThan(0.15);
+    assertThat(sum(bundle.forwardCoefficients()) / sum(source.forwardCoefficients()))
+        .isCloseTo(2, Offset.offset(0.2));
+  }
+
+  private static double sum(List<Double> numbers) {
+    return numbers.stream().mapToDouble(n -> n).sum();
+  }
+
+  @Test
+  void a_source_of_other_sizes_is_rejected() {
+    ModelBundle shipped = TestModels.bundle();
+    DenseLayer wide = new DenseLayer(10, 8, new float[80], new float[8]);
+    List<DenseLayer> head = new ArrayList<>(shipped.head());
+    head.add(
+        0,
+        new DenseLayer(
+            head.get(0).inputs(), 10, new float[10 * head.get(0).inputs()], new float[10]));
+    head.set(1, wide);
+    ModelBundle other = ModelBundleBuilder.builder(shipped).head(head.subList(0, 2)).build();
+    assertThatThrownBy(() -> trainFrom(other, samples(1, 200)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(
+            "must have [64, 64, 12, 8, 8] outputs, got [64, 64, 12, 10, 8] of model ");
   }
 
   @Test

@@ -14,15 +14,17 @@ import org.junit.jupiter.api.Test;
 
 class StateTermsTest {
   private static SampledShard shard(Optimizer optimizer) {
-    return new SampledShard(0, 64, 512, 1, false, OptionalDouble.empty(), 4, optimizer, false);
+    return new SampledShard(
+        0, 64, 512, 1, false, OptionalDouble.empty(), 4, optimizer, false, true);
   }
 
   private static SampledShard copy(Optimizer optimizer) {
-    return new SampledShard(0, 64, 512, 1, true, OptionalDouble.empty(), 4, optimizer, false);
+    return new SampledShard(0, 64, 512, 1, true, OptionalDouble.empty(), 4, optimizer, false, true);
   }
 
   private static SampledShard cached(Optimizer optimizer, boolean inDevice) {
-    return new SampledShard(0, 64, 512, 1, false, OptionalDouble.of(0.5), 4, optimizer, inDevice);
+    return new SampledShard(
+        0, 64, 512, 1, false, OptionalDouble.of(0.5), 4, optimizer, inDevice, true);
   }
 
   private static int at(String term) {
