@@ -7,10 +7,10 @@ import java.util.Set;
  * The terms of a shard's computation, before a net corrects their sum: a constant for each shard,
  * its outputs, its lookups and the distinct rows that they touch, each once alone (indices,
  * addresses) and once times columns, lanes, or bytes in whole sectors; what misses the device's
- * caches, or device memory; all elements of a copy, whose optimizer is dense; and the state of the
- * optimizer, in device memory, in host memory, and of copies. Any hardware does all of this, so
- * that the sum, with fitted coefficients that are not negative, extrapolates well. The net learns
- * the difference.
+ * caches, or device memory; all elements of a copy, whose optimizer is dense; the state of the
+ * optimizer, in device memory, in host memory, and of copies; and outputs of unpooled tables. Any
+ * hardware does all of this, so that the sum, with fitted coefficients that are not negative,
+ * extrapolates well. The net learns the difference.
  */
 public final class ComputeTerms {
   /** Lanes of four warps, which a wide row occupies together. */
@@ -40,7 +40,9 @@ public final class ComputeTerms {
           "bytes_beside_256_mib",
           "state_bytes",
           "state_bytes_in_host_memory",
-          "state_bytes_of_copies");
+          "state_bytes_of_copies",
+          "unpooled_outputs",
+          "unpooled_output_elements");
 
   /** Terms that need samples of many widths, as {@link ShardFeatures#OF_WIDTHS}. */
   public static final Set<String> OF_WIDTHS =
@@ -86,7 +88,9 @@ public final class ComputeTerms {
       ShardFeatures.bytesBesideCache(shape, 4),
       shape.replicated() || inHost ? 0 : state,
       inHost ? state : 0,
-      shape.replicated() ? state : 0
+      shape.replicated() ? state : 0,
+      shape.pooled() ? 0 : shape.outputs(),
+      shape.pooled() ? 0 : shape.outputElements()
     };
   }
 }

@@ -41,18 +41,18 @@ public final class SampleShapes {
             .computeIfAbsent(
                 shard.samples(),
                 samples -> BatchUse.of(rowUse(shard.table()), samples * table.poolingFactor()));
+    boolean pooled = shard.pooled() && table.pooled();
     return new ShardShape(
         ShardShape.rows(table.rows(), shard.rowShare()),
         shard.columns(),
-        shard.pooled()
-            ? table.outputs(shard.samples(), shard.rowShare())
-            : shard.samples() * table.poolingFactor() * shard.rowShare(),
+        pooled ? shard.samples() : shard.samples() * table.poolingFactor() * shard.rowShare(),
         use.ofRows(shard.rowShare()),
         shard.bytesPerElement(),
         shard.replicated(),
         shard.cacheShare(),
         shard.optimizer(),
-        shard.stateInDeviceMemory());
+        shard.stateInDeviceMemory(),
+        pooled);
   }
 
   private RowUse rowUse(int table) {

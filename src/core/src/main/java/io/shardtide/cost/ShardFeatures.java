@@ -72,7 +72,8 @@ public final class ShardFeatures {
           "is_adagrad",
           "is_adam",
           "is_partial_rowwise_adam",
-          "is_lamb");
+          "is_lamb",
+          "is_unpooled");
 
   /**
    * Features that follow from the number of columns alone, beside its logarithm. Samples of a few
@@ -143,7 +144,8 @@ public final class ShardFeatures {
       is(Optimizer.ADAGRAD, shape),
       is(Optimizer.ADAM, shape),
       is(Optimizer.PARTIAL_ROWWISE_ADAM, shape),
-      is(Optimizer.LAMB, shape)
+      is(Optimizer.LAMB, shape),
+      shape.pooled() ? 0 : 1
     };
   }
 

@@ -20,6 +20,7 @@ import java.util.OptionalDouble;
  * @param optimizer what updates the weights
  * @param stateInDeviceMemory whether the optimizer's state is in device memory also where rows are
  *     cached
+ * @param pooled whether an output is the sum of a sample's rows; if not, each lookup has one
  */
 public record ShardShape(
     long rows,
@@ -30,7 +31,8 @@ public record ShardShape(
     boolean replicated,
     OptionalDouble cacheShare,
     Optimizer optimizer,
-    boolean stateInDeviceMemory) {
+    boolean stateInDeviceMemory,
+    boolean pooled) {
   /** Far above the rounding of a quotient, and less than a row of the largest table. */
   private static final double ROUNDING = 1e-13;
 

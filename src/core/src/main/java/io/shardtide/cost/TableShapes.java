@@ -147,6 +147,7 @@ public final class TableShapes {
         replicated,
         cacheShare,
         table.optimizer().orElse(Optimizer.DEFAULT),
-        table.enforceHbm());
+        table.enforceHbm(),
+        table.pooled());
   }
 }

@@ -137,7 +137,9 @@ class ShardFeaturesTest {
             // 4 bytes of row-wise Adagrad, in a sector.
             Map.entry("state_bytes", 32 * DISTINCT),
             Map.entry("state_bytes_in_host_memory", 0.0),
-            Map.entry("state_bytes_of_copies", 0.0));
+            Map.entry("state_bytes_of_copies", 0.0),
+            Map.entry("unpooled_outputs", 0.0),
+            Map.entry("unpooled_output_elements", 0.0));
     assertThat(terms).containsOnlyKeys(expected.keySet());
     expected.forEach(
         (name, value) ->
@@ -200,7 +202,8 @@ class ShardFeaturesTest {
             false,
             OptionalDouble.of(0.75),
             Optimizer.DEFAULT,
-            false);
+            false,
+            true);
     Map<String, Double> terms = terms(cached);
     assertThat(terms).containsEntry("cached_shards", 1.0);
     assertThat(terms.get("missed_rows")).isCloseTo(DISTINCT / 4, within(1e-6));

@@ -169,7 +169,8 @@ class ShardShapeTest {
             false,
             OptionalDouble.of(0.25),
             Optimizer.DEFAULT,
-            false);
+            false,
+            true);
     assertThat(cached.hitShare()).isCloseTo(0.25, within(1e-12));
     assertThat(cached.missedRows()).isCloseTo(0.75 * whole.distinctRows(), within(1e-9));
   }
@@ -184,7 +185,8 @@ class ShardShapeTest {
         false,
         OptionalDouble.empty(),
         Optimizer.DEFAULT,
-        false);
+        false,
+        true);
   }
 
   @Test
