@@ -180,7 +180,7 @@ class PlansTest(unittest.TestCase):
         for of, plan, message in (
             (a, str(latin), "latin.jsonl, line 1: must be UTF-8, got byte 0xe9"),
             (a, cached, "task w: table a is cached, which is measured on a GPU with FBGEMM only"),
-            ({**a, "pooled": False}, good, "line 1: table a is unpooled, which is not measured"),
+            ({**a, "pooled": False}, good, "task w: table a is unpooled, which is measured with FBGEMM only"),
             (without, good, "line 1: table a has no accessCdf, by which ids are drawn"),
             ({**a, "optimizer": "adam"}, good, "must be one that is measured here, sgd, rowwise_adagrad; got adam"),
             (table("b", 10), good, "task w: the plan has a table a, the workload does not"),

@@ -207,6 +207,11 @@ class Meter:
         """Whether cached shards can be measured."""
         return self._table_batched and self._device.type == "cuda"
 
+    @property
+    def has_unpooled(self) -> bool:
+        """Whether unpooled shards can be measured."""
+        return self._table_batched
+
     def _fill_caches(
         self,
         tables: Sequence[AnyTable],

@@ -79,8 +79,6 @@ def read_workloads(path: Path, optimizers: Sequence[str]) -> list[Workload]:
             named = {"optimizer": cluster["optimizer"]} if "optimizer" in cluster else {}
             tables = {table["name"]: {**named, **table} for table in line["tables"]}
             for table in tables.values():
-                if not table.get("pooled", True):
-                    raise ValueError(f"table {table['name']} is unpooled, which is not measured")
                 if "accessCdf" not in table:
                     raise ValueError(f"table {table['name']} has no accessCdf, by which ids are drawn")
                 if table.get("optimizer", optimizers[0]) not in optimizers:
@@ -110,7 +108,12 @@ def read_plans(path: Path) -> PlanFile:
 
 
 def device_sets(
-    workload: Workload, plan: dict[str, Any], tables: TableList, optimizer: str, has_caches: bool = False
+    workload: Workload,
+    plan: dict[str, Any],
+    tables: TableList,
+    optimizer: str,
+    has_caches: bool = False,
+    has_unpooled: bool = False,
 ) -> list[list[Shard]]:
     """Returns the shards of each device.
 
@@ -120,6 +123,7 @@ def device_sets(
     tables: to which those of the shards are added
     optimizer: of tables that name none
     has_caches: whether cached shards can be measured
+    has_unpooled: whether unpooled ones can be
     ValueError: the plan is of other tables, or has shards that cannot be measured
     """
     groups = plan["replica_groups"]["groups"] if "replica_groups" in plan else 1
@@ -133,6 +137,11 @@ def device_sets(
         hot_rows = max((s["rows"] for s in shards if s["device"] is None and s["rows"] < table["rows"]), default=0)
         name = table.get("optimizer", optimizer)
         size = round(table.get("bytesPerElement", 4))
+        pooled = table.get("pooled", True)
+        if not (pooled or has_unpooled):
+            raise ValueError(
+                f"task {workload.task}: table {table['name']} is unpooled, which is measured with FBGEMM only"
+            )
         for shard in shards:
             cache_share = shard.get("cache_share")
             if cache_share is not None and not has_caches:
@@ -145,14 +154,14 @@ def device_sets(
             if shard["device"] is None:
                 rows = tables.index(workload.task, table, 0, shard["rows"])
                 samples = max(1, batch_size // devices)
-                copy = Shard(rows, shard["columns"], samples, 1, True, size, name)
+                copy = Shard(rows, shard["columns"], samples, 1, True, size, name, None, pooled)
                 for of_device in sets:
                     of_device.append(copy)
                 continue
             parts = len({s["row_offset"] for s in shards if s["column_offset"] == shard["column_offset"]})
             parts -= hot_rows > 0
             rows = tables.index(workload.task, table, hot_rows, table["rows"])
-            part = Shard(rows, shard["columns"], batch_size, parts, False, size, name, cache_share)
+            part = Shard(rows, shard["columns"], batch_size, parts, False, size, name, cache_share, pooled)
             sets[shard["device"]].append(part)
     return sets
 
@@ -190,7 +199,7 @@ class PlanMeter:
             line.update(feasible=False, reason=plan.get("reason", ""))
         else:
             try:
-                sets = device_sets(workload, plan, self._tables, self._optimizer, self._meter.has_caches)
+                sets = device_sets(workload, plan, self._tables, self._optimizer, self._meter.has_caches, self._meter.has_unpooled)
             except (KeyError, IndexError, TypeError) as e:
                 raise ValueError(
                     f"{plans.name}, task {workload.task}: not a plan of this workload as ./shardtide plan writes it"

@@ -162,6 +162,18 @@ class ShardFeaturesTest {
   }
 
   @Test
+  void outputs_of_unpooled_tables_are_terms_of_their_own() {
+    TableSpec unpooled = TableSpecBuilder.builder(TABLE).pooled(false).poolingFactor(3).build();
+    ShardShape shape = new TableShapes(unpooled, BATCH).ofColumns(20);
+    assertThat(terms(shape))
+        .containsEntry("outputs", 3.0 * BATCH)
+        .containsEntry("unpooled_outputs", 3.0 * BATCH)
+        .containsEntry("unpooled_output_elements", 60.0 * BATCH);
+    assertThat(features(shape)).containsEntry("is_unpooled", 1.0);
+    assertThat(features(columns(TABLE, 20))).containsEntry("is_unpooled", 0.0);
+  }
+
+  @Test
   void each_optimizer_but_the_default_has_a_feature() {
     for (Optimizer optimizer : Optimizer.values()) {
       TableSpec table = TableSpecBuilder.builder(TABLE).optimizer(Optional.of(optimizer)).build();
