@@ -7,6 +7,7 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
@@ -36,7 +37,8 @@ class SpecTextsTest {
     assertThat(
             SpecTexts.table(
                 "name=a,rows=10,columns=8,poolingFactor=2,bytesPerElement=2,"
-                    + "optimizerBytesPerElement=8,optimizerBytesPerRow=0.5"))
+                    + "optimizerBytesPerElement=8,optimizerBytesPerRow=0.5,optimizer=partial_rowwise_adam,"
+                    + "enforceHbm=true"))
         .isEqualTo(
             new TableSpec(
                 "a",
@@ -50,14 +52,14 @@ class SpecTextsTest {
                 0.5,
                 TableConstraints.NONE,
                 true,
-                Optional.empty(),
-                false));
+                Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM),
+                true));
     assertThat(
             SpecTexts.cluster(
                 CLUSTER
                     + ",devicesPerNode=3,hostMemoryGib=0.5,reservedMemoryGib=4,countsStepMemory=true,"
                     + "forwardBytesPerElement=2,backwardBytesPerElement=1.5,replicaGroups=3+1,"
-                    + "synchronizationSteps=50,"
+                    + "synchronizationSteps=50,optimizer=lamb,"
                     + "codecs=int8:1.25:gbps=400:forward:canBeSummed=false+fp16:2+top:8:density=0.1:backward"))
         .isEqualTo(
             new ClusterSpec(
@@ -77,7 +79,7 @@ class SpecTextsTest {
                     new CommCodec("fp16", 2),
                     new CommCodec("int8", List.of(Direction.FORWARD), 1.25, 400, 1, false),
                     new CommCodec("top", List.of(Direction.BACKWARD), 8, 0, 0.1, true)),
-                Optional.empty()));
+                Optional.of(Optimizer.LAMB)));
     assertThat(SpecTexts.cluster(CLUSTER + ",codecs=none").codecs()).isEmpty();
   }
 

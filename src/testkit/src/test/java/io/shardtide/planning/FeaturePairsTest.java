@@ -220,7 +220,10 @@ class FeaturePairsTest {
           plans.tables(Fixtures.WORKLOAD).stream()
               .sorted(Comparator.comparing(t -> t.prediction().table().name()))
               .toList();
-      List<TableSpec> tables = List.copyOf(workloads.tables(Fixtures.WORKLOAD).values());
+      List<TableSpec> tables =
+          workloads.tables(Fixtures.WORKLOAD).values().stream()
+              .map(table -> table.withOptimizerOf(cluster))
+              .toList();
       assertThat(stored)
           .extracting(of -> of.prediction().table())
           .containsExactlyElementsOf(tables);

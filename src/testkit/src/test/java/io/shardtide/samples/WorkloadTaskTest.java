@@ -190,7 +190,7 @@ class WorkloadTaskTest {
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16"}]},"tables":[T]} | cluster: codecs[0]: bytesPerElement must be a number, got nothing
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16","bytesPerElement":2,"directions":["up"]}]},"tables":[T]} | cluster: codecs[0]: direction of codec "fp16" must be forward or backward, got "up"
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16","bytes":2}]},"tables":[T]} | cluster: codecs[0]: unknown field "bytes": 2; expected name, directions, bytesPerElement, gigabytesPerSecond, density, canBeSummed
-          {"task":"x","cluster":{"gpus":4},"tables":[T]} | cluster: unknown field "gpus": 4; expected devices, memoryBytesPerDevice, batchSize, hardware, devicesPerNode, hostMemoryBytesPerDevice, reservedMemoryBytesPerDevice, countsStepMemory, forwardBytesPerElement, backwardBytesPerElement, replicaGroups, synchronizationSteps, codecs
+          {"task":"x","cluster":{"gpus":4},"tables":[T]} | cluster: unknown field "gpus": 4; expected devices, memoryBytesPerDevice, batchSize, hardware, devicesPerNode, hostMemoryBytesPerDevice, reservedMemoryBytesPerDevice, countsStepMemory, forwardBytesPerElement, backwardBytesPerElement, replicaGroups, synchronizationSteps, codecs, optimizer
           """)
   void errors_name_the_line_the_field_and_the_value(String line, String message)
       throws IOException {
