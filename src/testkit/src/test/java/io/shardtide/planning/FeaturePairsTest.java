@@ -411,8 +411,14 @@ class FeaturePairsTest {
               .forEach(
                   d -> {
                     long whole = shard.region().bytes(table);
-                    bytes[d] += (long) Math.ceil(shard.cacheShare().orElse(1) * whole);
-                    hostBytes[d] += shard.cacheShare().isPresent() ? whole : 0;
+                    if (shard.cacheShare().isEmpty()) {
+                      bytes[d] += whole;
+                      return;
+                    }
+                    long state = stateBytes(table, shard);
+                    double cached = shard.cacheShare().getAsDouble() * (whole - state);
+                    bytes[d] += (long) Math.ceil(cached) + (table.enforceHbm() ? state : 0);
+                    hostBytes[d] += whole - (table.enforceHbm() ? state : 0);
                   });
         }
       }
@@ -420,6 +426,12 @@ class FeaturePairsTest {
         assertThat(bytes[d]).isLessThanOrEqualTo(group.usableBytesPerDevice());
         assertThat(hostBytes[d]).isLessThanOrEqualTo(group.hostMemoryBytesPerDevice());
       }
+    }
+
+    /** State of a named optimizer, which no cache holds. */
+    private static long stateBytes(TableSpec table, Shard shard) {
+      double ofRow = shard.columns() * table.stateBytesPerElement() + table.stateBytesPerRow();
+      return table.optimizer().isPresent() ? (long) Math.ceil(shard.rows() * ofRow) : 0;
     }
 
     private void checkCost(
