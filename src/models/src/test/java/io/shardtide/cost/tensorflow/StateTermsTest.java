@@ -49,12 +49,12 @@ class StateTermsTest {
   }
 
   @Test
-  void state_of_one_optimizer_costs_what_weights_of_touched_rows_cost() {
+  void state_of_one_optimizer_costs_a_multiple_of_weights_of_touched_rows() {
     StateTerms state = new StateTerms(List.of(shard(Optimizer.ADAM), copy(Optimizer.ADAM)));
     assertThat(state.optimizers()).containsExactly(Optimizer.ADAM);
     List<Double> all = state.complete(fitted());
-    assertThat(all.get(at("state_bytes"))).isCloseTo(3e-9, within(1e-20));
-    assertThat(all.get(at("state_bytes_of_copies"))).isCloseTo(0.5e-9, within(1e-20));
+    assertThat(all.get(at("state_bytes"))).isCloseTo(1.7 * 3e-9, within(1e-20));
+    assertThat(all.get(at("state_bytes_of_copies"))).isCloseTo(0.18 * 5e-9, within(1e-20));
     assertThat(all.get(at("state_bytes_in_host_memory")))
         .as("32 GiB/s")
         .isCloseTo(1 / (32.0 * (1 << 30)) * 1e3, within(1e-16));
@@ -85,7 +85,7 @@ class StateTermsTest {
     assertThat(terms).containsExactly(terms("state_bytes"));
     double[] ofCopies = terms("state_bytes_of_copies");
     state.prepare(ofCopies);
-    assertThat(ofCopies[at("elements_of_copies")]).as("one optimizer").isEqualTo(400);
+    assertThat(ofCopies[at("elements_of_copies")]).as("one optimizer").isEqualTo(0.18 * 4_000);
     List<Double> fitted = fitted();
     fitted.set(at("state_bytes"), 7e-9);
     assertThat(state.complete(fitted).get(at("state_bytes"))).isEqualTo(7e-9);
