@@ -283,7 +283,7 @@ public record ModelBundle(
     return Optional.of(
         optimizers.isEmpty()
             ? "costs do not tell optimizers apart"
-            : "costs of " + Optimizer.describe(List.copyOf(used)) + " by the bytes of its state");
+            : "costs of " + Optimizer.describe(List.copyOf(used)) + " by the bytes of their state");
   }
 
   /**

@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
@@ -225,6 +228,24 @@ class ModelBundleTest {
     assertThat(some.collectives().get(1).uncorrected().source())
         .as("fine-tuning measures steps, and not each collective")
         .isEqualTo(CollectiveSource.DATA_SHEET);
+  }
+
+  @Test
+  void a_model_says_which_optimizers_of_tables_were_not_measured() {
+    TableSpec plain = Fixtures.table("a", 10, 8, 1);
+    TableSpec adam = TableSpecBuilder.builder(plain).optimizer(Optional.of(Optimizer.ADAM)).build();
+    assertThat(SHIPPED.describeOptimizers(List.of(plain))).isEmpty();
+    assertThat(SHIPPED.describeOptimizers(List.of(plain, adam)))
+        .contains("costs do not tell optimizers apart");
+    ModelBundle sgd = shipped().optimizers(List.of(Optimizer.SGD)).build();
+    assertThat(sgd.describeOptimizers(List.of(plain, adam)))
+        .contains("costs of rowwise_adagrad, adam by the bytes of their state");
+    ModelBundle both =
+        shipped().optimizers(List.of(Optimizer.ADAM, Optimizer.ROWWISE_ADAGRAD)).build();
+    assertThat(both.optimizers()).containsExactly(Optimizer.ROWWISE_ADAGRAD, Optimizer.ADAM);
+    assertThat(both.describeOptimizers(List.of(plain, adam))).isEmpty();
+    assertThat(both.contentId()).isNotEqualTo(SHIPPED.modelId());
+    assertThat(sgd.contentId()).isNotEqualTo(both.contentId());
   }
 
   @Test

@@ -25,6 +25,7 @@ import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.PendingWork;
 import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanStatus;
@@ -36,6 +37,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.models.ModelFiles;
@@ -356,6 +358,43 @@ class PlanningTest {
         run.predict(event(new Change.ClusterSet(cluster), upsert("a", 1_000_000, 64, 20))));
     assertThat(run.plan().reason())
         .isEqualTo("first plan: 1 tables on 4 devices, links of simulated from a data sheet");
+  }
+
+  @Test
+  void
+      a_new_optimizer_of_the_cluster_predicts_tables_again_and_plans_say_what_is_not_known_of_it() {
+    PlanningRun run = new PlanningRun();
+    ModelBundle bundle = TestModels.bundle();
+    ClusterSpec plain = new ClusterSpec(4, MEMORY, 65_536, 4, bundle.hardware());
+    TableSpec sgd =
+        TableSpecBuilder.builder(Fixtures.table("b", 1_000_000, 64, 20))
+            .optimizer(Optional.of(Optimizer.SGD))
+            .build();
+    run.onPredictions(
+        run.predict(
+            event(
+                new Change.ClusterSet(plain),
+                upsert("a", 1_000_000, 64, 20),
+                new Change.TableUpserted(sgd))));
+    assertThat(run.plan().reason())
+        .isEqualTo("first plan: 2 tables on 4 devices, costs do not tell optimizers apart");
+    ClusterSpec adam =
+        ClusterSpecBuilder.builder(plain).optimizer(Optional.of(Optimizer.ADAM)).build();
+    List<CostPredictions> again = run.predict(event(new Change.ClusterSet(adam)));
+    assertThat(again).as("b has its own").hasSize(1);
+    assertThat(again.get(0).update().orElseThrow())
+        .isInstanceOfSatisfying(
+            CostPredictions.Update.Predicted.class,
+            of -> {
+              assertThat(of.prediction().table().name()).isEqualTo("a");
+              assertThat(of.prediction().table().optimizer()).contains(Optimizer.ADAM);
+            });
+    run.onPredictions(again);
+    assertThat(run.workloads.tables(Fixtures.WORKLOAD).get("a").optimizer())
+        .as("the table as published")
+        .isEmpty();
+    long bytes = run.plan().deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).sum();
+    assertThat(bytes).isEqualTo(1_000_000L * 64 * (4 + 8) + 1_000_000L * 64 * 4);
   }
 
   @Test

@@ -195,6 +195,9 @@ class RecordDecoderTest {
     encoder.writeBoolean(true);
     encoder.writeBoolean(true);
     encoder.writeBoolean(true);
+    encoder.writeIndex(0);
+    encoder.writeNull();
+    encoder.writeBoolean(false);
     encoder.writeArrayEnd();
     encoder.flush();
     return out.toByteArray();
