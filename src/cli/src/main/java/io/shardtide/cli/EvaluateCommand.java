@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
@@ -44,9 +45,7 @@ final class EvaluateCommand implements Callable<Integer> {
     SampleSet set = samples.load();
     PrintWriter err = spec.commandLine().getErr();
     samples.problem(bundle.hardware()).ifPresent(text -> warn(err, text));
-    if (set.compute().stream()
-        .flatMap(sample -> sample.shards().stream())
-        .anyMatch(shard -> shard.cacheShare().isPresent())) {
+    if (set.compute().stream().anyMatch(ComputeSample::hasCaches)) {
       bundle.describeCaches().ifPresent(text -> warn(err, text + "; they were not measured"));
     }
     err.flush();

@@ -105,19 +105,9 @@ final class ModelsCommand implements Runnable {
             : bundle.card().errors().containsKey("test.compute.mape")
                 ? OptionalDouble.of(bundle.card().errors().get("test.compute.mape"))
                 : OptionalDouble.empty();
-    Optional<String> origin = bundle.describeOrigin();
-    Optional<String> links = bundle.describeLinks();
-    Optional<String> caches = bundle.describeCaches();
     String why =
         decision
-            .map(
-                d ->
-                    origin.map(text -> text + "; ").orElse("")
-                        + links.map(text -> text + "; ").orElse("")
-                        + caches.map(text -> text + "; ").orElse("")
-                        + d.trigger()
-                        + ": "
-                        + d.reason())
+            .map(d -> bundle.describe(d.trigger() + ": " + d.reason()))
             .orElse(bundle.describe());
     table.add(
         bundle.hardware(),
@@ -136,9 +126,9 @@ final class ModelsCommand implements Runnable {
             .put("predicts", predicts)
             .put("compute_samples", bundle.card().computeSamples())
             .put("why", why);
-    origin.ifPresent(text -> node.put("origin", text));
-    links.ifPresent(text -> node.put("links", text));
-    caches.ifPresent(text -> node.put("caches", text));
+    bundle.describeOrigin().ifPresent(text -> node.put("origin", text));
+    bundle.describeLinks().ifPresent(text -> node.put("links", text));
+    bundle.describeCaches().ifPresent(text -> node.put("caches", text));
     error.ifPresent(e -> node.put("error", e));
     decision.ifPresent(
         d -> {

@@ -136,8 +136,7 @@ final class PretrainCommand implements Callable<Integer> {
     for (Map.Entry<String, Double> error : bundle.card().errors().entrySet()) {
       report.printf("  %-32s %6.2f %%%n", error.getKey(), 100 * error.getValue());
     }
-    bundle.describeLinks().ifPresent(text -> report.printf("  %s%n", text));
-    bundle.describeCaches().ifPresent(text -> report.printf("  %s%n", text));
+    bundle.unmeasured().forEach(text -> report.printf("  %s%n", text));
     report.flush();
     return 0;
   }

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** The cost models that a service publishes at startup. */
 final class RunningModels {
@@ -22,7 +23,7 @@ final class RunningModels {
   static String describe(ModelBundle bundle) {
     return bundle.shown()
         + (bundle.card().simulated() ? ", trained on simulated costs" : "")
-        + bundle.describeLinks().map(links -> ", " + links).orElse("");
+        + bundle.unmeasured().stream().map(text -> ", " + text).collect(Collectors.joining());
   }
 
   /**

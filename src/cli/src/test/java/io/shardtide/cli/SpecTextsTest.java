@@ -33,6 +33,13 @@ class SpecTextsTest {
   }
 
   @Test
+  void the_help_names_each_optimizer() {
+    String all = String.join(", ", Optimizer.names());
+    assertThat(SpecTexts.TABLE_KEYS).contains(all);
+    assertThat(SpecTexts.CLUSTER_KEYS).contains(all);
+  }
+
+  @Test
   void every_field_but_lists_can_be_set() {
     assertThat(
             SpecTexts.table(

@@ -40,4 +40,9 @@ public record ComputeSample(List<SampledShard> shards, double computeMs, Optiona
   public static ComputeSample of(List<SampledShard> shards, double forwardMs, double backwardMs) {
     return new ComputeSample(shards, forwardMs + backwardMs, OptionalDouble.of(forwardMs));
   }
+
+  /** Returns whether one of the shards has a cache. */
+  public boolean hasCaches() {
+    return shards.stream().anyMatch(shard -> shard.cacheShare().isPresent());
+  }
 }

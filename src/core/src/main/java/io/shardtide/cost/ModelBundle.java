@@ -7,6 +7,7 @@ import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import io.soabase.recordbuilder.core.RecordBuilder;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashSet;
@@ -16,6 +17,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 
 /**
  * A trained cost model as data: weights, normalisation, and where they come from. Never a graph,
@@ -291,10 +293,22 @@ public record ModelBundle(
    * was not measured.
    */
   public String describe() {
-    return describeOrigin().map(origin -> origin + "; ").orElse("")
-        + describeLinks().map(links -> links + "; ").orElse("")
-        + describeCaches().map(caches -> caches + "; ").orElse("")
-        + card.description();
+    return describe(card.description());
+  }
+
+  /**
+   * Returns a text after how the model began as that of other hardware and what was not measured.
+   */
+  public String describe(String text) {
+    List<String> parts = new ArrayList<>(describeOrigin().stream().toList());
+    parts.addAll(unmeasured());
+    parts.add(text);
+    return String.join("; ", parts);
+  }
+
+  /** Returns whose links and whose caches it has, where its own were not measured, for people. */
+  public List<String> unmeasured() {
+    return Stream.of(describeLinks(), describeCaches()).flatMap(Optional::stream).toList();
   }
 
   /** Returns the beginning of the id, for display. */

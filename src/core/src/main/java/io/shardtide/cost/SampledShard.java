@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.Optimizer;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Objects;
 import java.util.OptionalDouble;
 
@@ -22,6 +23,7 @@ import java.util.OptionalDouble;
  * @param pooled whether the rows of a sample's lookups are summed; if not, each lookup has an
  *     output
  */
+@RecordBuilder
 public record SampledShard(
     int table,
     int columns,
@@ -81,17 +83,7 @@ public record SampledShard(
 
   /** Returns this shard with another position of its table. */
   public SampledShard ofTable(int position) {
-    return new SampledShard(
-        position,
-        columns,
-        samples,
-        rowShare,
-        replicated,
-        cacheShare,
-        bytesPerElement,
-        optimizer,
-        stateInDeviceMemory,
-        pooled);
+    return SampledShardBuilder.builder(this).table(position).build();
   }
 
   private static void check(String what, Object value, boolean isValid, String expected) {

@@ -3,7 +3,6 @@ package io.shardtide.samples;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -34,17 +33,8 @@ public record RunInfo(Path file, Optional<String> hardware, SortedSet<String> de
    * @throws MalformedFileException if the file is no JSON object, or a field has another type
    */
   public static Optional<RunInfo> find(Path folder) throws IOException {
-    Path absolute = folder.toAbsolutePath().normalize();
-    for (Path place = absolute; place != null; place = place.getParent()) {
-      Path file = place.resolve(NAME);
-      if (Files.isRegularFile(file)) {
-        return Optional.of(read(file));
-      }
-      if (!place.equals(absolute)) {
-        break;
-      }
-    }
-    return Optional.empty();
+    Optional<Path> file = SampleFolderReader.inFolderOrParent(folder, NAME);
+    return file.isPresent() ? Optional.of(read(file.get())) : Optional.empty();
   }
 
   private static RunInfo read(Path file) throws IOException {

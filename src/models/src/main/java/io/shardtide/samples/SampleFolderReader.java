@@ -57,7 +57,7 @@ public final class SampleFolderReader {
     }
     Optional<Path> computeFile = TextFiles.find(folder, COMPUTE);
     Optional<Path> collectiveFile = TextFiles.find(folder, COLLECTIVES);
-    Optional<Path> tableFile = tables.or(() -> findTables(folder));
+    Optional<Path> tableFile = tables.or(() -> inFolderOrParent(folder, SampleTables.NAME));
     if (computeFile.isPresent() && tableFile.isEmpty()) {
       throw new MalformedFileException(
           folder, 0, "no tables.jsonl in this folder or its parent; use --tables FILE");
@@ -74,14 +74,15 @@ public final class SampleFolderReader {
     return new SampleSet(known.tables(), known.reuseBatchSizes(), compute, collectives);
   }
 
-  private static Optional<Path> findTables(Path folder) {
+  /** Returns a file of a folder, or else of its parent, if one of them has it. */
+  static Optional<Path> inFolderOrParent(Path folder, String name) {
     Path absolute = folder.toAbsolutePath().normalize();
-    return Optional.of(absolute.resolve(SampleTables.NAME))
+    return Optional.of(absolute.resolve(name))
         .filter(Files::isRegularFile)
         .or(
             () ->
                 Optional.ofNullable(absolute.getParent())
-                    .map(parent -> parent.resolve(SampleTables.NAME))
+                    .map(parent -> parent.resolve(name))
                     .filter(Files::isRegularFile));
   }
 

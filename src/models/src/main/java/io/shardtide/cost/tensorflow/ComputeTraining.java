@@ -124,10 +124,7 @@ final class ComputeTraining {
 
   /** Returns computed samples with caches, if there are too few measured ones. */
   private List<ComputeSample> withCaches() {
-    long measured =
-        samples.compute().stream()
-            .filter(s -> s.shards().stream().anyMatch(shard -> shard.cacheShare().isPresent()))
-            .count();
+    long measured = samples.compute().stream().filter(ComputeSample::hasCaches).count();
     return start
         .filter(model -> measured < ModelTraining.MIN_SAMPLES && model.caches().isPresent())
         .map(model -> model.withCaches(samples, split.train(), settings.seed()))
@@ -346,10 +343,9 @@ final class ComputeTraining {
       boolean manyWidths =
           trainShards.stream().mapToInt(SampledShard::columns).distinct().count() >= MIN_WIDTHS;
       Fit terms = fit(train, (i, direction) -> terms(train.get(i), manyWidths, direction));
-      Optional<Fit> scaled = start.map(model -> fitScale(samples, train, model));
-      first =
-          start.filter(
-              model -> model.readsAllFeatures() && scaled.orElseThrow().error() < terms.error());
+      Optional<StartingModel> source = start.filter(StartingModel::readsAllFeatures);
+      Optional<Fit> scaled = source.map(model -> fitScale(samples, train, model));
+      first = source.filter(model -> scaled.orElseThrow().error() < terms.error());
       if (first.isPresent()) {
         Fit fit = scaled.orElseThrow();
         ModelBundle bundle = first.get().bundle();

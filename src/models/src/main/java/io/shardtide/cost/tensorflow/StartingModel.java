@@ -11,6 +11,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
+import io.shardtide.cost.SampledShardBuilder;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.domain.Direction;
 import java.util.ArrayList;
@@ -97,8 +98,7 @@ final class StartingModel {
                 && tables.tables().get(shard.table()).rows() >= LEAST_CACHED_ROWS;
         shards.add(isCached ? with(shard, share) : shard);
       }
-      boolean isPlain = sample.shards().stream().noneMatch(s -> s.cacheShare().isPresent());
-      if (isChosen && isPlain && !shards.equals(sample.shards())) {
+      if (isChosen && !sample.hasCaches() && !shards.equals(sample.shards())) {
         chosen.add(sample);
         cached.add(new ComputeSample(shards, sample.computeMs(), sample.forwardMs()));
       }
@@ -112,17 +112,10 @@ final class StartingModel {
 
   /** The optimizer's state stays in device memory: the model may know no other place. */
   private static SampledShard with(SampledShard shard, OptionalDouble cacheShare) {
-    return new SampledShard(
-        shard.table(),
-        shard.columns(),
-        shard.samples(),
-        shard.rowShare(),
-        shard.replicated(),
-        cacheShare,
-        shard.bytesPerElement(),
-        shard.optimizer(),
-        true,
-        shard.pooled());
+    return SampledShardBuilder.builder(shard)
+        .cacheShare(cacheShare)
+        .stateInDeviceMemory(true)
+        .build();
   }
 
   private static ComputeSample times(ComputeSample sample, double[] with, double[] without) {
