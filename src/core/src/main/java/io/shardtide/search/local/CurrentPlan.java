@@ -10,10 +10,12 @@ import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.Set;
 
 /**
  * The running plan, and the part of it that can be kept: the parts of each table at places that are
@@ -132,9 +134,12 @@ final class CurrentPlan {
             Integer::sum);
       }
     }
-    // Of a node that lost a device, or got one, all rows are elsewhere.
+    // Of a node that lost a device, or got one, all rows are elsewhere; of one that became several,
+    // each has some of the rows.
+    Set<Integer> offsets = new HashSet<>();
+    boolean areWhole = found.keySet().stream().allMatch(part -> offsets.add(part.columnOffset()));
     return found.entrySet().stream()
-        .filter(part -> part.getValue() == places.size(part.getKey().place()))
+        .filter(part -> areWhole && part.getValue() == places.size(part.getKey().place()))
         .map(Map.Entry::getKey)
         .toList();
   }

@@ -431,6 +431,20 @@ class ConstraintsTest {
     assertThat(kinds(with(smaller, "a", only(ShardKind.ROW_WISE)))).hasSize(1);
   }
 
+  /** Each of the new nodes has half of the rows: neither can be kept as if it had all of them. */
+  @Test
+  void row_shards_of_a_node_that_became_two_are_placed_again() {
+    TableSpec a =
+        Fixtures.table("a", 1_000_000, 64, 10).withConstraints(only(ShardKind.TABLE_ROW_WISE));
+    SearchProblem before = problem(KindsTest.cluster(8, 4, Fixtures.GIB), a);
+    PlanShards running = ((SearchResult.Found) LocalSearch.search(before, BRIEF)).placed();
+    SearchProblem after =
+        KindsTest.problem(List.of(a), KindsTest.cluster(8, 2, Fixtures.GIB), running);
+    SearchResult result = LocalSearch.search(after, BRIEF, true);
+    assertThat(result).isInstanceOf(SearchResult.Found.class);
+    check(after, result);
+  }
+
   @Test
   void constraints_of_several_tables_are_named_together() {
     TableConstraints whole = only(ShardKind.TABLE_WISE);
