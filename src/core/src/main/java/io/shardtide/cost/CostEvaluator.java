@@ -105,11 +105,30 @@ public final class CostEvaluator {
    *     least one
    */
   public double computeMs(double[] towerSum) {
-    double ms = computeMs(towerSum, components);
+    double ms = 0;
+    for (int group = 0; group < groups(); group++) {
+      ms += groupMs(towerSum, 0, group);
+    }
+    return ms;
+  }
+
+  /** Returns how many launch groups a device has: its computation is the sum of theirs. */
+  public int groups() {
+    return hasGroups ? LaunchGroups.COUNT : 1;
+  }
+
+  /**
+   * Predicts the computation of one launch group of a device, in milliseconds; 0 of a group without
+   * shards.
+   *
+   * @param sums sums of towers of many devices, one after another
+   * @param at where the device's begin
+   * @param group the group, 0 to below {@link #groups}
+   */
+  public double groupMs(double[] sums, int at, int group) {
+    double ms = groupMs(sums, at + group * towerSize, group, components);
     if (risk != 0 && bundle.isFineTuned()) {
-      for (int last = towerSize - 1; last < towerSum.length; last += towerSize) {
-        ms += risk * towerSum[last];
-      }
+      ms += risk * sums[at + (group + 1) * towerSize - 1];
     }
     return ms;
   }
@@ -130,22 +149,26 @@ public final class CostEvaluator {
 
   /** Predicts the first latency components: those of the forward pass, or all. */
   private double computeMs(double[] towerSum, int to) {
-    evaluations++;
-    if (!hasGroups) {
-      return shardsMs(towerSum, 0, to);
-    }
     double ms = 0;
-    for (int group = 0; group < LaunchGroups.COUNT; group++) {
-      int at = group * towerSize;
-      int numbers = at + headOutputs;
-      if (LaunchGroups.isLaunched(towerSum, numbers)) {
-        headInput[headInput.length - 1] = LaunchGroups.widest(towerSum, numbers);
-        ms += shardsMs(towerSum, at, to);
-        double[] ofLaunch = to == components ? launchMs : forwardLaunchMs;
-        ms += LaunchGroups.ms(ofLaunch, group, towerSum, numbers);
-      }
+    for (int group = 0; group < groups(); group++) {
+      ms += groupMs(towerSum, group * towerSize, group, to);
     }
     return ms;
+  }
+
+  private double groupMs(double[] sums, int at, int group, int to) {
+    if (!hasGroups) {
+      evaluations++;
+      return shardsMs(sums, at, to);
+    }
+    int numbers = at + headOutputs;
+    if (!LaunchGroups.isLaunched(sums, numbers)) {
+      return 0;
+    }
+    evaluations++;
+    headInput[headInput.length - 1] = LaunchGroups.widest(sums, numbers);
+    double[] ofLaunch = to == components ? launchMs : forwardLaunchMs;
+    return shardsMs(sums, at, to) + LaunchGroups.ms(ofLaunch, group, sums, numbers);
   }
 
   /** Predicts the shards of a launch group, whose sums begin at a position. */

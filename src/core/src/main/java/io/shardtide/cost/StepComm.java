@@ -21,7 +21,7 @@ import java.util.Optional;
  */
 public record StepComm(ClusterSpec cluster, List<CollectiveCodec> codecs) {
   /** The scopes whose collectives can have a codec. */
-  static final List<ShardScope> SCOPES =
+  public static final List<ShardScope> SCOPES =
       List.of(ShardScope.DEVICE, ShardScope.NODE, ShardScope.CLUSTER);
 
   private static final Comparator<CommCodec> LEAST_COMPRESSION =
@@ -64,7 +64,8 @@ public record StepComm(ClusterSpec cluster, List<CollectiveCodec> codecs) {
    * Returns the codecs that the cluster allows for collectives, the least compression first;
    * without those that send no fewer bytes than no codec.
    */
-  static List<CommCodec> candidates(ClusterSpec cluster, ShardScope scope, Direction direction) {
+  public static List<CommCodec> candidates(
+      ClusterSpec cluster, ShardScope scope, Direction direction) {
     double without = cluster.wireBytesPerElement(direction);
     return cluster.codecs().stream()
         .filter(codec -> codec.serves(scope, direction) && codec.sentBytesPerElement() < without)

@@ -2,11 +2,9 @@ package io.shardtide.search;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepComm;
 import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.PlanShards;
 import java.util.List;
 import java.util.Objects;
@@ -21,8 +19,6 @@ import java.util.Objects;
  *     tables and devices that no longer exist, and other replica groups
  * @param synchronization how the groups are kept equal
  * @param slowdowns how slow the devices are
- * @param codecs the codecs that collectives have while plans are compared; the plan that is found
- *     has those that are best for it
  */
 public record SearchProblem(
     List<TablePrediction> tables,
@@ -30,8 +26,7 @@ public record SearchProblem(
     CostModel model,
     PlanShards running,
     Synchronization synchronization,
-    Slowdowns slowdowns,
-    List<CollectiveCodec> codecs) {
+    Slowdowns slowdowns) {
   /** Copies what may change. */
   public SearchProblem {
     tables = List.copyOf(tables);
@@ -40,18 +35,6 @@ public record SearchProblem(
     Objects.requireNonNull(running, "running");
     Objects.requireNonNull(synchronization, "synchronization");
     Objects.requireNonNull(slowdowns, "slowdowns");
-    codecs = List.copyOf(codecs);
-  }
-
-  /** A problem that is searched without codecs. */
-  public SearchProblem(
-      List<TablePrediction> tables,
-      ClusterSpec cluster,
-      CostModel model,
-      PlanShards running,
-      Synchronization synchronization,
-      Slowdowns slowdowns) {
-    this(tables, cluster, model, running, synchronization, slowdowns, List.of());
   }
 
   /** A problem of one group: all devices, which are well. */
@@ -65,21 +48,11 @@ public record SearchProblem(
     this(tables, cluster, model, PlanShards.NONE);
   }
 
-  /** Returns this problem with other codecs in use. */
-  public SearchProblem with(List<CollectiveCodec> others) {
-    return new SearchProblem(tables, cluster, model, running, synchronization, slowdowns, others);
-  }
-
   /**
    * Returns the part of the running plan that a search can begin with: all of it if its replica
    * groups are those of this problem, otherwise nothing, since no device holds what it held.
    */
   public PlanShards start() {
     return running.groups().equals(synchronization.groups()) ? running : PlanShards.NONE;
-  }
-
-  /** Returns what collectives send while plans are compared. */
-  public StepComm wire() {
-    return new StepComm(cluster, codecs);
   }
 }

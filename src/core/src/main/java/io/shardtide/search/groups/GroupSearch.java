@@ -9,7 +9,6 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
-import io.shardtide.search.codecs.CodecSearch;
 import io.shardtide.search.local.LocalSearch;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -104,11 +103,11 @@ public final class GroupSearch {
               .formatted(problem.cluster().replicaGroups()));
     }
     if (groupings.size() == 1) {
-      return CodecSearch.search(problem.inGroup(groupings.get(0)), settings);
+      return LocalSearch.search(problem.inGroup(groupings.get(0)), settings);
     }
     ReplicaGroups running = problem.running().groups();
     if (problem.keepsGroups() && problem.runs(running) && groupings.contains(running)) {
-      SearchResult result = CodecSearch.search(problem.inGroup(running), settings);
+      SearchResult result = LocalSearch.search(problem.inGroup(running), settings);
       if (result instanceof SearchResult.Found) {
         return result;
       }
@@ -166,7 +165,7 @@ public final class GroupSearch {
             .evaluationsPerTable(Math.max(1, settings.evaluationsPerTable() / part))
             .repairEvaluations(settings.repairEvaluations() / part)
             .build();
-    SearchResult result = CodecSearch.search(candidate.problem(), ofPart);
+    SearchResult result = LocalSearch.search(candidate.problem(), ofPart);
     evaluations += result.evaluations();
     if (result instanceof SearchResult.Found found) {
       double moveMs = settings.moveMs(found.moves(problem.running(), problem.tables()));

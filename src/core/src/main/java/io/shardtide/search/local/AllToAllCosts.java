@@ -31,31 +31,26 @@ final class AllToAllCosts {
   private final ShardScope scope;
   private final DeviceGroup group;
   private final double elementsPerUnit;
-  private final double forwardBytesPerUnit;
-  private final double backwardBytesPerUnit;
-  private final Map<Integer, LevelRows[]> totals = new HashMap<>();
+  private final Direction direction;
+  private final double bytesPerUnit;
+
+  /** By load of all together: by level of the largest node, by largest load. */
+  private final Map<Integer, CostRow[][]> totals = new HashMap<>();
+
   private long costs;
   private int latestTotal = -1;
-  private LevelRows[] latest = {};
+  private CostRow[][] latest = {};
 
   /** Where nothing is sent: no load, no costs. */
-  private final CostRow none = new CostRow(Direction.FORWARD, 0, 0, null);
+  private final CostRow none = new CostRow(0, 0, null);
 
-  /** Costs at one load of all together and one level of the largest node, by largest load. */
-  private static final class LevelRows {
-    private CostRow[] forward = {};
-    private CostRow[] backward = {};
-  }
-
-  /** Costs of one direction by the load of a member, all else given. */
+  /** Costs by the load of a member, all else given. */
   final class CostRow {
-    private final Direction direction;
     private final double[] ms;
     private final double meanUnits;
     private final AllToAllLoad load;
 
-    private CostRow(Direction direction, int maxUnits, double meanUnits, AllToAllLoad load) {
-      this.direction = direction;
+    private CostRow(int maxUnits, double meanUnits, AllToAllLoad load) {
       this.meanUnits = meanUnits;
       this.load = load;
       ms = new double[maxUnits + 1];
@@ -77,7 +72,7 @@ final class AllToAllCosts {
 
     private double compute(int units) {
       ms[units] =
-          evaluator.allToAllMs(direction, units * bytesPerUnit(direction), load)
+          evaluator.allToAllMs(direction, units * bytesPerUnit, load)
               + wire.allToAllCodingMs(
                   scope, direction, group, units * elementsPerUnit, meanUnits * elementsPerUnit);
       return ms[units];
@@ -88,9 +83,16 @@ final class AllToAllCosts {
    * @param evaluator predicts
    * @param wire the devices, and what they send
    * @param scope the shards whose all-to-all it is: those on devices, or those split over nodes
+   * @param direction forward, of outputs, or backward, of gradients
    * @param elementsPerUnit numbers that a unit of load stands for
    */
-  AllToAllCosts(CostEvaluator evaluator, StepComm wire, ShardScope scope, double elementsPerUnit) {
+  AllToAllCosts(
+      CostEvaluator evaluator,
+      StepComm wire,
+      ShardScope scope,
+      Direction direction,
+      double elementsPerUnit) {
+    this.direction = direction;
     this.evaluator = evaluator;
     this.wire = wire;
     this.scope = scope;
@@ -99,9 +101,8 @@ final class AllToAllCosts {
             ? new DeviceGroup(wire.cluster().nodes(), 1)
             : DeviceGroup.of(wire.cluster());
     this.elementsPerUnit = elementsPerUnit;
-    double toPeer = elementsPerUnit / wire.cluster().devices();
-    forwardBytesPerUnit = toPeer * wire.bytesPerElement(scope, Direction.FORWARD);
-    backwardBytesPerUnit = toPeer * wire.bytesPerElement(scope, Direction.BACKWARD);
+    bytesPerUnit =
+        elementsPerUnit / wire.cluster().devices() * wire.bytesPerElement(scope, direction);
   }
 
   /** Returns the members. */
@@ -109,84 +110,59 @@ final class AllToAllCosts {
     return group;
   }
 
-  private double bytesPerUnit(Direction direction) {
-    return direction == Direction.FORWARD ? forwardBytesPerUnit : backwardBytesPerUnit;
-  }
-
   /**
-   * Returns the forward all-to-all by the load of a member.
+   * Returns the all-to-all by the load of a member.
    *
    * @param maxUnits largest load of any member
    * @param totalUnits load of all members together
    * @param nodeLevel level of the node with the largest load, {@link AllToAllLoad#nodeLevel}
    */
-  CostRow forward(int maxUnits, int totalUnits, int nodeLevel) {
+  CostRow row(int maxUnits, int totalUnits, int nodeLevel) {
     if (group.devices() == 1 || maxUnits == 0) {
       return none;
-    }
-    LevelRows rows = rows(totalUnits, nodeLevel);
-    rows.forward = withRow(rows.forward, Direction.FORWARD, maxUnits, totalUnits, nodeLevel);
-    return rows.forward[maxUnits];
-  }
-
-  /** Returns the backward all-to-all by the load of a member; see {@link #forward}. */
-  CostRow backward(int maxUnits, int totalUnits, int nodeLevel) {
-    if (group.devices() == 1 || maxUnits == 0) {
-      return none;
-    }
-    LevelRows rows = rows(totalUnits, nodeLevel);
-    rows.backward = withRow(rows.backward, Direction.BACKWARD, maxUnits, totalUnits, nodeLevel);
-    return rows.backward[maxUnits];
-  }
-
-  /** Returns one member's forward all-to-all in milliseconds; see {@link #forward}. */
-  double forwardMs(int units, int maxUnits, int totalUnits, int nodeLevel) {
-    return forward(maxUnits, totalUnits, nodeLevel).ms(units);
-  }
-
-  /** Returns one member's backward all-to-all in milliseconds; see {@link #forward}. */
-  double backwardMs(int units, int maxUnits, int totalUnits, int nodeLevel) {
-    return backward(maxUnits, totalUnits, nodeLevel).ms(units);
-  }
-
-  private LevelRows rows(int totalUnits, int nodeLevel) {
-    if (costs > MAX_COSTS) {
-      totals.clear();
-      costs = 0;
-      latestTotal = -1;
     }
     if (latestTotal != totalUnits) {
-      latest = totals.getOrDefault(totalUnits, new LevelRows[0]);
+      if (costs > MAX_COSTS) {
+        totals.clear();
+        costs = 0;
+      }
+      latest = totals.getOrDefault(totalUnits, new CostRow[0][]);
       latestTotal = totalUnits;
     }
     if (nodeLevel >= latest.length) {
       latest = Arrays.copyOf(latest, 2 * nodeLevel);
-    }
-    if (latest[nodeLevel] == null) {
-      latest[nodeLevel] = new LevelRows();
       totals.put(totalUnits, latest);
     }
-    return latest[nodeLevel];
+    CostRow[] rows = latest[nodeLevel];
+    if (rows == null || maxUnits >= rows.length) {
+      int before = rows == null ? 0 : rows.length;
+      CostRow[] grown = new CostRow[Math.max(2 * before, maxUnits + 1)];
+      if (rows != null) {
+        System.arraycopy(rows, 0, grown, 0, before);
+      }
+      costs += grown.length - before;
+      rows = grown;
+      latest[nodeLevel] = rows;
+    }
+    if (rows[maxUnits] == null) {
+      costs += maxUnits;
+      double mean = (double) totalUnits / group.devices();
+      rows[maxUnits] =
+          new CostRow(
+              maxUnits,
+              mean,
+              new AllToAllLoad(group, maxUnits * bytesPerUnit, mean * bytesPerUnit, nodeLevel));
+    }
+    return rows[maxUnits];
   }
 
-  private CostRow[] withRow(
-      CostRow[] rows, Direction direction, int maxUnits, int totalUnits, int nodeLevel) {
-    if (maxUnits < rows.length && rows[maxUnits] != null) {
-      return rows;
-    }
-    CostRow[] grown =
-        maxUnits < rows.length
-            ? rows
-            : Arrays.copyOf(rows, Math.max(2 * rows.length, maxUnits + 1));
-    costs += grown.length - rows.length + maxUnits;
-    double bytes = bytesPerUnit(direction);
-    double mean = (double) totalUnits / group.devices();
-    grown[maxUnits] =
-        new CostRow(
-            direction,
-            maxUnits,
-            mean,
-            new AllToAllLoad(group, maxUnits * bytes, mean * bytes, nodeLevel));
-    return grown;
+  /** Returns one member's all-to-all in milliseconds; see {@link #row}. */
+  double ms(int units, int maxUnits, int totalUnits, int nodeLevel) {
+    return row(maxUnits, totalUnits, nodeLevel).ms(units);
+  }
+
+  /** Returns a member's all-to-all in milliseconds if all have the same load. */
+  double evenMs(int units, int totalUnits) {
+    return ms(units, units, totalUnits, AllToAllLoad.LEVELS);
   }
 }

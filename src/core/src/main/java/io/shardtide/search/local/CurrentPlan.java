@@ -2,6 +2,7 @@ package io.shardtide.search.local;
 
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.HotRows;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
@@ -27,6 +28,9 @@ final class CurrentPlan {
 
   /** The shards of each table; none of a table that is new or has another number of columns. */
   private final List<PlanShards> shards;
+
+  /** Rows of each table of which every device has a copy; 0 of a table that is not cut by use. */
+  private final long[] hotRows;
 
   /**
    * Columns of a table at a place.
@@ -58,6 +62,7 @@ final class CurrentPlan {
     }
     parts = new ArrayList<>();
     shards = new ArrayList<>();
+    hotRows = new long[tables.size()];
     for (TableGroup group : tables) {
       List<Shard> ofGroup = new ArrayList<>();
       List<List<RunningPart>> ofTables = new ArrayList<>();
@@ -65,7 +70,8 @@ final class CurrentPlan {
         TableSpec table = prediction.table();
         List<Shard> known = known(table, byTable.getOrDefault(table.name(), List.of()));
         ofGroup.addAll(known);
-        ofTables.add(parts(table, known, places));
+        hotRows[parts.size()] = HotRows.of(known).orElse(0);
+        ofTables.add(parts(table, HotRows.others(known), places));
       }
       shards.add(new PlanShards(ofGroup, plan.devices(), plan.groups()));
       parts.add(group.isShared() ? shared(group, ofTables) : ofTables.get(0));
@@ -154,15 +160,23 @@ final class CurrentPlan {
     return shards.get(table);
   }
 
+  /** Returns how many rows of a table every device has a copy of, if others have none; or 0. */
+  long hotRows(int table) {
+    return hotRows[table];
+  }
+
+  private List<Shard> others(int table) {
+    return HotRows.others(shards.get(table).shards());
+  }
+
   /** Returns where the rows of a table's parts are. */
   ShardScope scope(int table) {
-    return shards.get(table).shards().get(0).kind().scope();
+    return others(table).get(0).kind().scope();
   }
 
   /** Returns into how many parts a table was cut by columns, also those whose devices are gone. */
   int partsBefore(int table) {
-    return (int)
-        shards.get(table).shards().stream().mapToInt(Shard::columnOffset).distinct().count();
+    return (int) others(table).stream().mapToInt(Shard::columnOffset).distinct().count();
   }
 
   /** Returns the parts of a table that can be kept, by column. */

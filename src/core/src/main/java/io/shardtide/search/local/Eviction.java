@@ -1,16 +1,14 @@
 package io.shardtide.search.local;
 
-import io.shardtide.cost.ShapeLoad;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.search.ShapeCosts;
 import java.util.function.ToLongFunction;
 
 /** Makes a running plan fit devices that have less memory, or tables that have become larger. */
 final class Eviction {
-  private final Assignment assignment;
+  private final State state;
 
-  Eviction(Assignment assignment) {
-    this.assignment = assignment;
+  Eviction(State state) {
+    this.state = state;
   }
 
   /**
@@ -19,28 +17,39 @@ final class Eviction {
    * to move.
    */
   void run() {
-    for (int d = 0; d < assignment.devices(); d++) {
-      while (assignment.excess(d) > 0) {
-        remove(d, assignment.excess(d), ShapeLoad::bytes);
+    for (int d = 0; d < state.devices; d++) {
+      while (state.bytes[d] > state.memory) {
+        remove(d, state.bytes[d] - state.memory, Way::bytes);
       }
-      while (assignment.hostExcess(d) > 0) {
-        remove(d, assignment.hostExcess(d), ShapeLoad::hostBytes);
+      while (state.hostBytes[d] > state.hostMemory) {
+        remove(d, state.hostBytes[d] - state.hostMemory, way -> way.load.hostBytes());
       }
     }
   }
 
   /** Removes a part of a device that has some of the bytes that are too many. */
-  private void remove(int device, long over, ToLongFunction<ShapeLoad> bytes) {
+  private void remove(int device, long over, ToLongFunction<Way> bytes) {
     for (ShardScope scope : ShardScope.values()) {
-      int place = assignment.places().of(scope, device);
+      int place = state.places.of(scope, device);
       int chosen = smallestOf(place, over, bytes);
       if (chosen >= 0) {
-        int table = assignment.table(place, chosen);
-        if (scope == ShardScope.DEVICE) {
-          assignment.edit(table, place, assignment.shapeOfPlace(place, chosen), ShapeCosts.NONE);
+        int table = state.tableAt(place, chosen);
+        if (scope == ShardScope.DEVICE && state.way(table).hot == null) {
+          state.remove(table, state.partAt(place, chosen));
         } else {
-          OptionPlacer.clear(assignment, table);
+          state.clear(table);
         }
+        return;
+      }
+    }
+    removeHotRows();
+  }
+
+  /** Removes a table with hot rows, which are on all devices. */
+  private void removeHotRows() {
+    for (int t = 0; t < state.tables(); t++) {
+      if (state.way(t) != null && state.way(t).hot != null) {
+        state.clear(t);
         return;
       }
     }
@@ -48,11 +57,11 @@ final class Eviction {
   }
 
   /** Returns the smallest part of a place with so many bytes, or else the largest with any. */
-  private int smallestOf(int place, long least, ToLongFunction<ShapeLoad> of) {
+  private int smallestOf(int place, long least, ToLongFunction<Way> of) {
     int chosen = -1;
     long best = 0;
-    for (int i = 0; i < assignment.shardsOfPlace(place); i++) {
-      long bytes = of.applyAsLong(assignment.costs().load(assignment.shapeOfPlace(place, i)));
+    for (int i = 0; i < state.countAt(place); i++) {
+      long bytes = of.applyAsLong(state.way(state.tableAt(place, i)));
       boolean isBetter = best >= least ? bytes >= least && bytes < best : bytes > best;
       if (isBetter) {
         chosen = i;

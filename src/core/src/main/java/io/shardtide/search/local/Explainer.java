@@ -1,56 +1,384 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.TablePart;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Explanation.ExplainedAction;
+import io.shardtide.domain.Insight;
 import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.search.ShapeCosts;
+import io.shardtide.search.SearchProblem;
+import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
-/** Explains a plan: undoes one decision at a time and predicts the step without it. */
+/**
+ * Explains a plan: undoes one decision at a time and predicts the step without it. What several
+ * tables on the same devices do together is not explained: no decision is one table's.
+ */
 final class Explainer {
+  /** Tables that are explained for each kind of decision; some take evaluations of all devices. */
+  static final int MAX_TABLES = 32;
+
   /** Split or copied parts of a place that may be its bottleneck. */
   private static final int MAX_SPLIT_CANDIDATES = 16;
 
-  private final Assignment assignment;
+  private final SearchProblem problem;
+  private final List<TableGroup> tables;
+  private final State state;
   private final Objective objective;
-  private final SearchMove move;
+  private final TableWays ways;
+  private final CurrentPlan running;
+  private final Places places;
+  private final Move move = new Move();
 
   /**
-   * @param assignment the plan; every change to it is undone
+   * @param problem what was searched
+   * @param tables the tables, those that are placed together as one
+   * @param state the plan; every change to it is undone
    * @param objective its cost, without the price of moves
+   * @param ways the ways of the tables
+   * @param running the running plan
    */
-  Explainer(Assignment assignment, Objective objective) {
-    this.assignment = assignment;
+  Explainer(
+      SearchProblem problem,
+      List<TableGroup> tables,
+      State state,
+      Objective objective,
+      TableWays ways,
+      CurrentPlan running) {
+    this.problem = problem;
+    this.tables = tables;
+    this.state = state;
     this.objective = objective;
-    move = new SearchMove(assignment.costs());
+    this.ways = ways;
+    this.running = running;
+    places = state.places;
   }
 
-  /** Returns the bottleneck of a step. */
-  Bottleneck bottleneck(List<String> names) {
+  /**
+   * Returns the bottleneck and the explanations.
+   *
+   * @param shards the shards of the plan
+   */
+  Insight insight(List<Shard> shards, double lowerBoundMs, double uncertaintyMs) {
+    List<Explanation> explanations = new ArrayList<>();
+    for (int t = 0; t < tables.size(); t++) {
+      if (!tables.get(t).isShared() && isNewlyCut(t)) {
+        explanations.add(cut(t));
+      }
+    }
+    explain(t -> !tables.get(t).isAlwaysCopied() && isNewKind(t))
+        .forEach(t -> explanations.add(kind(t)));
+    explain(this::isNewCache).forEach(t -> explanations.add(cache(t)));
+    explain(t -> state.way(t).hotRows != 0 && state.way(t).hotRows != running.hotRows(t))
+        .forEach(t -> explanations.add(hotRows(t)));
+    explanations.addAll(moves(shards));
+    explanations.sort(Explanation.ORDER);
+    return new Insight(
+        lowerBoundMs,
+        uncertaintyMs,
+        bottleneck(),
+        explanations.stream().limit(Insight.MAX_EXPLANATIONS).toList());
+  }
+
+  private List<Integer> explain(IntPredicate which) {
+    return TableGroup.largest(tables, which, MAX_TABLES);
+  }
+
+  private Explanation explanation(ExplainedAction action, int table, Cause cause, double gainMs) {
+    return new Explanation(action, tables.get(table).name(), -1, -1, cause, gainMs);
+  }
+
+  /** Returns what a decision saves, computation if that is at least half of its gain. */
+  private static Cause cause(double computeMs, double gainMs) {
+    return 2 * computeMs >= gainMs ? Cause.COMPUTATION : Cause.COMMUNICATION;
+  }
+
+  // Cuts by columns.
+
+  private boolean isNewlyCut(int table) {
+    Way way = state.way(table);
+    return way.scope == ShardScope.DEVICE
+        && way.parts > 1
+        && !way.isCached()
+        && running.parts(table).size() != way.parts;
+  }
+
+  /** Merges a table's shards on one of their devices. */
+  private Explanation cut(int table) {
+    Way way = state.way(table);
+    Way whole =
+        ways.find(
+            table, way.hotRows, new TablePart(ShardScope.DEVICE, tables.get(table).columns()));
+    if (whole == null || whole.load.bytes() > state.memory) {
+      return explanation(ExplainedAction.SPLIT, table, Cause.MEMORY, 0);
+    }
+    int unitsBefore = objective.maxUnits();
+    move.begin();
+    move.add(table, whole)[0] = state.place(table, 0);
+    double gain = objective.costAfter(move) - objective.costMs();
+    Cause cause = objective.movedMaxUnits() > unitsBefore ? Cause.COMMUNICATION : Cause.COMPUTATION;
+    return explanation(ExplainedAction.SPLIT, table, cause, gain);
+  }
+
+  // Kinds.
+
+  /**
+   * Returns whether a table's rows are split or copied, or no longer are, other than in the part of
+   * the running plan that can be kept.
+   */
+  private boolean isNewKind(int table) {
+    ShardScope scope = state.way(table).scope;
+    return isKept(table)
+        ? places.scope(running.parts(table).get(0).place()) != scope
+        : scope != ShardScope.DEVICE || lostRows(table);
+  }
+
+  /** Returns whether a table's parts can be kept; of one that is split over nodes, all of them. */
+  private boolean isKept(int table) {
+    List<CurrentPlan.RunningPart> parts = running.parts(table);
+    return !parts.isEmpty()
+        && (running.scope(table) == ShardScope.DEVICE
+            || parts.size() == running.partsBefore(table));
+  }
+
+  /** Returns whether rows of a table, split before, were on a device that is gone. */
+  private boolean lostRows(int table) {
+    return running.ran(table)
+        && running.scope(table) != ShardScope.DEVICE
+        && running.shards(table).shards().stream()
+            .anyMatch(shard -> shard.device() >= state.devices);
+  }
+
+  /**
+   * Takes a table out of the plan, and places it by columns instead; one that was split or copied
+   * and is now on single devices goes back to where it was.
+   */
+  private Explanation kind(int table) {
+    boolean goesBack = state.way(table).scope == ShardScope.DEVICE;
+    if (goesBack && !isKept(table)) {
+      return explanation(ExplainedAction.KIND, table, Cause.DEVICE_LOST, 0);
+    }
+    double costMs = objective.costMs();
+    double computeMs = objective.computeMs(objective.lastDevice());
+    Move back = Move.restoring(state, table);
+    move.begin();
+    move.add(table, null);
+    apply(move);
+    Move best = goesBack ? asBefore(table) : byColumns(table);
+    double gain = 0;
+    Cause cause = Cause.MEMORY;
+    if (best != null) {
+      apply(best);
+      gain = objective.costMs() - costMs;
+      cause = cause(objective.computeMs(objective.lastDevice()) - computeMs, gain);
+    }
+    apply(back);
+    return explanation(ExplainedAction.KIND, table, cause, gain);
+  }
+
+  private void apply(Move any) {
+    objective.costAfter(any);
+    objective.apply(any);
+  }
+
+  /** Returns the best equal cut of a table's columns, on the devices that are ready first. */
+  private Move byColumns(int table) {
+    TableGroup group = tables.get(table);
+    int[] readyFirst =
+        IntStream.range(0, state.devices)
+            .boxed()
+            .sorted(Comparator.comparingDouble(objective::startMs).thenComparingInt(d -> d))
+            .mapToInt(d -> d)
+            .toArray();
+    Move best = null;
+    double bestMs = Double.POSITIVE_INFINITY;
+    for (int count = 1; count <= group.maxColumnParts(problem.cluster()); count++) {
+      if (!group.isDivisible(count)) {
+        continue;
+      }
+      Way way = ways.find(table, 0, new TablePart(ShardScope.DEVICE, group.columns() / count));
+      Move found = new Move();
+      found.begin();
+      int[] at = found.add(table, way);
+      int placed = 0;
+      for (int d : readyFirst) {
+        if (placed < count && state.mayAdd(table, way, d)) {
+          at[placed++] = d;
+        }
+      }
+      if (placed == count && objective.costAfter(found) < bestMs) {
+        best = found;
+        bestMs = objective.movedCostMs();
+      }
+    }
+    return best;
+  }
+
+  /** Returns the table where it was, if there is room for it. */
+  private Move asBefore(int table) {
+    List<CurrentPlan.RunningPart> parts = running.parts(table);
+    Way way = ways.find(table, running.hotRows(table), parts.get(0).part(places));
+    if (way == null || way.parts != parts.size()) {
+      return null;
+    }
+    Move found = new Move();
+    found.begin();
+    int[] at = found.add(table, way);
+    for (int i = 0; i < way.parts; i++) {
+      at[i] = parts.get(i).place();
+      if (!state.mayAdd(table, way, at[i])) {
+        return null;
+      }
+    }
+    return found;
+  }
+
+  // Caches and hot rows.
+
+  private boolean isNewCache(int table) {
+    List<CurrentPlan.RunningPart> before = running.parts(table);
+    Way way = state.way(table);
+    return way.isCached()
+        && (before.isEmpty() || !before.get(0).cacheShare().equals(way.part.cacheShare()));
+  }
+
+  /** Gives a table the smallest cache. */
+  private Explanation cache(int table) {
+    ways.of(table);
+    Way least = state.way(table);
+    while (least.lessCache != null) {
+      least = least.lessCache;
+    }
+    move.begin();
+    move.change(state, table, least);
+    double gain = objective.costAfter(move) - objective.costMs();
+    return explanation(ExplainedAction.CACHE, table, Cause.MEMORY, gain);
+  }
+
+  /** Leaves hot rows where all others are. */
+  private Explanation hotRows(int table) {
+    Way uncut = ways.find(table, 0, state.way(table).part);
+    if (uncut == null) {
+      return explanation(ExplainedAction.HOT_ROWS, table, Cause.COMMUNICATION, 0);
+    }
+    move.begin();
+    move.change(state, table, uncut);
+    double gain = objective.costAfter(move) - objective.costMs();
+    return explanation(ExplainedAction.HOT_ROWS, table, Cause.COMMUNICATION, gain);
+  }
+
+  // Moves.
+
+  /** Returns why parts moved, of tables with parts on single devices, or nodes, in both plans. */
+  private List<Explanation> moves(List<Shard> shards) {
+    Map<String, Integer> positions = new HashMap<>();
+    for (int t = 0; t < tables.size(); t++) {
+      if (!tables.get(t).isShared()) {
+        positions.put(tables.get(t).name(), t);
+      }
+    }
+    List<Shard> placed =
+        problem.start().shards().stream()
+            .filter(shard -> positions.containsKey(shard.table()))
+            .filter(shard -> isPlaced(positions.get(shard.table()), shard))
+            .toList();
+    PlanShards before = new PlanShards(placed, problem.start().devices());
+    List<Shard> now = shards.stream().filter(shard -> !shard.isCopied()).toList();
+    PlanShards planned = new PlanShards(now, problem.cluster().devices());
+    record MovePath(int table, int from, int to) {}
+    Map<MovePath, Boolean> paths = new LinkedHashMap<>();
+    for (Overlap overlap : Overlap.between(before, planned)) {
+      int table = positions.get(overlap.table());
+      // The devices of a node get their rows by one decision.
+      int from = firstDevice(table, overlap.fromDevice());
+      int to = firstDevice(table, overlap.toDevice());
+      if (from != to) {
+        paths.put(new MovePath(table, from, to), true);
+      }
+    }
+    List<Explanation> explanations = new ArrayList<>();
+    for (MovePath path : paths.keySet()) {
+      moved(explanations, path.table(), path.from(), path.to());
+    }
+    return explanations;
+  }
+
+  /** Returns whether the search chose a device or a node for a shard, as before. */
+  private boolean isPlaced(int table, Shard shard) {
+    ShardScope scope = shard.kind().scope();
+    return !shard.isCopied()
+        && scope == state.way(table).scope
+        && (scope == ShardScope.DEVICE || (scope == ShardScope.NODE && isKept(table)));
+  }
+
+  private int firstDevice(int table, int device) {
+    return state.way(table).scope == ShardScope.NODE && device < state.devices
+        ? places.first(places.of(ShardScope.NODE, device))
+        : device;
+  }
+
+  /** Moves a part back to where it was. */
+  private void moved(List<Explanation> explanations, int table, int from, int to) {
+    String name = tables.get(table).name();
+    if (from >= state.devices) {
+      explanations.add(new Explanation(ExplainedAction.MOVE, name, from, to, Cause.DEVICE_LOST, 0));
+      return;
+    }
+    ShardScope scope = state.way(table).scope;
+    int before = places.of(scope, from);
+    int now = places.of(scope, to);
+    int part = 0;
+    while (state.place(table, part) != now) {
+      part++;
+    }
+    if (state.isAt(table, before)) {
+      return; // It follows from the cut, which is explained.
+    }
+    move.begin();
+    move.shift(state, table, part, before);
+    if (objective.evaluate(move) == Double.POSITIVE_INFINITY) {
+      explanations.add(new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0));
+      return;
+    }
+    double gain = objective.movedCostMs() - objective.costMs();
+    Cause cause =
+        objective.movedMaxUnits() > objective.maxUnits() ? Cause.COMMUNICATION : Cause.COMPUTATION;
+    if (scope == ShardScope.NODE) {
+      double computeMs = objective.computeMs(objective.lastDevice());
+      Move back = Move.restoring(state, table);
+      objective.apply(move);
+      cause = cause(objective.computeMs(objective.lastDevice()) - computeMs, gain);
+      apply(back);
+    }
+    explanations.add(new Explanation(ExplainedAction.MOVE, name, from, to, cause, gain));
+  }
+
+  // The bottleneck.
+
+  private Bottleneck bottleneck() {
     int device = objective.lastDevice();
     double now = objective.costMs();
     int costliest = -1;
-    int shape = ShapeCosts.NONE;
     double gain = Double.NEGATIVE_INFINITY;
-    Places places = assignment.places();
     for (ShardScope scope : ShardScope.values()) {
-      int place = places.of(scope, device);
-      for (int i : candidates(place)) {
-        int ofPart = assignment.shapeOfPlace(place, i);
-        remove(place, assignment.table(place, i), ofPart);
-        double without = now - costOf(move);
+      for (int table : candidates(places.of(scope, device))) {
+        move.begin();
+        move.add(table, null);
+        double without = now - objective.costAfter(move);
         if (without > gain) {
           gain = without;
-          costliest = assignment.table(place, i);
-          shape = ofPart;
+          costliest = table;
         }
       }
     }
@@ -61,221 +389,37 @@ final class Explainer {
         objective.computeMs(device)
             > objective.startMs(device) - objective.computeMs(device) + objective.forwardMs(device);
     Cause cause = isComputing ? Cause.COMPUTATION : Cause.COMMUNICATION;
-    boolean hasRoom = hasRoomElsewhere(device, shape);
-    return new Bottleneck(device, hasRoom ? cause : Cause.MEMORY, names.get(costliest), gain);
+    return new Bottleneck(
+        device,
+        hasRoomElsewhere(device, state.way(costliest)) ? cause : Cause.MEMORY,
+        tables.get(costliest).name(),
+        gain);
   }
 
   /**
-   * Returns the parts of a place to look at: of those on several devices, which all have to be
+   * Returns the tables of a place to look at: of those on several devices, which all have to be
    * evaluated without it, the ones with the most computation.
    */
   private int[] candidates(int place) {
-    IntStream parts = IntStream.range(0, assignment.shardsOfPlace(place));
-    if (place < assignment.devices()) {
-      return parts.toArray();
+    IntStream of = IntStream.range(0, state.countAt(place)).map(i -> state.tableAt(place, i));
+    if (place < state.devices) {
+      return of.sorted().toArray();
     }
-    return parts
-        .boxed()
+    return of.boxed()
         .sorted(
-            Comparator.comparingDouble(
-                    (Integer i) -> -assignment.costs().aloneMs(assignment.shapeOfPlace(place, i)))
-                .thenComparingInt(i -> assignment.table(place, i)))
+            Comparator.comparingDouble((Integer t) -> -state.way(t).aloneMs)
+                .thenComparingInt(t -> t))
         .limit(MAX_SPLIT_CANDIDATES)
-        .mapToInt(Integer::intValue)
+        .mapToInt(t -> t)
         .toArray();
   }
 
-  private void remove(int place, int table, int shape) {
-    if (place < assignment.devices()) {
-      move.begin(place, place);
-    } else {
-      move.begin();
-    }
-    move.replace(table, place, shape, ShapeCosts.NONE);
-  }
-
-  private boolean hasRoomElsewhere(int device, int shape) {
-    for (int d = 0; d < assignment.devices(); d++) {
-      if (d != device && assignment.hasRoom(d, shape)) {
+  private boolean hasRoomElsewhere(int device, Way way) {
+    for (int d = 0; d < state.devices; d++) {
+      if (d != device && state.hasRoom(d, way.load.bytes(), way.load.hostBytes())) {
         return true;
       }
     }
-    return assignment.devices() == 1;
-  }
-
-  private double costOf(SearchMove evaluated) {
-    objective.evaluate(evaluated, Double.POSITIVE_INFINITY);
-    return objective.movedCostMs();
-  }
-
-  /**
-   * Returns why tables were cut; those that are cached are left out, as {@link CacheExplainer}
-   * explains them.
-   *
-   * @param tables positions of the tables to explain
-   * @param names names of all tables
-   */
-  List<Explanation> splits(List<Integer> tables, List<String> names) {
-    List<Explanation> explanations = new ArrayList<>();
-    for (int table : tables) {
-      if (assignment.shardsOfTable(table) > 1
-          && assignment.place(table, 0) < assignment.devices()
-          && !assignment.costs().isCached(assignment.shapeOfTable(table, 0))) {
-        explanations.add(split(table, names.get(table)));
-      }
-    }
-    return explanations;
-  }
-
-  /** Merges a table's shards into the widest one, and cuts it again. */
-  private Explanation split(int table, String name) {
-    int columns = assignment.placedColumns(table);
-    int widest = 0;
-    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      widest =
-          assignment.columnsOfTable(table, i) > assignment.columnsOfTable(table, widest)
-              ? i
-              : widest;
-    }
-    int device = assignment.place(table, widest);
-    ShapeCosts costs = assignment.costs();
-    if (!assignment.fitsAlone(costs.shape(table, columns))) {
-      return new Explanation(ExplainedAction.SPLIT, name, -1, -1, Cause.MEMORY, 0);
-    }
-    double before = objective.costMs();
-    int unitsBefore = objective.maxUnits();
-    int whole = assignment.columnsOfTable(table, widest);
-    List<SearchMove> merges = new ArrayList<>();
-    while (assignment.shardsOfTable(table) > 1) {
-      int i = 0;
-      while (assignment.place(table, i) == device
-          && assignment.columnsOfTable(table, i) == whole
-          && i + 1 < assignment.shardsOfTable(table)) {
-        i++;
-      }
-      int part = assignment.columnsOfTable(table, i);
-      SearchMove merge = new SearchMove(costs);
-      merge.begin(assignment.place(table, i), device);
-      merge.edit(table, merge.first, part, 0);
-      merge.edit(table, device, whole, whole + part);
-      apply(merge);
-      merges.add(merge);
-      whole += part;
-    }
-    double gain = objective.costMs() - before;
-    Cause cause = cause(unitsBefore);
-    for (int i = merges.size() - 1; i >= 0; i--) {
-      apply(merges.get(i).reverse());
-    }
-    return new Explanation(ExplainedAction.SPLIT, name, -1, -1, cause, gain);
-  }
-
-  private void apply(SearchMove merge) {
-    objective.evaluate(merge, Double.POSITIVE_INFINITY);
-    objective.apply(merge);
-  }
-
-  private Cause cause(int unitsBefore) {
-    return objective.maxUnits() > unitsBefore ? Cause.COMMUNICATION : Cause.COMPUTATION;
-  }
-
-  /**
-   * Returns why parts moved.
-   *
-   * @param overlaps what the running plan and this one both hold, of tables with parts on single
-   *     devices in both, or on single nodes in both
-   * @param positions position of each table by name
-   */
-  List<Explanation> moves(List<Overlap> overlaps, Map<String, Integer> positions) {
-    record MovePath(String table, int from, int to) {}
-    Map<MovePath, Integer> columns = new LinkedHashMap<>();
-    for (Overlap overlap : overlaps) {
-      ShardScope scope = scope(positions.get(overlap.table()));
-      // The devices of a node get their rows by one decision.
-      int from = firstDevice(scope, overlap.fromDevice());
-      int to = firstDevice(scope, overlap.toDevice());
-      if (from != to) {
-        columns.merge(
-            new MovePath(overlap.table(), from, to), overlap.region().columns(), Integer::sum);
-      }
-    }
-    List<Explanation> explanations = new ArrayList<>();
-    columns.forEach(
-        (way, count) -> {
-          int table = positions.get(way.table());
-          explanations.add(
-              way.from() >= assignment.devices()
-                  ? new Explanation(
-                      ExplainedAction.MOVE, way.table(), way.from(), way.to(), Cause.DEVICE_LOST, 0)
-                  : scope(table) == ShardScope.DEVICE
-                      ? moved(table, way.table(), way.from(), way.to(), count)
-                      : movedNode(table, way.table(), way.from(), way.to()));
-        });
-    return explanations;
-  }
-
-  private ShardScope scope(int table) {
-    return assignment.places().scope(assignment.place(table, 0));
-  }
-
-  private int firstDevice(ShardScope scope, int device) {
-    Places places = assignment.places();
-    return scope == ShardScope.NODE && device < assignment.devices()
-        ? places.first(places.of(scope, device))
-        : device;
-  }
-
-  /** Moves rows that are split over a node back to the node where they were. */
-  private Explanation movedNode(int table, String name, int from, int to) {
-    Places places = assignment.places();
-    int before = places.of(ShardScope.NODE, from);
-    int now = places.of(ShardScope.NODE, to);
-    int shape = assignment.shape(table, now);
-    move.begin();
-    move.replace(table, now, shape, ShapeCosts.NONE);
-    move.replace(table, before, ShapeCosts.NONE, shape);
-    if (!assignment.hasRoom(before, shape)) {
-      return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0);
-    }
-    double costMs = objective.costMs();
-    double computeMs = objective.computeMs(objective.lastDevice());
-    objective.apply(move);
-    double gain = objective.costMs() - costMs;
-    double moreComputeMs = objective.computeMs(objective.lastDevice()) - computeMs;
-    objective.apply(move.reverse());
-    return new Explanation(ExplainedAction.MOVE, name, from, to, cause(moreComputeMs, gain), gain);
-  }
-
-  /** Returns what a decision saves, computation if that is at least half of its gain. */
-  static Cause cause(double computeMs, double gainMs) {
-    return 2 * computeMs >= gainMs ? Cause.COMPUTATION : Cause.COMMUNICATION;
-  }
-
-  private Explanation moved(int table, String name, int from, int to, int columns) {
-    ShapeCosts costs = assignment.costs();
-    int shape = assignment.shape(table, to);
-    int there = costs.columns(shape);
-    int back = Math.min(there, columns);
-    int joined = costs.columns(assignment.shape(table, from));
-    move.begin(to, from);
-    if (back == there && joined == 0) {
-      move.shift(table, shape, to, from);
-    } else {
-      move.edit(table, to, there, there - back);
-      move.edit(table, from, joined, joined + back);
-    }
-    if (!assignment.hasRoom(from, move.bytes(from), move.hostBytes(from))) {
-      return new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0);
-    }
-    double gain = costOf(move) - objective.costMs();
-    boolean wouldBeLargest =
-        assignment.allToAllUnits(from) + move.allToAllUnits(from) > objective.maxUnits();
-    return new Explanation(
-        ExplainedAction.MOVE,
-        name,
-        from,
-        to,
-        wouldBeLargest ? Cause.COMMUNICATION : Cause.COMPUTATION,
-        gain);
+    return state.devices == 1;
   }
 }

@@ -18,19 +18,21 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
-import io.shardtide.search.ShapeCosts;
 import io.shardtide.search.TableGroup;
-import io.shardtide.search.local.OptionPlacer.PlacementStrategy;
+import io.shardtide.search.local.Placer.PlacementStrategy;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.FutureTask;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 
 /**
  * Searches plans by local moves, from scratch or from the running plan.
@@ -83,13 +85,16 @@ public final class LocalSearch {
   private final SearchProblem problem;
   final ClusterSpec cluster;
   final List<TableGroup> tables;
-  final CostEvaluator evaluator; // Includes what is not known, as the other does not.
+
+  /** Predicts mean + risk x standard deviation; {@code expected} is the mean. */
+  final CostEvaluator evaluator;
+
   private final CostEvaluator expected;
-  final ShapeCosts costs;
-  private final AllToAllCosts allToAll;
+  private final LoadUnits units;
+  private final Communication communication;
   final Places places;
-  final TableOptions options;
-  final OptionPlacer optionPlacer;
+  final TableWays ways;
+  final Placer placer;
   final SearchSettings settings;
   final CurrentPlan running;
   private final boolean checked;
@@ -108,15 +113,11 @@ public final class LocalSearch {
     evaluator = problem.model().evaluator(settings.risk());
     work = new SearchWork(evaluator);
     expected = problem.model().evaluator();
-    costs = new ShapeCosts(tables, cluster, evaluator);
+    units = LoadUnits.of(tables, cluster);
     places = new Places(cluster);
-    allToAll = allToAll(problem.wire());
-    OptionEstimates estimates =
-        new OptionEstimates(costs, evaluator, problem.wire(), places, allToAll);
-    options = new TableOptions(tables, cluster, costs, estimates);
-    optionPlacer =
-        new OptionPlacer(
-            tables, cluster, costs, evaluator, problem.slowdowns(), estimates, options);
+    communication = new Communication(evaluator, cluster, places, units);
+    ways = new TableWays(tables, cluster, evaluator, units, places, communication);
+    placer = new Placer(tables, cluster, units, evaluator, problem.slowdowns(), ways);
     running = new CurrentPlan(tables, problem.start(), places);
   }
 
@@ -132,23 +133,11 @@ public final class LocalSearch {
 
   /** Searches a problem; if checked, compares every cost with one from scratch, which is slow. */
   static SearchResult search(SearchProblem problem, SearchSettings settings, boolean checked) {
-    HotColdSplits cuts = HotColdSplits.of(problem);
-    SearchResult best = cuts.join(searchTables(cuts.problem(), settings, checked));
-    // The choice of hot rows leaves out what a search is there for, balance and memory.
-    boolean isSure =
-        cuts.isEmpty() || (best instanceof SearchResult.Found && !problem.start().isEmpty());
-    if (!isSure) {
-      SearchResult uncut = searchTables(HotColdSplits.none(problem).problem(), settings, checked);
-      best = best instanceof SearchResult.Found found && !isCheaper(uncut, found) ? found : uncut;
-    }
-    return best instanceof SearchResult.NotFound none
+    SearchResult result = searchTables(problem, settings, checked);
+    return result instanceof SearchResult.NotFound none
         ? new SearchResult.NotFound(
             Relaxations.explain(problem, none.shortfall()), none.evaluations())
-        : best;
-  }
-
-  private static boolean isCheaper(SearchResult result, SearchResult.Found than) {
-    return result instanceof SearchResult.Found found && found.predictedMs() < than.predictedMs();
+        : result;
   }
 
   private static SearchResult searchTables(
@@ -159,7 +148,7 @@ public final class LocalSearch {
     }
     if (!problem.start().isEmpty() && !problem.tables().isEmpty()) {
       LocalSearch search = new LocalSearch(problem, settings, SEEDS[0], checked);
-      Assignment repaired = new Repair(search).run();
+      State repaired = new Repair(search).run();
       if (repaired != null) {
         return search.found(repaired, search.evaluator.evaluations());
       }
@@ -197,9 +186,7 @@ public final class LocalSearch {
       return new SearchResult.NotFound(shortfall, evaluations);
     }
     boolean isFirst = two == null || (one != null && one.bestMs() <= two.bestMs());
-    return isFirst
-        ? first.found(one.assignment(), evaluations)
-        : second.found(two.assignment(), evaluations);
+    return isFirst ? first.found(one.state(), evaluations) : second.found(two.state(), evaluations);
   }
 
   private static Annealing result(FutureTask<Annealing> task) {
@@ -221,7 +208,7 @@ public final class LocalSearch {
 
   /** Returns whether no table can be anywhere else than where it is placed first. */
   private boolean hasOnePlan() {
-    return options.areFixed(places);
+    return ways.areFixed();
   }
 
   /** Returns the search with the best plan, or null if none fits. */
@@ -255,24 +242,24 @@ public final class LocalSearch {
   private List<Annealing> starts() {
     List<Annealing> searches = new ArrayList<>();
     if (hasOnePlan()) {
-      addStart(searches, optionPlacer::placeCopies);
+      addStart(searches, placer::placeCopies);
       return searches;
     }
-    for (double grain : OptionPlacer.GRAINS) {
-      for (double cap : costs.arePooled() ? CAPS : UNPOOLED_CAPS) {
-        addStart(searches, assignment -> optionPlacer.place(assignment, grain, cap));
+    for (double grain : Placer.GRAINS) {
+      for (double cap : units.areExact() ? CAPS : UNPOOLED_CAPS) {
+        addStart(searches, state -> placer.place(state, grain, cap));
       }
     }
     // The last table without a copy costs an all-to-all, whatever its size.
-    addStart(searches, optionPlacer::placeCopies);
+    addStart(searches, placer::placeCopies);
     for (int small = 1; searches.isEmpty() && small < 2 * tables.size(); small *= 2) {
       int smallest = small;
-      addStart(searches, assignment -> optionPlacer.placeSmall(assignment, smallest));
+      addStart(searches, state -> placer.placeSmall(state, smallest));
     }
     for (int attempt = 0; attempt < packings() && searches.isEmpty(); attempt++) {
       PlacementStrategy strategy = STRATEGIES.get(attempt % STRATEGIES.size());
       double disorder = attempt < STRATEGIES.size() ? 0 : DISORDER * attempt;
-      addStart(searches, assignment -> optionPlacer.pack(assignment, strategy, disorder, random));
+      addStart(searches, state -> placer.pack(state, strategy, disorder, random));
     }
     return searches;
   }
@@ -283,38 +270,53 @@ public final class LocalSearch {
     return (int) Math.max(STRATEGIES.size(), Math.min(PACKINGS, PACKING_WORK / work));
   }
 
-  private void addStart(List<Annealing> searches, Predicate<Assignment> placer) {
-    Assignment assignment = empty();
-    if (placer.test(assignment)) {
-      searches.add(annealing(assignment));
+  private void addStart(List<Annealing> searches, Predicate<State> start) {
+    State state = empty();
+    if (start.test(state)) {
+      searches.add(annealing(state, false));
     } else {
-      unplacedBytes = Math.min(unplacedBytes, optionPlacer.unplacedBytes(assignment));
+      unplacedBytes = Math.min(unplacedBytes, placer.unplacedBytes(state));
     }
   }
 
-  Annealing annealing(Assignment assignment) {
+  Annealing annealing(State state, boolean isRepair) {
     CostEvaluator checker = checked ? problem.model().evaluator(settings.risk()) : null;
-    Objective objective = objective(assignment, running, checker, problem.wire(), allToAll);
-    return new Annealing(assignment, objective, work, options, random);
+    Objective objective = objective(state, running, codecs(state), checker);
+    Proposals proposals = new Proposals(state, objective, ways, communication, random, isRepair);
+    return new Annealing(state, objective, work, proposals, random);
   }
 
-  private AllToAllCosts allToAll(StepComm wire) {
-    return new AllToAllCosts(evaluator, wire, ShardScope.DEVICE, costs.elementsPerAllToAllUnit());
+  /**
+   * Returns the codecs to begin with: the best ones for a plan and, for scopes that it has no
+   * shards of, those that would be best if all tables were there, spread evenly.
+   */
+  private List<CollectiveCodec> codecs(State state) {
+    if (!communication.hasChoices()) {
+      return List.of();
+    }
+    Set<ShardScope> present = EnumSet.noneOf(ShardScope.class);
+    if (problem.model().predictsAllKinds()) {
+      IntStream.range(0, tables.size()).forEach(t -> present.add(state.way(t).scope));
+    } else {
+      present.addAll(EnumSet.allOf(ShardScope.class));
+    }
+    double elements = units.total() * units.elementsPerUnit();
+    List<CollectiveCodec> best =
+        CodecChoice.of(evaluator, cluster, state.loads(), problem.slowdowns());
+    return CodecChoice.forSearch(evaluator, cluster, best, present, elements);
   }
 
   private Objective objective(
-      Assignment assignment,
-      CurrentPlan before,
-      CostEvaluator checker,
-      StepComm wire,
-      AllToAllCosts ofWire) {
-    SplitCosts split = new SplitCosts(evaluator, wire, places, costs.elementsPerNodeUnit());
+      State state, CurrentPlan before, List<CollectiveCodec> codecs, CostEvaluator checker) {
     return new Objective(
-        assignment,
+        state,
         evaluator,
         problem.slowdowns(),
-        new Communication(assignment, ofWire, split, problem.slowdowns()),
-        Prices.of(problem, tables, before, settings, evaluator),
+        communication,
+        new MovePrice(before, tables, cluster, settings, problem.synchronization().groups()),
+        new SynchronizationPrice(problem.synchronization(), evaluator),
+        communication.numbers(codecs),
+        ways.msPerUnit(),
         checker);
   }
 
@@ -325,34 +327,28 @@ public final class LocalSearch {
 
   double lowerBoundMs() {
     if (Double.isNaN(lowerBoundMs)) {
-      lowerBoundMs = LowerBound.of(problem, expected, costs.elementsPerAllToAllUnit());
+      lowerBoundMs = LowerBound.of(problem, expected, units.elementsPerUnit());
     }
     return lowerBoundMs;
   }
 
-  Assignment empty() {
-    return new Assignment(costs, problem.model().sumSize(), tables.size(), places, cluster);
+  State empty() {
+    return new State(tables.size(), problem.model().sumSize(), places, cluster);
   }
 
-  private SearchResult.Found found(Assignment assignment, long evaluations) {
-    List<DeviceLoad> loads = assignment.loads();
+  private SearchResult.Found found(State state, long evaluations) {
+    List<DeviceLoad> loads = state.loads();
     List<CollectiveCodec> codecs = CodecChoice.of(expected, cluster, loads, problem.slowdowns());
-    StepComm wire = new StepComm(cluster, codecs);
-    StepCost cost = StepCost.of(expected, wire, loads, problem.slowdowns());
-    Map<String, List<Shard>> byTable = ShardLayout.of(assignment, tables, cluster, running);
+    StepComm comm = new StepComm(cluster, codecs);
+    StepCost cost = StepCost.of(expected, comm, loads, problem.slowdowns());
+    StepCost worse = StepCost.of(problem.model().evaluator(1), comm, loads, problem.slowdowns());
+    Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, cluster, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
     Replication replication = problem.synchronization().of(expected, loads);
-    StepCost worse = StepCost.of(problem.model().evaluator(1), wire, loads, problem.slowdowns());
-    boolean isSame = wire.sendsAs(problem.wire());
-    Objective objective =
-        objective(
-            assignment,
-            new CurrentPlan(tables, PlanShards.NONE, places),
-            null,
-            wire,
-            isSame ? allToAll : allToAll(wire));
-    PlanAnalysis analysis = new PlanAnalysis(problem, tables, assignment, objective, running);
+    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
+    Objective objective = objective(state, nothing, codecs, null);
+    Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
     return new SearchResult.Found(
         shards,
         cost.deviceCosts(loads),
@@ -360,7 +356,7 @@ public final class LocalSearch {
         codecs,
         cost.predictedMs() + replication.msPerStep(),
         Optional.of(
-            analysis.insight(shards, lowerBoundMs(), worse.predictedMs() - cost.predictedMs())),
+            explainer.insight(shards, lowerBoundMs(), worse.predictedMs() - cost.predictedMs())),
         evaluations);
   }
 }

@@ -51,7 +51,8 @@ final class LowerBound {
   private final ClusterSpec cluster;
   private final CostEvaluator evaluator;
   private final List<StepComm> wires;
-  private final List<AllToAllCosts> allToAlls;
+  private final List<AllToAllCosts> forwards;
+  private final List<AllToAllCosts> backwards;
   private final double elementsPerUnit;
   private final double[] factors;
 
@@ -65,11 +66,17 @@ final class LowerBound {
     this.evaluator = evaluator;
     this.elementsPerUnit = elementsPerUnit;
     wires = StepComm.extremes(cluster);
-    allToAlls =
-        wires.stream()
-            .map(wire -> new AllToAllCosts(evaluator, wire, ShardScope.DEVICE, elementsPerUnit))
-            .toList();
+    forwards = allToAlls(Direction.FORWARD);
+    backwards = allToAlls(Direction.BACKWARD);
     factors = evaluator.leastFactors();
+  }
+
+  private List<AllToAllCosts> allToAlls(Direction direction) {
+    return wires.stream()
+        .map(
+            wire ->
+                new AllToAllCosts(evaluator, wire, ShardScope.DEVICE, direction, elementsPerUnit))
+        .toList();
   }
 
   /**
@@ -268,8 +275,8 @@ final class LowerBound {
   /** Returns the forward all-to-all of the largest load with any codec. */
   private double forwardMs(int max, int total) {
     double least = Double.POSITIVE_INFINITY;
-    for (AllToAllCosts allToAll : allToAlls) {
-      least = Math.min(least, allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS));
+    for (AllToAllCosts allToAll : forwards) {
+      least = Math.min(least, allToAll.ms(max, max, total, AllToAllLoad.LEVELS));
     }
     return least;
   }
@@ -277,8 +284,8 @@ final class LowerBound {
   /** Returns the backward all-to-all of a load with any codec. */
   private double backwardMs(int units, int max, int total) {
     double least = Double.POSITIVE_INFINITY;
-    for (AllToAllCosts allToAll : allToAlls) {
-      least = Math.min(least, allToAll.backwardMs(units, max, total, AllToAllLoad.LEVELS));
+    for (AllToAllCosts allToAll : backwards) {
+      least = Math.min(least, allToAll.ms(units, max, total, AllToAllLoad.LEVELS));
     }
     return least;
   }

@@ -1,7 +1,6 @@
 package io.shardtide.search.local;
 
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
@@ -9,9 +8,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.search.ShapeCosts;
 import io.shardtide.search.TableGroup;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
@@ -36,11 +33,6 @@ final class MovePrice {
   private final double[] ofTable;
 
   private double ms;
-
-  // The parts of the table that is being priced.
-  private int[] place = new int[8];
-  private int[] columns = new int[8];
-  private int parts;
 
   /**
    * @param running the running plan
@@ -79,162 +71,93 @@ final class MovePrice {
     return new MovePrice(running, tables, cluster, settings, groups);
   }
 
-  /** Recomputes the price from the assignment. */
-  void refresh(Assignment assignment) {
+  /** Recomputes the price from a state. */
+  void refresh(State state) {
     ms = 0;
     for (int t = 0; t < ofTable.length; t++) {
       if (running.ran(t)) {
-        collect(assignment, t);
-        ofTable[t] = price(assignment.places(), t);
+        ofTable[t] = price(state.places, t, state.way(t), state.placesOf(t), state.count(t));
         ms += ofTable[t];
       }
     }
   }
 
   /** Returns by how much a move raises the price. */
-  double change(Assignment assignment, SearchMove move) {
+  double change(State state, Move move) {
     double more = 0;
-    for (int i = 0; i < move.edits; i++) {
-      if (isFirstOfTable(move, i)) {
-        more += priceAfter(assignment, move, i) - ofTable[move.table[i]];
+    for (int c = 0; c < move.tables; c++) {
+      int table = move.table[c];
+      if (running.ran(table)) {
+        more += price(state.places, move, c) - ofTable[table];
       }
     }
     return more;
   }
 
   /** Updates the price for a move that is about to be applied. */
-  void apply(Assignment assignment, SearchMove move) {
-    for (int i = 0; i < move.edits; i++) {
-      if (isFirstOfTable(move, i)) {
-        int table = move.table[i];
-        double after = priceAfter(assignment, move, i);
+  void apply(State state, Move move) {
+    for (int c = 0; c < move.tables; c++) {
+      int table = move.table[c];
+      if (running.ran(table)) {
+        double after = price(state.places, move, c);
         ms += after - ofTable[table];
         ofTable[table] = after;
       }
     }
   }
 
-  private boolean isFirstOfTable(SearchMove move, int edit) {
-    return running.ran(move.table[edit]) && (edit == 0 || move.table[edit - 1] != move.table[edit]);
+  private double price(Places places, Move move, int c) {
+    return price(places, move.table[c], move.way[c], move.places[c], move.parts(c));
   }
 
-  /** Returns the price of a table after a move, whose edits of it begin with this one. */
-  private double priceAfter(Assignment assignment, SearchMove move, int first) {
-    int table = move.table[first];
-    collect(assignment, table);
-    for (int i = first; i < move.edits && move.table[i] == table; i++) {
-      if (move.before[i] != ShapeCosts.NONE) {
-        remove(move.place[i], assignment.costs().columns(move.before[i]));
-      }
-      if (move.after[i] != ShapeCosts.NONE) {
-        add(move.place[i], assignment.costs().columns(move.after[i]));
-      }
-    }
-    return price(assignment.places(), table);
-  }
-
-  private void collect(Assignment assignment, int table) {
-    parts = 0;
-    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      add(assignment.place(table, i), assignment.columnsOfTable(table, i));
-    }
-  }
-
-  private void add(int atPlace, int ofColumns) {
-    if (parts == place.length) {
-      place = Arrays.copyOf(place, 2 * parts);
-      columns = Arrays.copyOf(columns, 2 * parts);
-    }
-    place[parts] = atPlace;
-    columns[parts++] = ofColumns;
-  }
-
-  private void remove(int atPlace, int ofColumns) {
-    int i = 0;
-    while (place[i] != atPlace || columns[i] != ofColumns) {
-      i++;
-    }
-    place[i] = place[--parts];
-    columns[i] = columns[parts];
-  }
-
-  private double price(Places places, int table) {
-    if (parts == 0) {
+  private double price(Places places, int table, Way way, int[] at, int count) {
+    if (count == 0) {
       return 0;
     }
-    ShardScope scope = places.scope(place[0]);
     if (!groups.keepPositions(running.shards(table).devices(), cluster.devices())) {
-      return priceOfLayout(places, table, groups);
+      return priceOfLayout(places, table, way, at, groups);
     }
     boolean areComparable =
-        running.scope(table) == scope
-            && (scope == ShardScope.DEVICE || scope == ShardScope.NODE)
-            && isCutAsBefore(table);
+        running.scope(table) == way.scope
+            && (way.scope == ShardScope.DEVICE || way.scope == ShardScope.NODE)
+            && running.hotRows(table) == way.hotRows
+            && count == way.parts
+            && count == running.partsBefore(table);
     double ofOneGroup =
         areComparable
-            ? priceOfPlaces(places, table)
-            : priceOfLayout(places, table, ReplicaGroups.ONE);
+            ? priceOfPlaces(places, table, way, at)
+            : priceOfLayout(places, table, way, at, ReplicaGroups.ONE);
     return groups.count() * ofOneGroup;
   }
 
-  private boolean isCutAsBefore(int table) {
-    if (parts != running.partsBefore(table)) {
-      return false;
-    }
-    for (int i = 0; i < parts; i++) {
-      if (columns[i] * parts != tables.get(table).columns()) {
-        return false;
-      }
-    }
-    return true;
-  }
-
   /** Counts what each place holds in addition: exact where the parts are cut as before. */
-  private double priceOfPlaces(Places places, int table) {
+  private double priceOfPlaces(Places places, int table, Way way, int[] at) {
     double sum = 0;
-    for (int i = 0; i < parts; i++) {
-      int held = columnsAt(place[i]);
-      int more = isFirstAtPlace(i) ? held - running.columns(table, place[i]) : 0;
+    for (int i = 0; i < way.parts; i++) {
+      int more = way.part.columns() - running.columns(table, at[i]);
       if (more > 0) {
         sum +=
-            msPerMove * places.size(place[i]) * tables.get(table).tables().size()
-                + settings.moveMs((double) tables.get(table).bytes(more));
+            msPerMove * places.size(at[i]) * way.group.tables().size()
+                + settings.moveMs((double) way.group.bytes(more));
       }
-    }
-    return sum;
-  }
-
-  private boolean isFirstAtPlace(int part) {
-    for (int i = 0; i < part; i++) {
-      if (place[i] == place[part]) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  private int columnsAt(int atPlace) {
-    int sum = 0;
-    for (int i = 0; i < parts; i++) {
-      sum += place[i] == atPlace ? columns[i] : 0;
     }
     return sum;
   }
 
   /** Returns the price of what moves between the ranks of some of the groups. */
-  private double priceOfLayout(Places places, int table, ReplicaGroups counted) {
+  private double priceOfLayout(Places places, int table, Way way, int[] at, ReplicaGroups counted) {
     double sum = 0;
     PlanShards plan = running.shards(table);
     PlanShards before = new PlanShards(plan.shards(), plan.devices(), counted);
     for (Map.Entry<TableSpec, Sharding> of :
-        ShardLayout.shardings(
-                tables.get(table), places, place, columns, parts, running.parts(table))
+        ShardLayout.shardings(tables.get(table), way, at, places, running.parts(table))
             .entrySet()) {
       TableSpec spec = of.getKey();
       PlanShards next =
           new PlanShards(of.getValue().shards(spec, cluster), cluster.devices(), counted);
       List<Overlap> overlaps = Overlap.between(before, next);
-      for (Move move : Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
+      for (io.shardtide.domain.Move move :
+          Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
         sum += settings.moveMs(move);
       }
     }

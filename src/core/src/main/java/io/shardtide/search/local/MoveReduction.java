@@ -1,6 +1,5 @@
 package io.shardtide.search.local;
 
-import io.shardtide.search.ShapeCosts;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -10,21 +9,21 @@ import java.util.List;
  * smaller.
  */
 final class MoveReduction {
-  private final Assignment assignment;
+  private final State state;
   private final Objective objective;
-  private final Assignment earlier;
-  private final SearchMove move;
+  private final State earlier;
+  private final Move move;
 
   /**
-   * @param assignment the assignment; changed only through its objective
+   * @param state the state; changed only through its objective
    * @param objective its cost, with the price of moves
-   * @param earlier the assignment before the search
+   * @param earlier the state before the search
    */
-  MoveReduction(Assignment assignment, Objective objective, Assignment earlier) {
-    this.assignment = assignment;
+  MoveReduction(State state, Objective objective, State earlier) {
+    this.state = state;
     this.objective = objective;
     this.earlier = earlier;
-    move = new SearchMove(assignment.costs());
+    move = new Move();
   }
 
   /** Takes back what does not pay. */
@@ -48,7 +47,7 @@ final class MoveReduction {
 
   private List<Integer> changed() {
     List<Integer> changed = new ArrayList<>();
-    for (int t = 0; t < assignment.tables(); t++) {
+    for (int t = 0; t < state.tables(); t++) {
       if (isChanged(t)) {
         changed.add(t);
       }
@@ -57,27 +56,15 @@ final class MoveReduction {
   }
 
   private boolean isChanged(int table) {
-    if (assignment.shardsOfTable(table) != earlier.shardsOfTable(table)) {
+    if (state.way(table) != earlier.way(table)) {
       return true;
     }
-    for (int i = 0; i < earlier.shardsOfTable(table); i++) {
-      int place = earlier.place(table, i);
-      boolean isSame =
-          assignment.columns(table, place) == earlier.columns(table, place)
-              && isCachedAsBefore(table, place);
-      if (!isSame) {
+    for (int i = 0; i < earlier.count(table); i++) {
+      if (!state.isAt(table, earlier.place(table, i))) {
         return true;
       }
     }
     return false;
-  }
-
-  private boolean isCachedAsBefore(int table, int place) {
-    ShapeCosts costs = assignment.costs();
-    return costs
-        .part(assignment.shape(table, place))
-        .cacheShare()
-        .equals(costs.part(earlier.shape(table, place)).cacheShare());
   }
 
   /** Returns whether a table has come to a place that another one has left. */
@@ -85,10 +72,9 @@ final class MoveReduction {
     if (table == other) {
       return false;
     }
-    for (int i = 0; i < assignment.shardsOfTable(table); i++) {
-      int place = assignment.place(table, i);
-      if (earlier.columns(table, place) == 0
-          && earlier.columns(other, place) > assignment.columns(other, place)) {
+    for (int i = 0; i < state.count(table); i++) {
+      int place = state.place(table, i);
+      if (!earlier.isAt(table, place) && earlier.isAt(other, place) && !state.isAt(other, place)) {
         return true;
       }
     }
@@ -102,11 +88,8 @@ final class MoveReduction {
     if (other != table) {
       add(other);
     }
-    if (!move.fits(assignment)) {
-      return false;
-    }
-    objective.evaluate(move, Double.POSITIVE_INFINITY);
-    if (objective.movedCostMs() >= objective.costMs()) {
+    if (objective.evaluate(move) == Double.POSITIVE_INFINITY
+        || objective.movedCostMs() >= objective.costMs()) {
       return false;
     }
     objective.apply(move);
@@ -114,9 +97,7 @@ final class MoveReduction {
   }
 
   private void add(int table) {
-    move.removeAll(table, assignment);
-    for (int i = 0; i < earlier.shardsOfTable(table); i++) {
-      move.replace(table, earlier.place(table, i), ShapeCosts.NONE, earlier.shapeOfTable(table, i));
-    }
+    int[] at = move.add(table, earlier.way(table));
+    System.arraycopy(earlier.placesOf(table), 0, at, 0, earlier.count(table));
   }
 }

@@ -1,32 +1,46 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.search.local.AllToAllCosts.CostRow;
+import io.shardtide.domain.CostPart;
+import java.util.Arrays;
 
 /**
- * The cost of an assignment, updated move by move.
+ * The cost of a state, updated move by move: the predicted step, with the prices of moves away from
+ * the running plan and of synchronization.
  *
  * <p>A step takes {@code max(compute + backward) + max(forward)}: every device waits for the last
- * one before the forward all-to-all. A local move changes the loads of two devices, which takes one
- * evaluation of the head each; the largest cost of the others is known. Only a move that changes
- * the largest all-to-all load of any device, or of any node, makes all all-to-alls be looked up
- * again. A move that is not local is made, evaluated on all devices that it changes, and taken
- * back.
+ * one before the forward all-to-all. Only devices whose parts change are evaluated with the head,
+ * and of those only the launch groups that change; what is known without it is compared with the
+ * limit before.
  *
  * <p>Most moves leave the largest cost as it is; {@link #score} adds a {@link TieBreaker} to
  * follow.
  */
 final class Objective {
-  private final Assignment assignment;
+  /** Up to so many devices, the largest values of all others are known without a loop. */
+  private static final int FEW = 2;
+
+  private final State state;
   private final CostEvaluator evaluator;
   private final Slowdowns slowdowns;
   private final Communication communication;
-  private final Prices prices;
+  private final MovePrice movePrice;
+  private final SynchronizationPrice synchronization;
   private final CostEvaluator checker;
+  private final Places places;
   private final int devices;
-  private final TieBreaker slope;
+  private final int sumSize;
+  private final int launchGroups;
+  private final TieBreaker tieBreaker;
+  private final double[] computeFactor;
+  private final double[] commFactor;
 
+  /** The number of each slot's codec. */
+  final int[] codecs = new int[Communication.SLOTS];
+
+  private final double[] groupMs;
   private final double[] computeMs;
   private final double[] startMs;
   private final double[] forwardMs;
@@ -34,48 +48,63 @@ final class Objective {
   private final LargestThree latestStart;
   private final LargestThree longestForward;
   private final LargestThree largestUnits;
+  private Communication.Terms terms;
   private int minMaxUnits;
-  private int maxUnits;
-  private int nodeLevel;
-  private CostRow backward;
-  private CostRow forward;
   private double startSquares;
   private double unitSquares;
   private double costMs;
   private double score;
 
   // Of the move that was evaluated last.
+  private final MoveDelta delta;
   private final double[] sum;
-  private double firstComputeMs;
-  private double secondComputeMs;
+  private final double[] movedGroupMs;
+  private final double[] movedComputeMs;
+  private final int[] movedNodeUnits;
+  private final int[] movedCodecs = new int[Communication.SLOTS];
+  private Communication.Terms movedTerms;
+  private boolean isSame;
   private double movedCostMs;
   private double movedScore;
-  private double movedStartSquares;
-  private double movedUnitSquares;
 
   /**
-   * @param assignment the assignment; changed only through this
+   * @param state the state; changed only through this
    * @param evaluator predicts
    * @param slowdowns how slow the devices are
    * @param communication costs of collectives
-   * @param prices price of moving away from the running plan, and of synchronization
+   * @param movePrice price of moving away from the running plan
+   * @param synchronization price of keeping replica groups equal
+   * @param numbers the number of each slot's codec
+   * @param msPerUnit milliseconds of both all-to-alls for each unit of load
    * @param checker recomputes every cost after each move and compares; null for no such check
    */
   Objective(
-      Assignment assignment,
+      State state,
       CostEvaluator evaluator,
       Slowdowns slowdowns,
       Communication communication,
-      Prices prices,
+      MovePrice movePrice,
+      SynchronizationPrice synchronization,
+      int[] numbers,
+      double msPerUnit,
       CostEvaluator checker) {
-    this.checker = checker;
-    this.assignment = assignment;
+    this.state = state;
     this.evaluator = evaluator;
     this.slowdowns = slowdowns;
     this.communication = communication;
-    this.prices = prices;
-    devices = assignment.devices();
-    sum = new double[evaluator.sumSize()];
+    this.movePrice = movePrice;
+    this.synchronization = synchronization;
+    this.checker = checker;
+    places = state.places;
+    devices = state.devices;
+    sumSize = state.sumSize;
+    launchGroups = evaluator.groups();
+    tieBreaker = new TieBreaker(devices, msPerUnit);
+    computeFactor = new double[devices];
+    commFactor = new double[devices];
+    Arrays.setAll(computeFactor, d -> slowdowns.factor(d, CostPart.COMPUTATION));
+    Arrays.setAll(commFactor, d -> slowdowns.factor(d, CostPart.COMMUNICATION));
+    groupMs = new double[devices * launchGroups];
     computeMs = new double[devices];
     startMs = new double[devices];
     forwardMs = new double[devices];
@@ -83,7 +112,14 @@ final class Objective {
     latestStart = new LargestThree(startMs);
     longestForward = new LargestThree(forwardMs);
     largestUnits = new LargestThree(units);
-    slope = new TieBreaker(devices, communication.msPerUnit());
+    terms = communication.newTerms();
+    movedTerms = communication.newTerms();
+    delta = new MoveDelta(state);
+    sum = new double[sumSize];
+    movedGroupMs = new double[devices * launchGroups];
+    movedComputeMs = new double[devices];
+    movedNodeUnits = new int[places.nodes()];
+    System.arraycopy(numbers, 0, codecs, 0, codecs.length);
     refresh();
   }
 
@@ -94,10 +130,10 @@ final class Objective {
 
   /** Returns the price of moves, in milliseconds a step. */
   double moveMs() {
-    return prices.moves().ms();
+    return movePrice.ms();
   }
 
-  /** Returns what the search minimizes: the cost and its slope. */
+  /** Returns what the search minimizes: the cost and its tie breaker. */
   double score() {
     return score;
   }
@@ -113,7 +149,7 @@ final class Objective {
 
   /**
    * Returns when a device is ready for the forward all-to-all: its computation plus its backward
-   * all-to-all, in milliseconds.
+   * communication, in milliseconds.
    */
   double startMs(int device) {
     return startMs[device];
@@ -126,7 +162,7 @@ final class Objective {
 
   /** Returns the largest all-to-all load of any device, in units. */
   int maxUnits() {
-    return maxUnits;
+    return terms.maxUnits;
   }
 
   /**
@@ -134,14 +170,14 @@ final class Objective {
    * paying for it before it gains.
    */
   void setMinMaxUnits(int least) {
-    minMaxUnits = Math.min(least, assignment.totalUnits());
-    refreshAllToAlls();
+    minMaxUnits = Math.min(least, state.totalUnits);
+    refreshCommunication();
   }
 
   /** Returns {@link #costMs} without the least value of {@link #setMinMaxUnits}. */
   double costOfLoadsMs() {
     int least = minMaxUnits;
-    if (maxUnits > least) {
+    if (least == 0 || terms.maxUnits > least) {
       return costMs;
     }
     setMinMaxUnits(0);
@@ -160,190 +196,262 @@ final class Objective {
     return largestUnits.first();
   }
 
-  /** Recomputes everything from the assignment. */
+  /** Recomputes everything from the state. */
   void refresh() {
-    prices.refresh(assignment);
+    movePrice.refresh(state);
+    synchronization.refresh(state);
     for (int d = 0; d < devices; d++) {
-      refreshCompute(d);
+      double ms = 0;
+      for (int g = 0; g < launchGroups; g++) {
+        double ofGroup = state.parts[d] == 0 ? 0 : evaluator.groupMs(state.sums, d * sumSize, g);
+        groupMs[d * launchGroups + g] = ofGroup;
+        ms += ofGroup;
+      }
+      computeMs[d] = computeFactor[d] * ms;
     }
-    communication.refresh();
-    refreshAllToAlls();
+    refreshCommunication();
   }
 
-  private void refreshCompute(int d) {
-    computeMs[d] =
-        assignment.partsOfDevice(d) == 0
-            ? 0
-            : slowdowns.computeMs(d, evaluator.computeMs(assignment.towerSum(d)));
-  }
-
-  private void refreshAllToAlls() {
-    maxUnits = largestLoad();
-    communication.refreshNodes();
-    nodeLevel = communication.nodeLevel();
-    backward = communication.backward(maxUnits, nodeLevel);
-    forward = communication.forward(maxUnits, nodeLevel);
+  /** Recomputes what depends on the loads of collectives and on codecs. */
+  private void refreshCommunication() {
+    int max = minMaxUnits;
     for (int d = 0; d < devices; d++) {
-      refreshAllToAll(d);
+      max = Math.max(max, state.units[d]);
     }
+    communication.compute(
+        terms,
+        max,
+        state.totalUnits,
+        level(state.totalUnits, false),
+        state.nodeUnits,
+        state.rowElements,
+        state.copyElements,
+        codecs);
     rank();
   }
 
-  private int largestLoad() {
-    int largest = minMaxUnits;
-    for (int d = 0; d < devices; d++) {
-      largest = Math.max(largest, assignment.allToAllUnits(d));
+  /** Returns the level of the node with the largest load, after the move or before it. */
+  private int level(int totalUnits, boolean isAfterMove) {
+    if (places.nodes() == 1) {
+      return AllToAllLoad.LEVELS;
     }
-    return largest;
+    double largest = 0;
+    for (int node = 0; node < places.nodes(); node++) {
+      int ofNode = state.unitsOfNode[node] + (isAfterMove ? delta.unitsOfNode[node] : 0);
+      largest = Math.max(largest, (double) ofNode / places.size(places.ofNode(node)));
+    }
+    return AllToAllLoad.level(largest, (double) totalUnits / devices);
   }
 
-  private void refreshAllToAll(int d) {
-    units[d] = assignment.allToAllUnits(d);
-    startMs[d] = computeMs[d] + communication.backwardMs(backward, d, assignment.allToAllUnits(d));
-    forwardMs[d] = communication.forwardMs(forward, d, assignment.allToAllUnits(d));
+  private double startMs(Communication.Terms of, int d, int ofUnits, double compute) {
+    int node = places.nodeOf(d);
+    return compute
+        + commFactor[d]
+            * (of.backward.ms(ofUnits) + (of.nodeBackwardMs[node] + of.commonBackwardMs));
+  }
+
+  private double forwardMs(Communication.Terms of, int d, int ofUnits) {
+    int node = places.nodeOf(d);
+    return commFactor[d] * (of.forward.ms(ofUnits) + (of.nodeForwardMs[node] + of.commonForwardMs));
   }
 
   private void rank() {
     startSquares = 0;
     unitSquares = 0;
     for (int d = 0; d < devices; d++) {
+      int ofDevice = state.units[d];
+      units[d] = ofDevice;
+      startMs[d] = startMs(terms, d, ofDevice, computeMs[d]);
+      forwardMs[d] = forwardMs(terms, d, ofDevice);
       startSquares += TieBreaker.square(startMs[d]);
-      unitSquares += TieBreaker.square(units[d]);
+      unitSquares += TieBreaker.square(ofDevice);
     }
     latestStart.rank();
     longestForward.rank();
     largestUnits.rank();
-    costMs = latestStart.largestBut(-1, -1) + longestForward.largestBut(-1, -1) + prices.ms();
-    score = costMs + slope.ms(startSquares, unitSquares);
+    costMs =
+        latestStart.largestBut(-1, -1)
+            + longestForward.largestBut(-1, -1)
+            + movePrice.ms()
+            + synchronization.ms();
+    score = costMs + tieBreaker.ms(startSquares, unitSquares);
   }
 
   /**
-   * Evaluates a move, with at most two evaluations of the head.
+   * Evaluates a move.
    *
    * @param limit score above which the move is of no interest
-   * @return what {@link #score} would be, or infinity once it is known to be above the limit
+   * @param mostUnits all-to-all load above which no device may gain more
+   * @return what {@link #score} would be, or infinity once it is known to be above the limit, or if
+   *     a device lacks room
    */
-  double evaluate(SearchMove move, double limit) {
-    if (!move.isLocal()) {
-      return evaluateAnywhere(move);
-    }
-    int d = move.first;
-    int e = move.second;
-    int unitsOfFirst = assignment.allToAllUnits(d) + move.allToAllUnits(d);
-    int unitsOfSecond = assignment.allToAllUnits(e) + move.allToAllUnits(e);
-    int max = Math.max(minMaxUnits, Math.max(unitsOfFirst, unitsOfSecond));
-    max = Math.max(max, (int) largestUnits.largestBut(d, e));
-    int level = communication.nodeLevelAfter(move);
+  double evaluate(Move move, double limit, int mostUnits) {
+    movedScore = Double.POSITIVE_INFINITY;
+    return delta.collect(move, mostUnits) ? evaluateCollected(move, limit) : movedScore;
+  }
+
+  /** Evaluates a move without any limit; infinity if a device lacks room. */
+  double evaluate(Move move) {
+    return evaluate(move, Double.POSITIVE_INFINITY, Integer.MAX_VALUE);
+  }
+
+  /** Returns {@link #costMs} after a move, whether there is room for it or not. */
+  double costAfter(Move move) {
+    delta.collect(move);
+    evaluateCollected(move, Double.POSITIVE_INFINITY);
+    return movedCostMs;
+  }
+
+  /** Returns the largest all-to-all load after the move that was evaluated last. */
+  int movedMaxUnits() {
+    return (isSame ? terms : movedTerms).maxUnits;
+  }
+
+  private double evaluateCollected(Move move, double limit) {
+    double prices =
+        movePrice.ms()
+            + movePrice.change(state, move)
+            + synchronization.ms()
+            + synchronization.change(state, delta);
+    computeTerms(move);
+    Communication.Terms after = isSame ? terms : movedTerms;
+    boolean isFew = isSame && delta.count <= FEW;
+    int first = delta.count > 0 ? delta.device[0] : -1;
+    int second = delta.count > 1 ? delta.device[1] : first;
     double lastStart = 0;
-    boolean same = max == maxUnits && level == nodeLevel;
-    CostRow backwardRow = same ? backward : communication.backward(max, level);
-    CostRow forwardRow = same ? forward : communication.forward(max, level);
-    double lastForward = communication.forwardMs(forwardRow, d, unitsOfFirst);
-    lastForward = Math.max(lastForward, communication.forwardMs(forwardRow, e, unitsOfSecond));
-    double squares;
-    if (same) {
-      lastStart = latestStart.largestBut(d, e);
-      lastForward = Math.max(lastForward, longestForward.largestBut(d, e));
-      squares = startSquares - TieBreaker.square(startMs[d]);
-      if (e != d) {
-        squares -= TieBreaker.square(startMs[e]);
+    double lastForward = 0;
+    double squares = 0;
+    double squaresOfUnits = unitSquares;
+    if (isFew) {
+      lastStart = latestStart.largestBut(first, second);
+      lastForward = longestForward.largestBut(first, second);
+      squares = startSquares;
+      for (int i = 0; i < delta.count; i++) {
+        squares -= TieBreaker.square(startMs[delta.device[i]]);
       }
       squares = Math.max(0, squares);
-    } else {
-      squares = 0;
-      for (int o = 0; o < devices; o++) {
-        if (o != d && o != e) {
-          int own = assignment.allToAllUnits(o);
-          double start = computeMs[o] + communication.backwardMs(backwardRow, o, own);
+    } else if (delta.count < devices) {
+      for (int d = 0; d < devices; d++) {
+        if (!delta.touches(d)) {
+          double start = isSame ? startMs[d] : startMs(after, d, state.units[d], computeMs[d]);
+          double forward = isSame ? forwardMs[d] : forwardMs(after, d, state.units[d]);
           lastStart = Math.max(lastStart, start);
-          lastForward = Math.max(lastForward, communication.forwardMs(forwardRow, o, own));
+          lastForward = Math.max(lastForward, forward);
           squares += TieBreaker.square(start);
         }
       }
     }
-    double squaresOfUnits = unitSquares;
-    if (e != d) {
-      squaresOfUnits +=
-          TieBreaker.square(unitsOfFirst)
-              - TieBreaker.square(assignment.allToAllUnits(d))
-              + TieBreaker.square(unitsOfSecond)
-              - TieBreaker.square(assignment.allToAllUnits(e));
+    for (int i = 0; i < delta.count; i++) {
+      int d = delta.device[i];
+      int ofDevice = state.units[d] + delta.units[i];
+      lastForward = Math.max(lastForward, forwardMs(after, d, ofDevice));
+      squaresOfUnits += TieBreaker.square(ofDevice) - TieBreaker.square(state.units[d]);
     }
-    double rest = lastForward + prices.ms() + prices.change(assignment, move);
-
-    // The device that gains is evaluated first: it alone may exceed the limit.
-    secondComputeMs = computeMs(move, e, unitsOfSecond);
-    double start = secondComputeMs + communication.backwardMs(backwardRow, e, unitsOfSecond);
-    lastStart = Math.max(lastStart, start);
-    squares += TieBreaker.square(start);
+    double rest = lastForward + prices;
+    for (int i = delta.count - 1; i >= 0; i--) {
+      // What is known already may exceed the limit, without the devices that are left.
+      if (lastStart + rest + tieBreaker.ms(squares, squaresOfUnits) > limit) {
+        return movedScore;
+      }
+      int d = delta.device[i];
+      movedComputeMs[i] = movedComputeMs(i, d);
+      double start = startMs(after, d, state.units[d] + delta.units[i], movedComputeMs[i]);
+      lastStart = Math.max(lastStart, start);
+      squares += TieBreaker.square(start);
+    }
     movedCostMs = lastStart + rest;
-    movedScore = movedCostMs + slope.ms(squares, squaresOfUnits);
-    movedStartSquares = squares;
-    movedUnitSquares = squaresOfUnits;
-    if (e == d) {
-      firstComputeMs = secondComputeMs;
-      return movedScore;
-    }
-    if (movedScore > limit) {
-      return Double.POSITIVE_INFINITY;
-    }
-    firstComputeMs = computeMs(move, d, unitsOfFirst);
-    start = firstComputeMs + communication.backwardMs(backwardRow, d, unitsOfFirst);
-    lastStart = Math.max(lastStart, start);
-    squares += TieBreaker.square(start);
-    movedCostMs = lastStart + rest;
-    movedScore = movedCostMs + slope.ms(squares, squaresOfUnits);
-    movedStartSquares = squares;
+    movedScore = movedCostMs + tieBreaker.ms(squares, squaresOfUnits);
     return movedScore;
   }
 
-  /** Makes a move that is not local, evaluates it, and takes it back. */
-  private double evaluateAnywhere(SearchMove move) {
-    double morePrice = prices.change(assignment, move);
-    double[] before = computeMs.clone();
-    makeAnywhere(move);
-    double cost = costMs + morePrice;
-    double moved = score + morePrice;
-    move.reverse().apply(assignment);
-    System.arraycopy(before, 0, computeMs, 0, devices);
-    communication.refresh();
-    refreshAllToAlls();
-    movedCostMs = cost;
-    movedScore = moved;
-    return moved;
-  }
-
-  private void makeAnywhere(SearchMove move) {
-    move.apply(assignment);
-    for (int d = 0; d < devices; d++) {
-      if (move.changes(d, assignment.places())) {
-        refreshCompute(d);
+  /** Computes the costs of collectives after a move, where they are others. */
+  private void computeTerms(Move move) {
+    int total = state.totalUnits + delta.totalUnits;
+    int max = minMaxUnits;
+    if (delta.count <= FEW) {
+      int first = delta.count > 0 ? delta.device[0] : -1;
+      int second = delta.count > 1 ? delta.device[1] : first;
+      max = Math.max(max, (int) largestUnits.largestBut(first, second));
+    } else {
+      for (int d = 0; d < devices; d++) {
+        if (!delta.touches(d)) {
+          max = Math.max(max, state.units[d]);
+        }
       }
     }
-    communication.refresh();
-    refreshAllToAlls();
+    for (int i = 0; i < delta.count; i++) {
+      max = Math.max(max, state.units[delta.device[i]] + delta.units[i]);
+    }
+    int level = delta.changesNodes ? level(total, true) : terms.level;
+    isSame =
+        max == terms.maxUnits
+            && total == terms.totalUnits
+            && level == terms.level
+            && !delta.changesSplit
+            && move.codecSlot == Move.NO_CODEC;
+    if (isSame) {
+      return;
+    }
+    for (int node = 0; node < movedNodeUnits.length; node++) {
+      movedNodeUnits[node] = state.nodeUnits[node] + delta.nodeUnits[node];
+    }
+    System.arraycopy(codecs, 0, movedCodecs, 0, movedCodecs.length);
+    if (move.codecSlot != Move.NO_CODEC) {
+      movedCodecs[move.codecSlot] = move.codec;
+    }
+    communication.compute(
+        movedTerms,
+        max,
+        total,
+        level,
+        movedNodeUnits,
+        state.rowElements + delta.rowElements,
+        state.copyElements + delta.copyElements,
+        movedCodecs);
   }
 
-  private double computeMs(SearchMove move, int device, int unitsAfter) {
-    if (unitsAfter == 0 && assignment.partsOfDevice(device) + move.shards(device) == 0) {
+  private double movedComputeMs(int i, int d) {
+    int at = i * launchGroups;
+    if (state.parts[d] + delta.parts[i] == 0) {
+      Arrays.fill(movedGroupMs, at, at + launchGroups, 0);
       return 0;
     }
-    System.arraycopy(assignment.towerSum(device), 0, sum, 0, sum.length);
-    for (int i = 0; i < move.edits; i++) {
-      if (move.place[i] == device) {
-        assignment.shift(sum, move.before[i], move.after[i]);
-      }
+    int changed = delta.sum(d, sum);
+    double ms = 0;
+    for (int g = 0; g < launchGroups; g++) {
+      double ofGroup =
+          (changed >> g & 1) == 0 && state.parts[d] > 0
+              ? groupMs[d * launchGroups + g]
+              : evaluator.groupMs(sum, 0, g);
+      movedGroupMs[at + g] = ofGroup;
+      ms += ofGroup;
     }
-    return slowdowns.computeMs(device, evaluator.computeMs(sum));
+    return computeFactor[d] * ms;
   }
 
   /**
-   * Applies the move that was evaluated last.
+   * Applies the move that was evaluated last, and whose score was not above its limit.
    *
    * @throws IllegalStateException if there is a checker and it finds other costs
    */
-  void apply(SearchMove move) {
-    applyUnchecked(move);
+  void apply(Move move) {
+    movePrice.apply(state, move);
+    for (int i = 0; i < delta.count; i++) {
+      int d = delta.device[i];
+      computeMs[d] = movedComputeMs[i];
+      System.arraycopy(movedGroupMs, i * launchGroups, groupMs, d * launchGroups, launchGroups);
+    }
+    move.apply(state);
+    synchronization.refresh(state);
+    if (move.codecSlot != Move.NO_CODEC) {
+      codecs[move.codecSlot] = move.codec;
+    }
+    if (!isSame) {
+      Communication.Terms before = terms;
+      terms = movedTerms;
+      movedTerms = before;
+    }
+    rank();
     if (checker != null) {
       check();
     }
@@ -351,60 +459,24 @@ final class Objective {
 
   private void check() {
     Objective fresh =
-        new Objective(assignment, checker, slowdowns, communication.copy(), prices.copy(), null);
+        new Objective(
+            state.copy(),
+            checker,
+            slowdowns,
+            communication,
+            movePrice.copy(),
+            synchronization.copy(),
+            codecs,
+            tieBreaker.msPerUnit(),
+            null);
     // As it was set: a move may have left fewer units than that in total.
     fresh.minMaxUnits = minMaxUnits;
-    fresh.refreshAllToAlls();
+    fresh.refreshCommunication();
     CostCheck.same("cost", costMs, fresh.costMs);
     CostCheck.same("score", score, fresh.score);
     for (int d = 0; d < devices; d++) {
       CostCheck.same("start of device " + d, startMs[d], fresh.startMs[d]);
-      CostCheck.same("forward all-to-all of device " + d, forwardMs[d], fresh.forwardMs[d]);
+      CostCheck.same("forward communication of device " + d, forwardMs[d], fresh.forwardMs[d]);
     }
-  }
-
-  private void applyUnchecked(SearchMove move) {
-    if (!move.isLocal()) {
-      prices.apply(assignment, move);
-      makeAnywhere(move);
-      return;
-    }
-    int d = move.first;
-    int e = move.second;
-    boolean ranksStay = !isRanked(d) && !isRanked(e);
-    prices.apply(assignment, move);
-    move.apply(assignment);
-    computeMs[d] = firstComputeMs;
-    computeMs[e] = secondComputeMs;
-    int max = minMaxUnits;
-    if (ranksStay) {
-      max = Math.max(max, assignment.allToAllUnits(largestUnits.first()));
-      max = Math.max(max, Math.max(assignment.allToAllUnits(d), assignment.allToAllUnits(e)));
-    } else {
-      max = largestLoad();
-    }
-    communication.refreshNodes();
-    if (max != maxUnits || communication.nodeLevel() != nodeLevel) {
-      refreshAllToAlls();
-      return;
-    }
-    refreshAllToAll(d);
-    refreshAllToAll(e);
-    if (ranksStay && isBelowRanks(d) && isBelowRanks(e)) {
-      startSquares = movedStartSquares;
-      unitSquares = movedUnitSquares;
-      costMs = movedCostMs;
-      score = movedScore;
-    } else {
-      rank();
-    }
-  }
-
-  private boolean isRanked(int d) {
-    return latestStart.has(d) || longestForward.has(d) || largestUnits.has(d);
-  }
-
-  private boolean isBelowRanks(int d) {
-    return latestStart.isAbove(d) && longestForward.isAbove(d) && largestUnits.isAbove(d);
   }
 }

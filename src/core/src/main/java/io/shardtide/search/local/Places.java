@@ -13,10 +13,37 @@ final class Places {
   private final int devicesPerNode;
   private final int nodes;
 
+  /** The first device of each place, and the one behind its last. */
+  private final int[] first;
+
+  private final int[] end;
+  private final int[] nodeOf;
+
   Places(ClusterSpec cluster) {
     devices = cluster.devices();
     devicesPerNode = Math.min(devices, cluster.devicesPerNode());
     nodes = cluster.nodes();
+    first = new int[count()];
+    end = new int[count()];
+    nodeOf = new int[devices];
+    for (int place = 0; place < count(); place++) {
+      ShardScope scope = scope(place);
+      first[place] =
+          switch (scope) {
+            case DEVICE -> place;
+            case NODE -> node(place) * devicesPerNode;
+            case CLUSTER, COPIES -> 0;
+          };
+      end[place] =
+          switch (scope) {
+            case DEVICE -> place + 1;
+            case NODE -> Math.min(devices, (node(place) + 1) * devicesPerNode);
+            case CLUSTER, COPIES -> devices;
+          };
+    }
+    for (int device = 0; device < devices; device++) {
+      nodeOf[device] = device / devicesPerNode;
+    }
   }
 
   int devices() {
@@ -73,7 +100,7 @@ final class Places {
 
   /** Returns the node of a device. */
   int nodeOf(int device) {
-    return device / devicesPerNode;
+    return nodeOf[device];
   }
 
   /** Returns the node of a place of {@link ShardScope#NODE}. */
@@ -83,20 +110,12 @@ final class Places {
 
   /** Returns the first device of a place. */
   int first(int place) {
-    return switch (scope(place)) {
-      case DEVICE -> place;
-      case NODE -> node(place) * devicesPerNode;
-      case CLUSTER, COPIES -> 0;
-    };
+    return first[place];
   }
 
   /** Returns the device behind the last one of a place. */
   int end(int place) {
-    return switch (scope(place)) {
-      case DEVICE -> place + 1;
-      case NODE -> Math.min(devices, (node(place) + 1) * devicesPerNode);
-      case CLUSTER, COPIES -> devices;
-    };
+    return end[place];
   }
 
   /** Returns whether a device is one of a place's. */

@@ -1,8 +1,8 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.search.ShapeCosts;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -35,34 +35,74 @@ final class Repair {
   }
 
   /** Returns the running plan with all tables placed and improved, or null if they do not fit. */
-  Assignment run() {
-    Assignment assignment = search.empty();
+  State run() {
+    State state = search.empty();
     for (int t = 0; t < tables.size(); t++) {
-      for (CurrentPlan.RunningPart part :
-          search.options.kept(t, search.running.parts(t), search.places)) {
-        int shape = search.costs.shape(t, part.part(search.places));
-        assignment.edit(t, part.place(), ShapeCosts.NONE, shape);
+      Way way = kept(t);
+      for (CurrentPlan.RunningPart part : search.running.parts(t)) {
+        if (way != null) {
+          state.add(t, way, part.place());
+        }
       }
     }
-    new Eviction(assignment).run();
-    int[] waiting = waiting(assignment);
-    if (!search.optionPlacer.complete(assignment, scope -> true)) {
+    new Eviction(state).run();
+    int[] waiting = waiting(state);
+    if (!search.placer.complete(state, scope -> true)) {
       return null;
     }
-    return search.cluster.devices() == 1 ? assignment : improved(assignment, waiting);
+    return search.cluster.devices() == 1 ? state : improved(state, waiting);
   }
 
-  private int[] waiting(Assignment assignment) {
-    return IntStream.range(0, tables.size())
-        .filter(t -> assignment.placedColumns(t) < tables.get(t).columns())
-        .toArray();
-  }
-
-  private Assignment improved(Assignment assignment, int[] waiting) {
-    if (waiting.length == 0 && search.settings.repairEvaluations() == 0) {
-      return assignment;
+  /** Returns the way of a running table if a plan may keep its parts; null if not. */
+  private Way kept(int table) {
+    List<CurrentPlan.RunningPart> parts = search.running.parts(table);
+    if (parts.isEmpty()) {
+      return null;
     }
-    Annealing first = search.annealing(assignment);
+    TableGroup group = tables.get(table);
+    CurrentPlan.RunningPart first = parts.get(0);
+    ShardScope scope = search.places.scope(first.place());
+    int columns = parts.stream().mapToInt(CurrentPlan.RunningPart::columns).sum();
+    if (scope != ShardScope.DEVICE && columns < group.columns()) {
+      return null; // A table that is split over nodes is placed as a whole.
+    }
+    if (group.isConstrained() && !keepsConstraints(group, scope, parts)) {
+      return null;
+    }
+    boolean areEqual =
+        parts.stream().allMatch(part -> part.columns() == first.columns())
+            && parts.stream().map(CurrentPlan.RunningPart::place).distinct().count()
+                == parts.size();
+    if (!areEqual) {
+      return null;
+    }
+    TablePart part = first.part(search.places);
+    Way way = search.ways.find(table, search.running.hotRows(table), part);
+    return way == null ? search.ways.find(table, 0, part) : way;
+  }
+
+  private boolean keepsConstraints(
+      TableGroup group, ShardScope scope, List<CurrentPlan.RunningPart> running) {
+    int columns = running.get(0).columns();
+    Places places = search.places;
+    boolean isInNode =
+        scope != ShardScope.DEVICE
+            || !group.keepsPartsInNode()
+            || running.stream().map(part -> places.nodeOf(part.place())).distinct().count() == 1;
+    return isInNode
+        && group.columns() % columns == 0
+        && group.allows(scope, group.columns() / columns, search.cluster);
+  }
+
+  private int[] waiting(State state) {
+    return IntStream.range(0, tables.size()).filter(t -> !state.isComplete(t)).toArray();
+  }
+
+  private State improved(State state, int[] waiting) {
+    if (waiting.length == 0 && search.settings.repairEvaluations() == 0) {
+      return state;
+    }
+    Annealing first = search.annealing(state, true);
     if (waiting.length > 0) {
       first.improve(waiting, evaluator.evaluations() + search.settings.evaluations(waiting.length));
     }
@@ -70,10 +110,10 @@ final class Repair {
     double reshardMs = first.moveMs() > 0 ? 0 : search.settings.reshardMsPerStep();
     if (search.settings.repairEvaluations() == 0
         || (reshardMs > 0 && costMs - search.lowerBoundMs() <= reshardMs)) {
-      return assignment;
+      return state;
     }
     long limit = evaluator.evaluations() + search.settings.repairEvaluations();
-    Assignment kept = assignment.copy();
+    State kept = state.copy();
     List<Annealing> searches = new ArrayList<>();
     searches.add(first);
     for (ShardScope scope : ShardScope.values()) {
@@ -82,11 +122,11 @@ final class Repair {
     improveInTurn(searches, kept, limit);
     Annealing best = searches.stream().min(CHEAPEST_FIRST).orElseThrow();
     leaveOptimum(best, kept, limit);
-    return best.bestMs() + reshardMs < costMs ? best.assignment() : kept;
+    return best.bestMs() + reshardMs < costMs ? best.state() : kept;
   }
 
   /** Improves plans in rounds until the budget is spent, or several rounds have not gained. */
-  private void improveInTurn(List<Annealing> searches, Assignment kept, long limit) {
+  private void improveInTurn(List<Annealing> searches, State kept, long limit) {
     double bestMs = Double.POSITIVE_INFINITY;
     int idle = 0;
     while (idle < MAX_IDLE && !search.work.isSpent(limit)) {
@@ -106,7 +146,7 @@ final class Repair {
    * Perturbs the best plan until the budget is spent, or several perturbations have not gained: a
    * plan that was balanced for other costs is often a local optimum 2 to 13% above the best one.
    */
-  private void leaveOptimum(Annealing best, Assignment kept, long limit) {
+  private void leaveOptimum(Annealing best, State kept, long limit) {
     int idle = 0;
     while (idle < MAX_KICKS && !search.work.isSpent(limit)) {
       double before = best.bestMs();
@@ -122,20 +162,17 @@ final class Repair {
    * Adds a search from a plan without split tables of one scope, or without copies: the last one of
    * them pays for a collective, so that no single table's move gains.
    */
-  private void addWithout(ShardScope scope, Assignment kept, List<Annealing> searches, long limit) {
-    Assignment assignment = kept.copy();
+  private void addWithout(ShardScope scope, State kept, List<Annealing> searches, long limit) {
+    State state = kept.copy();
     int[] changed =
         scope == ShardScope.DEVICE
             ? new int[0]
-            : IntStream.range(0, tables.size())
-                .filter(t -> kept.places().scope(kept.place(t, 0)) == scope)
-                .toArray();
+            : IntStream.range(0, tables.size()).filter(t -> kept.way(t).scope == scope).toArray();
     for (int table : changed) {
-      OptionPlacer.clear(assignment, table);
+      state.clear(table);
     }
-    if (changed.length > 0
-        && search.optionPlacer.complete(assignment, other -> other == ShardScope.DEVICE)) {
-      Annealing without = search.annealing(assignment);
+    if (changed.length > 0 && search.placer.complete(state, other -> other == ShardScope.DEVICE)) {
+      Annealing without = search.annealing(state, true);
       without.improve(changed, limit);
       searches.add(without);
     }

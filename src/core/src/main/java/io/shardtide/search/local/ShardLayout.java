@@ -25,28 +25,20 @@ import java.util.OptionalDouble;
 final class ShardLayout {
   private ShardLayout() {}
 
-  /** Returns the shards of each table of an assignment, by name of the table; each by column. */
+  /** Returns the shards of each table of a plan, by name of the table; each by column. */
   static Map<String, List<Shard>> of(
-      Assignment assignment, List<TableGroup> tables, ClusterSpec cluster, CurrentPlan running) {
+      State state, List<TableGroup> tables, ClusterSpec cluster, CurrentPlan running) {
     Map<String, List<Shard>> shards = new HashMap<>();
     for (int t = 0; t < tables.size(); t++) {
-      int count = assignment.shardsOfTable(t);
-      int[] place = new int[count];
-      int[] columns = new int[count];
-      for (int i = 0; i < count; i++) {
-        place[i] = assignment.place(t, i);
-        columns[i] = assignment.columnsOfTable(t, i);
-      }
-      TableGroup group = tables.get(t);
-      OptionalDouble cacheShare =
-          assignment.costs().part(assignment.shapeOfTable(t, 0)).cacheShare();
-      shardings(group, assignment.places(), place, columns, count, running.parts(t))
+      Way way = state.way(t);
+      OptionalDouble cacheShare = way.part.cacheShare();
+      shardings(tables.get(t), way, state.placesOf(t), state.places, running.parts(t))
           .forEach(
               (table, sharding) ->
                   shards.put(
                       table.name(),
                       sharding.shards(table, cluster).stream()
-                          .map(shard -> shard.withCacheShare(cacheShare))
+                          .map(shard -> shard.isCopied() ? shard : shard.withCacheShare(cacheShare))
                           .toList()));
     }
     return shards;
@@ -55,34 +47,30 @@ final class ShardLayout {
   /**
    * Returns the sharding of each table of a group.
    *
-   * @param place the place of each part
-   * @param columns the columns of each part
-   * @param count number of parts
+   * @param group the tables, with all their rows
+   * @param way the way that they are sharded
+   * @param at the place of each part
    * @param running its running parts
    */
   static Map<TableSpec, Sharding> shardings(
-      TableGroup group,
-      Places places,
-      int[] place,
-      int[] columns,
-      int count,
-      List<CurrentPlan.RunningPart> running) {
+      TableGroup group, Way way, int[] at, Places places, List<CurrentPlan.RunningPart> running) {
     List<PlacedPart> parts = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
-      parts.add(new PlacedPart(place[i], columns[i]));
+    for (int i = 0; i < way.parts; i++) {
+      parts.add(new PlacedPart(at[i], way.part.columns()));
     }
     List<PlacedPart> ordered = order(parts, running);
     Map<TableSpec, Sharding> shardings = new LinkedHashMap<>();
     for (TablePrediction prediction : group.tables()) {
       TableSpec table = prediction.table();
-      shardings.put(
-          table,
+      Sharding sharding =
           sharding(
               group,
               ordered.stream()
                   .map(p -> new PlacedPart(p.place(), group.columnsOf(table, p.columns())))
                   .toList(),
-              places));
+              places);
+      shardings.put(
+          table, way.hotRows > 0 ? new Sharding.HotColdSplit(way.hotRows, sharding) : sharding);
     }
     return shardings;
   }

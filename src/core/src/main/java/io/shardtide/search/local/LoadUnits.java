@@ -1,0 +1,64 @@
+package io.shardtide.search.local;
+
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.search.TableGroup;
+import java.util.List;
+
+/**
+ * The units in which loads of all-to-alls are counted: whole numbers, so that costs are arrays by
+ * load.
+ *
+ * @param elementsPerUnit numbers in a unit of a device's load: the outputs of the narrowest shard;
+ *     with unpooled tables so many that an even load is a limited number of units
+ * @param elementsPerNodeUnit numbers in a unit of a node's load: the outputs of the narrowest shard
+ * @param total load of all tables together, if none is split or copied that need not be
+ * @param totalOfNodes columns of all tables together, in units of a node's load
+ * @param areExact whether all tables are pooled: loads are multiples of a unit then
+ */
+record LoadUnits(
+    double elementsPerUnit,
+    double elementsPerNodeUnit,
+    int total,
+    int totalOfNodes,
+    boolean areExact) {
+  /** Units of an even all-to-all load at most; costs are tables by units. */
+  private static final double MOST_EVEN_UNITS = 1024;
+
+  static LoadUnits of(List<TableGroup> tables, ClusterSpec cluster) {
+    boolean arePooled =
+        tables.stream().flatMap(g -> g.tables().stream()).allMatch(t -> t.table().pooled());
+    double narrowest = (double) cluster.batchSize() * TableSpec.COLUMN_UNIT;
+    double perUnit = narrowest;
+    if (!arePooled) {
+      double sum = tables.stream().mapToDouble(table -> elements(table, cluster)).sum();
+      perUnit = Math.max(narrowest, sum / cluster.devices() / MOST_EVEN_UNITS);
+    }
+    int total = 0;
+    int totalOfNodes = 0;
+    for (TableGroup table : tables) {
+      totalOfNodes += table.columns() / TableSpec.COLUMN_UNIT;
+      total += table.isAlwaysCopied() ? 0 : (int) Math.round(elements(table, cluster) / perUnit);
+    }
+    return new LoadUnits(perUnit, narrowest, total, totalOfNodes, arePooled);
+  }
+
+  private static double elements(TableGroup group, ClusterSpec cluster) {
+    double elements = 0;
+    for (TablePrediction of : group.tables()) {
+      elements += of.table().outputs(cluster.batchSize(), 1) * of.table().columns();
+    }
+    return elements;
+  }
+
+  /** Returns the load of a part on a device that contributes so many numbers. */
+  int ofDevice(double elements) {
+    return (int) Math.round(elements / elementsPerUnit);
+  }
+
+  /** Returns the load of a part of a node with so many columns. */
+  int ofNode(int columns) {
+    return columns / TableSpec.COLUMN_UNIT;
+  }
+}

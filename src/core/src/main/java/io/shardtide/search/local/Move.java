@@ -1,0 +1,90 @@
+package io.shardtide.search.local;
+
+/**
+ * A change that a search tries: some tables get a way and places, or one kind of collective another
+ * codec. A part that goes to another device, two that change places, a table that is cut otherwise,
+ * copied or cached: all are that. One instance is filled again and again.
+ */
+final class Move {
+  /** As many tables as a move changes. */
+  static final int MOST_TABLES = 4;
+
+  /** No codec changes. */
+  static final int NO_CODEC = -1;
+
+  int tables;
+  final int[] table = new int[MOST_TABLES];
+  final Way[] way = new Way[MOST_TABLES];
+  final int[][] places = new int[MOST_TABLES][4];
+
+  /** Which codec changes, {@link Communication#slot}, or {@link #NO_CODEC}. */
+  int codecSlot;
+
+  /** What it becomes: its number among the candidates, 0 for none. */
+  int codec;
+
+  /** Starts a move. */
+  void begin() {
+    tables = 0;
+    codecSlot = NO_CODEC;
+  }
+
+  /** Starts a move that changes a codec. */
+  void beginCodec(int slot, int number) {
+    begin();
+    codecSlot = slot;
+    codec = number;
+  }
+
+  /**
+   * Adds that a table gets a way, and returns the array for the places of its parts.
+   *
+   * @param to the way; null takes all parts away
+   */
+  int[] add(int ofTable, Way to) {
+    int c = tables++;
+    table[c] = ofTable;
+    way[c] = to;
+    int parts = parts(c);
+    if (places[c].length < parts) {
+      places[c] = new int[Math.max(parts, 2 * places[c].length)];
+    }
+    return places[c];
+  }
+
+  /** Returns how many parts a table has that the move changes. */
+  int parts(int c) {
+    return way[c] == null ? 0 : way[c].parts;
+  }
+
+  /** Returns a new move that restores some tables as they are. */
+  static Move restoring(State state, int... tables) {
+    Move move = new Move();
+    move.begin();
+    for (int table : tables) {
+      int[] at = move.add(table, state.way(table));
+      System.arraycopy(state.placesOf(table), 0, at, 0, state.count(table));
+    }
+    return move;
+  }
+
+  /** Adds that a part of a table goes to another place. */
+  void shift(State state, int ofTable, int part, int to) {
+    int[] at = add(ofTable, state.way(ofTable));
+    System.arraycopy(state.placesOf(ofTable), 0, at, 0, state.count(ofTable));
+    at[part] = to;
+  }
+
+  /** Adds that a table gets another way, at the places where it is. */
+  void change(State state, int ofTable, Way to) {
+    int[] at = add(ofTable, to);
+    System.arraycopy(state.placesOf(ofTable), 0, at, 0, to.parts);
+  }
+
+  /** Applies the change of tables. */
+  void apply(State state) {
+    for (int c = 0; c < tables; c++) {
+      state.set(table[c], way[c], places[c], parts(c));
+    }
+  }
+}

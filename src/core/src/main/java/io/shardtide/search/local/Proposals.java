@@ -1,0 +1,364 @@
+package io.shardtide.search.local;
+
+import io.shardtide.domain.ShardScope;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Draws moves at random: parts that go to another device or node, two that change places, tables
+ * that are sharded otherwise, with a larger cache, or more hot rows, and codecs. Devices with much
+ * to do give, those with little get.
+ */
+final class Proposals {
+  /** Random places of which the one with the least to do is taken. */
+  private static final int CANDIDATES = 3;
+
+  /** Of so many moves of caches, one takes no cache away from a table on the same device. */
+  private static final int CACHE_MOVES = 4;
+
+  /** Sizes of caches that a move goes on by at most. */
+  private static final int MOST_LEVELS = 3;
+
+  /**
+   * Of so many proposals, one shards a table in another way; with many devices fewer, because more
+   * of them are evaluated.
+   */
+  private static final int OTHER_WAY_EVERY = 16;
+
+  /** Of so many proposals, one gives a table a larger cache, where tables may be cached. */
+  private static final int CACHE_EVERY = 4;
+
+  /** Of so many proposals, one changes a codec, where there are several. */
+  private static final int CODEC_EVERY = 256;
+
+  /** Of so many proposals, one moves a part that is split over a node, where there are several. */
+  private static final int NODE_EVERY = 16;
+
+  private final State state;
+  private final Objective objective;
+  private final TableWays ways;
+  private final Communication communication;
+  private final SeededRandom random;
+  private final Places places;
+  private final int[] cacheable;
+  private final boolean[] taken;
+  private final int otherWayEvery;
+  private final int[] codecSlots;
+
+  /** Whether the search begins at a running plan: the last device gives more often. */
+  private final boolean isRepair;
+
+  Proposals(
+      State state,
+      Objective objective,
+      TableWays ways,
+      Communication communication,
+      SeededRandom random,
+      boolean isRepair) {
+    this.state = state;
+    this.objective = objective;
+    this.ways = ways;
+    this.communication = communication;
+    this.random = random;
+    this.isRepair = isRepair;
+    places = state.places;
+    cacheable = ways.cacheable();
+    taken = new boolean[places.count()];
+    otherWayEvery = Math.max(OTHER_WAY_EVERY, state.devices / 2);
+    int slots = 0;
+    int[] found = new int[Communication.SLOTS];
+    for (int slot = 0; slot < Communication.SLOTS; slot++) {
+      if (communication.choices(slot) > 1) {
+        found[slots++] = slot;
+      }
+    }
+    codecSlots = Arrays.copyOf(found, slots);
+  }
+
+  /** Fills in a random move; returns false if the draw gives none. */
+  boolean propose(Move move) {
+    move.begin();
+    if (random.below(otherWayEvery) == 0) {
+      return proposeOtherWay(move);
+    }
+    if (cacheable.length > 0 && random.below(CACHE_EVERY) == 0) {
+      return proposeCache(move);
+    }
+    if (codecSlots.length > 0 && random.below(CODEC_EVERY) == 0) {
+      return proposeCodec(move);
+    }
+    if (places.nodes() > 1 && random.below(NODE_EVERY) == 0) {
+      return proposeNode(move);
+    }
+    return proposeParts(move);
+  }
+
+  /** Moves a part to another device, or lets two change places. */
+  private boolean proposeParts(Move move) {
+    boolean isSwap = random.below(12) >= 6;
+    int d = donor();
+    int count = state.countAt(d);
+    if (count == 0) {
+      return false;
+    }
+    int i = random.below(count);
+    int table = state.tableAt(d, i);
+    int e = recipient(d);
+    if (e == d || !mayMove(table, e)) {
+      return false;
+    }
+    if (!isSwap) {
+      move.shift(state, table, state.partAt(d, i), e);
+      return true;
+    }
+    int back = state.countAt(e);
+    if (back == 0) {
+      return false;
+    }
+    int j = random.below(back);
+    int other = state.tableAt(e, j);
+    if (other == table || !mayMove(other, d)) {
+      return false;
+    }
+    move.shift(state, table, state.partAt(d, i), e);
+    move.shift(state, other, state.partAt(e, j), d);
+    return true;
+  }
+
+  /** Moves a part that is split over a node to another node, or lets two change places. */
+  private boolean proposeNode(Move move) {
+    int from = places.ofNode(places.nodeOf(donor()));
+    int to = places.ofNode(random.below(places.nodes()));
+    int count = state.countAt(from);
+    if (to == from || count == 0) {
+      return false;
+    }
+    int i = random.below(count);
+    int table = state.tableAt(from, i);
+    if (state.isAt(table, to)) {
+      return false;
+    }
+    move.shift(state, table, state.partAt(from, i), to);
+    int back = state.countAt(to);
+    if (back > 0 && random.below(2) == 0) {
+      int j = random.below(back);
+      int other = state.tableAt(to, j);
+      if (other == table || state.isAt(other, from)) {
+        return false;
+      }
+      move.shift(state, other, state.partAt(to, j), from);
+    }
+    return true;
+  }
+
+  /** Shards a table in another way, or moves a part of it to another device. */
+  boolean proposeOf(Move move, int table) {
+    move.begin();
+    if (random.below(2) == 0) {
+      return proposeWay(move, table);
+    }
+    int i = random.below(state.count(table));
+    int d = state.place(table, i);
+    if (d >= state.devices) {
+      return false;
+    }
+    int e = recipient(d);
+    if (e == d || !mayMove(table, e)) {
+      return false;
+    }
+    move.shift(state, table, i, e);
+    return true;
+  }
+
+  /** Returns whether a part of a table may move to a device. */
+  private boolean mayMove(int table, int to) {
+    return !state.isAt(table, to)
+        && (!ways.keepsPartsInNode(table)
+            || state.count(table) == 1
+            || places.nodeOf(state.place(table, 0)) == places.nodeOf(to));
+  }
+
+  /** Shards a table in another way: any one, or one of a highly loaded device. */
+  private boolean proposeOtherWay(Move move) {
+    int d = donor();
+    int count = state.countAt(d);
+    int table =
+        count == 0 || random.below(2) == 0
+            ? random.below(state.tables())
+            : state.tableAt(d, random.below(count));
+    return proposeWay(move, table);
+  }
+
+  /**
+   * Fills a move that shards a table in a random other way, at places with room for it that have
+   * little to do.
+   *
+   * @return whether the table has another way, and there is room for it
+   */
+  boolean proposeWay(Move move, int table) {
+    move.begin();
+    List<Way> of = ways.of(table);
+    if (of.size() < 2) {
+      return false;
+    }
+    Way way = of.get(random.below(of.size()));
+    if (way == state.way(table)) {
+      return false;
+    }
+    return place(move, table, way);
+  }
+
+  /** Adds that a table gets a way, with parts where parts are already as far as possible. */
+  private boolean place(Move move, int table, Way way) {
+    int[] at = move.add(table, way);
+    Arrays.fill(taken, false);
+    int nodeOfFirst = -1;
+    for (int i = 0; i < way.parts; i++) {
+      int place = place(table, way, i, nodeOfFirst);
+      if (place < 0) {
+        return false;
+      }
+      taken[place] = true;
+      if (i == 0 && way.scope == ShardScope.DEVICE) {
+        nodeOfFirst = places.nodeOf(place);
+      }
+      at[i] = place;
+    }
+    return true;
+  }
+
+  private int place(int table, Way way, int part, int nodeOfFirst) {
+    if (way.scope == ShardScope.CLUSTER || way.scope == ShardScope.COPIES) {
+      int all = places.ofAll(way.scope);
+      return hasRoom(table, all, way) ? all : -1;
+    }
+    boolean isInNode = way.scope == ShardScope.DEVICE && ways.keepsPartsInNode(table) && part > 0;
+    if (part < state.count(table)) {
+      int now = state.place(table, part);
+      if (places.scope(now) == way.scope
+          && (!isInNode || places.nodeOf(now) == nodeOfFirst)
+          && !taken[now]
+          && hasRoom(table, now, way)) {
+        return now;
+      }
+    }
+    int first = places.firstOf(way.scope);
+    int count = places.countOf(way.scope);
+    if (isInNode) {
+      int node = places.ofNode(nodeOfFirst);
+      first = places.first(node);
+      count = places.size(node);
+    }
+    int best = -1;
+    for (int c = 0; c < CANDIDATES; c++) {
+      int place = first + random.below(count);
+      if (!taken[place]
+          && (best < 0 || startMs(place) < startMs(best))
+          && hasRoom(table, place, way)) {
+        best = place;
+      }
+    }
+    int offset = random.below(count);
+    for (int i = 0; i < count && best < 0; i++) {
+      int place = first + (offset + i) % count;
+      best = !taken[place] && hasRoom(table, place, way) ? place : -1;
+    }
+    return best;
+  }
+
+  /** Returns when the last device of a place is ready for the forward communication. */
+  private double startMs(int place) {
+    double last = 0;
+    for (int d = places.first(place); d < places.end(place); d++) {
+      last = Math.max(last, objective.startMs(d));
+    }
+    return last;
+  }
+
+  /** Returns whether a place has room, once the table has left it. */
+  private boolean hasRoom(int table, int place, Way way) {
+    Way before = state.way(table);
+    long hot = before == null || before.hot == null ? 0 : before.hot.load.bytes();
+    for (int d = places.first(place); d < places.end(place); d++) {
+      long more = way.bytes() - hot;
+      long moreOnHost = way.load.hostBytes();
+      for (int i = 0; i < state.count(table); i++) {
+        if (places.covers(state.place(table, i), d)) {
+          more -= before.load.bytes();
+          moreOnHost -= before.load.hostBytes();
+        }
+      }
+      if (!state.hasRoom(d, more, moreOnHost)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Gives a random table a larger cache, and mostly takes cache away from another one on one of its
+   * devices: what a byte of cache saves becomes equal everywhere.
+   */
+  private boolean proposeCache(Move move) {
+    int grown = cacheable[random.below(cacheable.length)];
+    int at = state.place(grown, random.below(state.count(grown)));
+    int device = places.first(at) + random.below(places.size(at));
+    int others = state.countAt(device);
+    int shrunk = grown;
+    if (others > 0 && random.below(CACHE_MOVES) > 0) {
+      shrunk = state.tableAt(device, random.below(others));
+    } else if (random.below(2) == 0) {
+      shrunk = cacheable[random.below(cacheable.length)];
+    }
+    return (shrunk == grown || addCache(move, shrunk, false)) && addCache(move, grown, true);
+  }
+
+  /** Adds that all parts of a table get a larger or a smaller cache. */
+  private boolean addCache(Move move, int table, boolean more) {
+    Way before = state.way(table);
+    Way after = before;
+    for (int level = 1 + random.below(MOST_LEVELS); level > 0; level--) {
+      Way next = more ? after.moreCache : after.lessCache;
+      after = next == null ? after : next;
+    }
+    if (after == before) {
+      return false;
+    }
+    move.change(state, table, after);
+    return true;
+  }
+
+  private boolean proposeCodec(Move move) {
+    int slot = codecSlots[random.below(codecSlots.length)];
+    int number = random.below(communication.choices(slot));
+    move.beginCodec(slot, number);
+    return number != objective.codecs[slot];
+  }
+
+  /** Returns a device to take load from: often the last one, or the later of two. */
+  int donor() {
+    int which = random.below(isRepair ? 3 : 8);
+    if (which == 0) {
+      return objective.lastDevice();
+    }
+    if (which == 1) {
+      return objective.largestSender();
+    }
+    int a = random.below(state.devices);
+    if (which < 4) {
+      return a;
+    }
+    int b = random.below(state.devices);
+    return objective.startMs(a) >= objective.startMs(b) ? a : b;
+  }
+
+  /** Returns a device to give load to: the earlier of two. */
+  private int recipient(int not) {
+    int a = random.below(state.devices);
+    int b = random.below(state.devices);
+    if (a == not) {
+      return b;
+    }
+    return b == not || objective.startMs(a) <= objective.startMs(b) ? a : b;
+  }
+}

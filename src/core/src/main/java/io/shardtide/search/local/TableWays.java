@@ -1,0 +1,379 @@
+package io.shardtide.search.local;
+
+import io.shardtide.cost.BufferCollective;
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.DeviceGroup;
+import io.shardtide.cost.HotColdPrediction;
+import io.shardtide.cost.ShapeLoad;
+import io.shardtide.cost.StepComm;
+import io.shardtide.cost.TablePart;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.HotRows;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.search.TableGroup;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+
+/**
+ * The ways to shard each table of a problem, computed when a table's are first needed. The costs of
+ * a way are computed once, which counts as one evaluation.
+ */
+final class TableWays {
+  /**
+   * Ways that take so many times as long as the best one, with all devices equally loaded, are left
+   * out. Estimates leave out what a search is there for, balance and memory.
+   */
+  private static final double WORST = 4;
+
+  /** A table of this share of a device's memory may be split whatever it costs. */
+  private static final double LARGE = 0.125;
+
+  /** A table of so many bytes may be copied whatever it costs: other tables may be, too. */
+  private static final long SMALL_BYTES = 1 << 22;
+
+  /** Bytes at which collectives are as fast as they get. */
+  private static final double LARGE_BYTES = 1L << 26;
+
+  private final List<TableGroup> tables;
+  private final ClusterSpec cluster;
+  private final CostEvaluator evaluator;
+  private final LoadUnits units;
+  private final Places places;
+  private final StepComm comm;
+  private final double msPerUnit;
+  private final double msPerUnitBetweenNodes;
+  private final List<OfTable> ofTables;
+  private final boolean[] keepsPartsInNode;
+
+  /** The ways of one table. */
+  private static final class OfTable {
+    /** The table uncut, and cut with each number of hot rows. */
+    final List<Variant> variants = new ArrayList<>();
+
+    /** Every way that was ever asked for, by what it is. */
+    final Map<Key, Way> known = new HashMap<>();
+
+    /** Those that a search tries, the ones with the least work first; null until needed. */
+    List<Way> ways;
+
+    /** The ways whose parts take the least memory of a device; null if none fits. */
+    Way smallest;
+
+    /** Whether one way fits. */
+    boolean isOnly;
+  }
+
+  private record Variant(long hotRows, TableGroup group, Way hot) {}
+
+  private record Key(long hotRows, TablePart part) {}
+
+  TableWays(
+      List<TableGroup> tables,
+      ClusterSpec cluster,
+      CostEvaluator evaluator,
+      LoadUnits units,
+      Places places,
+      Communication communication) {
+    this.tables = tables;
+    this.cluster = cluster;
+    this.evaluator = evaluator;
+    this.units = units;
+    this.places = places;
+    comm = StepComm.of(cluster);
+    int even = Math.max(1, units.total() / cluster.devices());
+    msPerUnit =
+        (communication.allToAll(Direction.FORWARD).evenMs(even, units.total())
+                + communication.allToAll(Direction.BACKWARD).evenMs(even, units.total()))
+            / even;
+    int ofNode = Math.max(1, units.totalOfNodes() / places.nodes());
+    msPerUnitBetweenNodes =
+        (communication.betweenNodes(Direction.FORWARD).evenMs(ofNode, units.totalOfNodes())
+                + communication
+                    .betweenNodes(Direction.BACKWARD)
+                    .evenMs(ofNode, units.totalOfNodes()))
+            / ofNode;
+    keepsPartsInNode = new boolean[tables.size()];
+    ofTables = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    tables.forEach(group -> group.tables().forEach(t -> names.add(t.table().name())));
+    for (int t = 0; t < tables.size(); t++) {
+      keepsPartsInNode[t] = tables.get(t).keepsPartsInNode();
+      ofTables.add(new OfTable());
+      addVariants(t, names);
+    }
+  }
+
+  private void addVariants(int table, Set<String> names) {
+    TableGroup group = tables.get(table);
+    List<Variant> variants = ofTables.get(table).variants;
+    variants.add(new Variant(0, group, null));
+    if (group.isShared() || names.contains(HotRows.name(group.name()))) {
+      return;
+    }
+    for (HotColdPrediction use : group.tables().get(0).byUse()) {
+      TablePrediction copies = use.hot();
+      TablePart part = new TablePart(ShardScope.COPIES, copies.table().columns());
+      Way hot = way(table, 0, new TableGroup(List.of(copies)), part, null);
+      variants.add(new Variant(use.hotRows(), new TableGroup(List.of(use.others())), hot));
+    }
+  }
+
+  /** Returns the milliseconds of both all-to-alls for each unit of a device's load. */
+  double msPerUnit() {
+    return msPerUnit;
+  }
+
+  /** Returns whether parts of a table on single devices must all be in one node. */
+  boolean keepsPartsInNode(int table) {
+    return keepsPartsInNode[table];
+  }
+
+  /** Returns the ways to shard a table that a search tries, those with the least work first. */
+  List<Way> of(int table) {
+    OfTable of = ofTables.get(table);
+    if (of.ways == null) {
+      List<Way> fitting = new ArrayList<>();
+      List<Way> plausible = new ArrayList<>();
+      List<List<Way>> byVariant = new ArrayList<>();
+      double best = Double.POSITIVE_INFINITY;
+      for (Variant variant : of.variants) {
+        List<Way> ways = fitting(table, variant);
+        byVariant.add(ways);
+        fitting.addAll(ways);
+        for (Way way : ways) {
+          best = Math.min(best, way.workMs);
+        }
+      }
+      long bytes = tables.get(table).bytes();
+      for (List<Way> ways : byVariant) {
+        for (Way way : ways) {
+          if (isPlausible(way, ways, best, bytes)) {
+            plausible.add(way);
+          }
+        }
+      }
+      plausible.sort(Comparator.comparingDouble(way -> way.workMs));
+      linkCaches(plausible);
+      of.smallest = fitting.stream().min(Comparator.comparingLong(Way::bytes)).orElse(null);
+      of.isOnly = fitting.size() == 1;
+      of.ways = plausible;
+    }
+    return of.ways;
+  }
+
+  private boolean isPlausible(Way way, List<Way> others, double best, long bytes) {
+    if (way.isCached()) {
+      return isWorthItsBytes(way, others);
+    }
+    if (way.workMs <= WORST * best) {
+      return true;
+    }
+    return way.hot == null
+        && (way.scope == ShardScope.COPIES
+            ? bytes <= SMALL_BYTES
+            : bytes > LARGE * cluster.usableBytesPerDevice());
+  }
+
+  /** Returns whether no other way has less work and at most as many bytes. */
+  private boolean isWorthItsBytes(Way way, List<Way> others) {
+    for (Way other : others) {
+      if (other.workMs < way.workMs && other.totalBytes <= way.totalBytes) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private List<Way> fitting(int table, Variant variant) {
+    TableGroup group = variant.group();
+    List<Way> ways = new ArrayList<>();
+    int most = group.maxColumnParts(cluster);
+    for (int count = 1; count <= most; count++) {
+      if (group.isDivisible(count)
+          && (!group.isConstrained() || group.allows(ShardScope.DEVICE, count, cluster))) {
+        addFitting(ways, table, variant, new TablePart(ShardScope.DEVICE, group.columns() / count));
+      }
+    }
+    for (TablePart part : group.parts(cluster)) {
+      if (group.allows(part.scope(), group.columns() / part.columns(), cluster)) {
+        addFitting(ways, table, variant, part);
+      }
+    }
+    return ways;
+  }
+
+  private void addFitting(List<Way> ways, int table, Variant variant, TablePart part) {
+    Way way = known(table, variant, part);
+    if (way.bytes() <= cluster.usableBytesPerDevice()
+        && way.load.hostBytes() <= cluster.hostMemoryBytesPerDevice()) {
+      ways.add(way);
+    }
+  }
+
+  private Way known(int table, Variant variant, TablePart part) {
+    Key key = new Key(variant.hotRows(), part);
+    Map<Key, Way> known = ofTables.get(table).known;
+    Way way = known.get(key);
+    if (way == null) {
+      way = way(table, variant.hotRows(), variant.group(), part, variant.hot());
+      known.put(key, way);
+    }
+    return way;
+  }
+
+  /** Returns a way, also one that a search would not try; null if it was not predicted. */
+  Way find(int table, long hotRows, TablePart part) {
+    for (Variant variant : ofTables.get(table).variants) {
+      if (variant.hotRows() == hotRows) {
+        boolean isPredicted =
+            part.isOnDevice()
+                ? variant.group().columns() % part.columns() == 0
+                : variant.group().parts(cluster).contains(part);
+        return isPredicted ? known(table, variant, part) : null;
+      }
+    }
+    return null;
+  }
+
+  private Way way(int table, long hotRows, TableGroup group, TablePart part, Way hot) {
+    ShapeLoad sum = null;
+    for (TablePrediction member : group.tables()) {
+      TablePart own = part.withColumns(group.columnsOf(member.table(), part.columns()));
+      ShapeLoad load =
+          ShapeLoad.of(evaluator, member.tower(own).orElseThrow(), own, member.table(), cluster);
+      sum = sum == null ? load : sum.plus(load);
+    }
+    Way way =
+        new Way(
+            table,
+            group,
+            part,
+            group.columns() / part.columns(),
+            hotRows,
+            sum,
+            hot,
+            units,
+            sum.tower().length / evaluator.groups(),
+            evaluator.computeMs(sum.tower()));
+    way.workMs = workMs(way) * way.parts;
+    way.totalBytes = (double) sum.bytes() * way.parts * part.scope().devices(cluster);
+    if (hot != null) {
+      way.workMs += hot.workMs;
+      way.totalBytes += hot.totalBytes;
+    }
+    return way;
+  }
+
+  /** Links each cached way with those that differ in nothing but the size of the cache. */
+  private static void linkCaches(List<Way> ways) {
+    Map<Key, List<Way>> bySize = new HashMap<>();
+    for (Way way : ways) {
+      Key key = new Key(way.hotRows, new TablePart(way.scope, way.part.columns()));
+      bySize.computeIfAbsent(key, k -> new ArrayList<>()).add(way);
+    }
+    for (List<Way> same : bySize.values()) {
+      same.sort(Comparator.comparingDouble(way -> way.part.cacheShare().orElse(2)));
+      for (int i = 1; i < same.size(); i++) {
+        same.get(i).lessCache = same.get(i - 1);
+        same.get(i - 1).moreCache = same.get(i);
+      }
+    }
+  }
+
+  /**
+   * Returns the way to shard a table whose parts take the least memory of a device, whatever it
+   * costs; the table must have a way.
+   */
+  Way smallest(int table) {
+    of(table);
+    return ofTables.get(table).smallest;
+  }
+
+  /** Returns whether each table has one way to be sharded, with equal parts at all its places. */
+  boolean areFixed() {
+    for (int t = 0; t < tables.size(); t++) {
+      List<Way> ways = of(t);
+      boolean isFixed =
+          !ways.isEmpty()
+              && ofTables.get(t).isOnly
+              && ways.get(0).parts == places.countOf(ways.get(0).scope);
+      if (!isFixed) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Returns the tables that may be cached, by position. */
+  int[] cacheable() {
+    return cluster.hostMemoryBytesPerDevice() == 0
+        ? new int[0]
+        : IntStream.range(0, tables.size())
+            .filter(
+                t ->
+                    tables.get(t).parts(cluster).stream().anyMatch(p -> p.cacheShare().isPresent()))
+            .toArray();
+  }
+
+  /** Returns the tables that may be cut by use, by position. */
+  int[] withHotRows() {
+    return IntStream.range(0, tables.size())
+        .filter(t -> ofTables.get(t).variants.size() > 1)
+        .toArray();
+  }
+
+  /**
+   * Returns the milliseconds that a part adds to a step whose devices are equally loaded: its
+   * computation, and its share of collectives, at the rate of large ones.
+   */
+  private double workMs(Way way) {
+    double devices = cluster.devices();
+    double elements = way.load.elements();
+    return switch (way.scope) {
+      case DEVICE -> (way.aloneMs + msPerUnit * way.units) / devices;
+      case NODE -> {
+        int size = places.size(places.ofNode(0));
+        yield (way.aloneMs
+                + rowsMs(ShardScope.NODE, elements, new DeviceGroup(size, size))
+                + msPerUnitBetweenNodes * way.nodeUnits)
+            * size
+            / devices;
+      }
+      case CLUSTER ->
+          way.aloneMs
+              + (way.load.scope() == ShardScope.CLUSTER
+                  ? rowsMs(ShardScope.CLUSTER, elements, DeviceGroup.of(cluster))
+                  : msPerUnit * way.units);
+      case COPIES ->
+          way.aloneMs + rateMs(BufferCollective.ofCopies(elements), DeviceGroup.of(cluster));
+    };
+  }
+
+  private double rowsMs(ShardScope scope, double elements, DeviceGroup group) {
+    return rowsMs(scope, Direction.FORWARD, elements, group)
+        + rowsMs(scope, Direction.BACKWARD, elements, group);
+  }
+
+  private double rowsMs(ShardScope scope, Direction direction, double elements, DeviceGroup group) {
+    return rateMs(BufferCollective.ofRows(comm, scope, direction, elements), group)
+        + comm.rowsCodingMs(scope, direction, group, elements);
+  }
+
+  /** Returns the time of bytes that are added to a large collective. */
+  private double rateMs(BufferCollective added, DeviceGroup group) {
+    return largeMs(added, added.bytes(), group) - largeMs(added, 0, group);
+  }
+
+  private double largeMs(BufferCollective kind, double added, DeviceGroup group) {
+    return evaluator.bufferMs(
+        new BufferCollective(kind.collective(), kind.direction(), LARGE_BYTES + added), group);
+  }
+}
