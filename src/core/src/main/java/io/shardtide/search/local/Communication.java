@@ -23,9 +23,9 @@ final class Communication {
   /** Codecs are numbered by scope and direction. */
   static final int SLOTS = 2 * StepComm.SCOPES.size();
 
-  private static final int FORWARD = Direction.FORWARD.ordinal();
-  private static final int BACKWARD = Direction.BACKWARD.ordinal();
-  private static final int DEVICE = 0;
+  private static final List<Direction> DIRECTIONS = List.of(Direction.FORWARD, Direction.BACKWARD);
+  private static final int FORWARD = 0;
+  private static final int BACKWARD = 1;
   private static final int NODE = 1;
   private static final int CLUSTER = 2;
 
@@ -81,7 +81,7 @@ final class Communication {
       inNode[node] = new DeviceGroup(devices, devices);
     }
     for (ShardScope scope : StepComm.SCOPES) {
-      for (Direction direction : Direction.values()) {
+      for (Direction direction : DIRECTIONS) {
         addSlot(scope, direction);
       }
     }
@@ -117,7 +117,7 @@ final class Communication {
 
   /** Returns the number of a collective that may have a codec. */
   static int slot(ShardScope scope, Direction direction) {
-    return 2 * StepComm.SCOPES.indexOf(scope) + direction.ordinal();
+    return 2 * StepComm.SCOPES.indexOf(scope) + DIRECTIONS.indexOf(direction);
   }
 
   /** Returns how many codecs a slot may have, none among them. */
@@ -234,7 +234,7 @@ final class Communication {
           comm[slot][number].rowsMs(
               evaluator,
               StepComm.SCOPES.get(scope),
-              Direction.values()[direction],
+              DIRECTIONS.get(direction),
               group,
               elements);
       known.put(elements, group.devices(), ms);
@@ -253,19 +253,19 @@ final class Communication {
 
   /** Returns the all-to-all over all devices in a direction without a codec. */
   AllToAllCosts allToAll(Direction direction) {
-    return allToAll[direction.ordinal()][0];
+    return allToAll[DIRECTIONS.indexOf(direction)][0];
   }
 
   /** Returns the all-to-all between nodes in a direction without a codec. */
   AllToAllCosts betweenNodes(Direction direction) {
-    return allToAll[2 * NODE + direction.ordinal()][0];
+    return allToAll[2 * NODE + DIRECTIONS.indexOf(direction)][0];
   }
 
   /** Returns the codec of a number of a slot, for a collective that has one. */
   CollectiveCodec codec(int slot, int number) {
     return new CollectiveCodec(
         StepComm.SCOPES.get(slot / 2),
-        Direction.values()[slot % 2],
+        DIRECTIONS.get(slot % 2),
         candidates.get(slot).get(number - 1),
         0);
   }
