@@ -27,6 +27,7 @@ final class OfflinePlanning {
   private final PlanModels models;
   private final boolean isColumnsOnly;
   private final PlanLayout layout;
+  private final SearchSettings settings;
   private final RangeWarnings warnings = new RangeWarnings();
   private final Set<String> limitedModels = new TreeSet<>();
   private final List<CacheMisses> guessedCaches = new ArrayList<>();
@@ -40,14 +41,18 @@ final class OfflinePlanning {
   private String firstReason = "";
   private double totalMs;
   private double totalSeconds;
+  private long totalEvaluations;
 
   /**
    * @param isColumnsOnly whether plans have shards with all rows on one device only
+   * @param settings the budget of each task's search, and its other settings
    */
-  OfflinePlanning(PlanModels models, boolean isColumnsOnly, PlanLayout layout) {
+  OfflinePlanning(
+      PlanModels models, boolean isColumnsOnly, PlanLayout layout, SearchSettings settings) {
     this.models = models;
     this.isColumnsOnly = isColumnsOnly;
     this.layout = layout;
+    this.settings = settings;
   }
 
   /** Plans tasks whose hardware has a model, and returns how many have a plan. */
@@ -73,11 +78,12 @@ final class OfflinePlanning {
     GroupedProblem problem =
         new GroupedProblem(
             predictions(model, task), cluster, model.cost(), PlanShards.NONE, false, List.of());
-    SearchResult result = GroupSearch.search(problem, SearchSettings.DEFAULTS);
+    SearchResult result = GroupSearch.search(problem, settings);
     double seconds = (System.nanoTime() - start) / 1e9;
     warnings.add(model.cost(), cluster, problem.tables());
     isSimulated |= model.cost().bundle().card().simulated();
     totalSeconds += seconds;
+    totalEvaluations += result.evaluations();
     if (result instanceof SearchResult.Found found) {
       feasible++;
       warnings.addShards(model.cost(), found.shards());
@@ -85,6 +91,7 @@ final class OfflinePlanning {
       line.put("feasible", true);
       line.put("predicted_ms", found.predictedMs());
       line.put("seconds", seconds);
+      line.put("evaluations", result.evaluations());
       ClusterSpec group = cluster.group(found.replication().groups());
       layout.putShards(line, new WorkloadTask(task.name(), task.tables(), group), found.shards());
       layout.putReplication(line, found.replication(), cluster);
@@ -99,6 +106,7 @@ final class OfflinePlanning {
     } else if (result instanceof SearchResult.NotFound notFound) {
       line.put("feasible", false);
       line.put("seconds", seconds);
+      line.put("evaluations", result.evaluations());
       line.put("reason", notFound.shortfall().message());
       firstReason = firstReason.isEmpty() ? notFound.shortfall().message() : firstReason;
       line.put("bytes_short", notFound.shortfall().bytesShort());
@@ -155,7 +163,8 @@ final class OfflinePlanning {
       if (feasible > 0) {
         summary
             .put("mean_predicted_ms", totalMs / feasible)
-            .put("mean_seconds", totalSeconds / tasks);
+            .put("mean_seconds", totalSeconds / tasks)
+            .put("mean_evaluations", (double) totalEvaluations / tasks);
       }
       out.print(JsonText.pretty(summary));
       out.flush();

@@ -2,6 +2,8 @@ package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ColumnCuts;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.torchrec.Target;
@@ -32,6 +34,8 @@ import picocli.CommandLine.Spec;
     footer = {"", "Example:", "  shardtide plan --workloads workloads.jsonl --out plans.jsonl"},
     mixinStandardHelpOptions = true)
 final class PlanCommand implements Callable<Integer> {
+  private static final String EVALUATIONS = "--evaluations-per-table";
+
   @Spec private CommandSpec spec;
 
   @Option(
@@ -62,6 +66,16 @@ final class PlanCommand implements Callable<Integer> {
       paramLabel = "FILE",
       description = "Where to write the plans, one JSON object a line.")
   private Path out;
+
+  @Option(
+      names = EVALUATIONS,
+      paramLabel = "N",
+      converter = SearchBudget.class,
+      description =
+          "How long to search: evaluations (predictions of a device's cost) for each table up to"
+              + " 1,000, 1 to 10000000. More take longer, for plans with shorter steps. Default:"
+              + " ${DEFAULT-VALUE}.")
+  private long evaluationsPerTable = SearchSettings.DEFAULTS.evaluationsPerTable();
 
   @Option(names = "--json", description = "Print the summary as JSON.")
   private boolean json;
@@ -97,6 +111,9 @@ final class PlanCommand implements Callable<Integer> {
     if (workloads == null && predicted != null) {
       throw wrong("--predict needs --workloads");
     }
+    if (predicted != null && given.hasMatchedOption(EVALUATIONS)) {
+      throw wrong(EVALUATIONS + " must be given without --predict, which does not search");
+    }
     String others =
         Stream.concat(
                 spec.mixins().get("tasks").options().stream().map(OptionSpec::longestName),
@@ -118,8 +135,14 @@ final class PlanCommand implements Callable<Integer> {
     ModelBundle bundle = model.load();
     List<WorkloadTask> list = tasks.load(bundle.hardware());
     try (PlanModels models = PlanModels.of(bundle)) {
-      return plan(new OfflinePlanning(models, true, layout), list);
+      return plan(new OfflinePlanning(models, true, layout, settings()), list);
     }
+  }
+
+  private SearchSettings settings() {
+    return SearchSettingsBuilder.builder(SearchSettings.DEFAULTS)
+        .evaluationsPerTable(evaluationsPerTable)
+        .build();
   }
 
   private PlanLayout layout(PlanLayout unlessTorchRec) {
@@ -148,7 +171,7 @@ final class PlanCommand implements Callable<Integer> {
             spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out, json);
         return ExitCode.OK;
       }
-      return plan(new OfflinePlanning(models, false, layout), list);
+      return plan(new OfflinePlanning(models, false, layout, settings()), list);
     }
   }
 

@@ -35,6 +35,7 @@ public final class ImportedPlan {
           "feasible",
           "predicted_ms",
           "seconds",
+          "evaluations",
           "workload",
           "generation",
           "plan_id",

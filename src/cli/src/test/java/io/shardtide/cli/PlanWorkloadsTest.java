@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.samples.WorkloadTask;
@@ -137,11 +138,12 @@ class PlanWorkloadsTest {
       JsonNode line = JSON.readTree(lines.get(i));
       assertThat(line.fieldNames())
           .toIterable()
-          .containsExactly("task", "feasible", "predicted_ms", "seconds", "tables");
+          .containsExactly("task", "feasible", "predicted_ms", "seconds", "evaluations", "tables");
       assertThat(line.get("task").textValue()).isEqualTo(tasks.get(i).name());
       assertThat(line.get("feasible").booleanValue()).isTrue();
       assertThat(line.get("predicted_ms").doubleValue()).isPositive();
       assertThat(line.get("seconds").doubleValue()).isPositive();
+      assertThat(line.get("evaluations").longValue()).isPositive();
       check(line.get("tables"), tasks.get(i), kinds);
     }
     assertThat(kinds)
@@ -155,16 +157,61 @@ class PlanWorkloadsTest {
     JsonNode line = JSON.readTree(lines.get(7));
     assertThat(line.fieldNames())
         .toIterable()
-        .containsExactly("task", "feasible", "seconds", "reason", "bytes_short");
+        .containsExactly("task", "feasible", "seconds", "evaluations", "reason", "bytes_short");
     assertThat(line.get("task").textValue()).isEqualTo("short");
     assertThat(line.get("feasible").booleanValue()).isFalse();
     assertThat(line.get("seconds").doubleValue()).isNotNegative();
+    assertThat(line.get("evaluations").longValue()).isNotNegative();
     assertThat(line.get("reason").textValue()).startsWith("The narrowest shard of table a, ");
     // 64 columns of a million rows, 4 bytes an element and 4 a row, on two devices of a MiB.
     assertThat(line.get("bytes_short").longValue()).isEqualTo(260_000_000 - 2 * (1 << 20));
     try (Stream<Path> files = Files.list(plans().getParent())) {
       assertThat(files).containsExactly(plans());
     }
+  }
+
+  /** A plan's line without what differs from run to run. */
+  private List<JsonNode> planned(Path workloads, String... more) throws IOException {
+    assertThat(plan(workloads, more)).as(err.toString()).isZero();
+    List<JsonNode> lines = new ArrayList<>();
+    for (String line : Files.readAllLines(plans())) {
+      ObjectNode json = (ObjectNode) JSON.readTree(line);
+      json.remove("seconds");
+      lines.add(json);
+    }
+    return lines;
+  }
+
+  @Test
+  void a_budget_bounds_the_search_of_each_task() throws IOException {
+    String[] tables = new String[30];
+    for (int t = 0; t < tables.length; t++) {
+      tables[t] = table("t" + t, 1_000_000L * (1 + t), 16 << (t % 4), 1 + 3 * t);
+    }
+    Path workloads =
+        write(
+            task("many", cluster(16, 8, 40L << 30, HARDWARE), tables),
+            columns(),
+            task("short", cluster(2, 2, 1L << 20, HARDWARE), table("a", 1_000_000, 64, 1)));
+    List<JsonNode> usual = planned(workloads);
+    assertThat(planned(workloads, "--evaluations-per-table", "5000")).isEqualTo(usual);
+    out.getBuffer().setLength(0);
+    List<JsonNode> least = planned(workloads, "--evaluations-per-table", "20", "--json");
+    double evaluations = 0;
+    for (JsonNode line : least) {
+      evaluations += line.get("evaluations").longValue();
+    }
+    assertThat(JSON.readTree(out.toString()).get("mean_evaluations").doubleValue())
+        .isEqualTo(evaluations / 3);
+    for (int i = 0; i < 2; i++) {
+      assertThat(least.get(i).get("evaluations").longValue())
+          .isLessThan(usual.get(i).get("evaluations").longValue());
+      assertThat(least.get(i).get("predicted_ms").doubleValue())
+          .isGreaterThanOrEqualTo(usual.get(i).get("predicted_ms").doubleValue());
+    }
+    assertThat(least.get(0).get("predicted_ms").doubleValue())
+        .as("what more time is worth")
+        .isGreaterThan(usual.get(0).get("predicted_ms").doubleValue());
   }
 
   /** Covers each table once, within the memory of each device. */
@@ -316,6 +363,10 @@ class PlanWorkloadsTest {
           plan --workloads w --out o --kernel dense         | --reshardable need --format torchrec
           plan --out o --tables t --tasks t --devices 4 --memory-gib 4 --predict p | --predict needs --workloads
           plan --workloads w --out o --column-cuts any      | --column-cuts must be equal, got "any": 0.2.0 was the last version with other widths
+          plan --workloads w --out o --predict p --evaluations-per-table 9 | --evaluations-per-table must be given without --predict, which does not search
+          plan --workloads w --out o --evaluations-per-table 0 | '--evaluations-per-table': must be a whole number, 1 to 10000000, got "0"
+          plan --workloads w --out o --evaluations-per-table 10000001 | must be a whole number, 1 to 10000000, got "10000001"
+          plan --workloads w --out o --evaluations-per-table 1e3 | must be a whole number, 1 to 10000000, got "1e3"
           plan --workloads w                                | Missing required options: --out
           plan --out o --tables t                           | Missing required options: --tasks, --devices, --memory-gib; or use --workloads
           """)
