@@ -22,6 +22,7 @@ import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -111,8 +112,12 @@ final class BenchCommand {
               description =
                   "Instead: 100 successive changes of 150 tables on 2 nodes of 8 devices, each"
                       + " answered at once and by a background search: shards moved, cost, time.")
-          boolean changes)
+          boolean changes,
+      @Mixin BenchRegretOption regret)
       throws IOException {
+    if (regret.isGiven()) {
+      return regret.run();
+    }
     if (changes) {
       return changes();
     }

@@ -1,7 +1,6 @@
 package io.shardtide.cli;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.bench.MlperfTables;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.Change.ClusterSet;
@@ -11,9 +10,6 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,8 +22,7 @@ final class DemoScript {
   /** The workload that the demo plans. */
   static final String WORKLOAD = "mlperf-dlrm-dcnv2";
 
-  private static final String TABLES = "/demo/mlperf_dcnv2.json";
-  private static final int COLUMNS = 128;
+  private static final int COLUMNS = MlperfTables.COLUMNS;
   private static final double BYTES_PER_ELEMENT = 4;
   private static final int BATCH_SIZE = 65_536;
   private static final int DEVICES_PER_NODE = 8;
@@ -50,7 +45,7 @@ final class DemoScript {
   private DemoScript(ModelBundle model, InstantSource clock) {
     this.model = model;
     this.clock = clock;
-    tables = readTables();
+    tables = MlperfTables.read();
     write();
   }
 
@@ -134,23 +129,5 @@ final class DemoScript {
   private static TableSpec spec(String name, long rows, int columns, double poolingFactor) {
     return new TableSpec(
         name, rows, columns, poolingFactor, ReuseHistogram.UNKNOWN, BYTES_PER_ELEMENT);
-  }
-
-  private static List<TableSpec> readTables() {
-    try (InputStream in = DemoScript.class.getResourceAsStream(TABLES)) {
-      JsonNode root = new ObjectMapper().readTree(in);
-      List<TableSpec> read = new ArrayList<>();
-      for (int i = 0; i < root.get("rows").size(); i++) {
-        read.add(
-            spec(
-                "cat_%02d".formatted(i),
-                root.get("rows").get(i).longValue(),
-                COLUMNS,
-                root.get("multi_hot").get(i).doubleValue()));
-      }
-      return read;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 }
