@@ -232,11 +232,7 @@ final class Communication {
     if (Double.isNaN(ms)) {
       ms =
           comm[slot][number].rowsMs(
-              evaluator,
-              StepComm.SCOPES.get(scope),
-              DIRECTIONS.get(direction),
-              group,
-              elements);
+              evaluator, StepComm.SCOPES.get(scope), DIRECTIONS.get(direction), group, elements);
       known.put(elements, group.devices(), ms);
     }
     return ms;

@@ -227,7 +227,7 @@ final class Objective {
         state.rowElements,
         state.copyElements,
         codecs);
-    rank();
+    refreshDevices();
   }
 
   /** Returns the level of the node with the largest load, after the move or before it. */
@@ -255,16 +255,26 @@ final class Objective {
     return commFactor[d] * (of.forward.ms(ofUnits) + (of.nodeForwardMs[node] + of.commonForwardMs));
   }
 
+  private void refreshDevice(int d) {
+    int ofDevice = state.units[d];
+    units[d] = ofDevice;
+    startMs[d] = startMs(terms, d, ofDevice, computeMs[d]);
+    forwardMs[d] = forwardMs(terms, d, ofDevice);
+  }
+
+  private void refreshDevices() {
+    for (int d = 0; d < devices; d++) {
+      refreshDevice(d);
+    }
+    rank();
+  }
+
   private void rank() {
     startSquares = 0;
     unitSquares = 0;
     for (int d = 0; d < devices; d++) {
-      int ofDevice = state.units[d];
-      units[d] = ofDevice;
-      startMs[d] = startMs(terms, d, ofDevice, computeMs[d]);
-      forwardMs[d] = forwardMs(terms, d, ofDevice);
       startSquares += TieBreaker.square(startMs[d]);
-      unitSquares += TieBreaker.square(ofDevice);
+      unitSquares += TieBreaker.square(units[d]);
     }
     latestStart.rank();
     longestForward.rank();
@@ -315,14 +325,13 @@ final class Objective {
             + synchronization.change(state, delta);
     computeTerms(move);
     Communication.Terms after = isSame ? terms : movedTerms;
-    boolean isFew = isSame && delta.count <= FEW;
-    int first = delta.count > 0 ? delta.device[0] : -1;
-    int second = delta.count > 1 ? delta.device[1] : first;
     double lastStart = 0;
     double lastForward = 0;
     double squares = 0;
     double squaresOfUnits = unitSquares;
-    if (isFew) {
+    if (isSame && delta.count <= FEW) {
+      int first = delta.count > 0 ? delta.device[0] : -1;
+      int second = delta.count > 1 ? delta.device[1] : first;
       lastStart = latestStart.largestBut(first, second);
       lastForward = longestForward.largestBut(first, second);
       squares = startSquares;
@@ -330,15 +339,20 @@ final class Objective {
         squares -= TieBreaker.square(startMs[delta.device[i]]);
       }
       squares = Math.max(0, squares);
-    } else if (delta.count < devices) {
+    } else if (isSame && delta.count < devices) {
       for (int d = 0; d < devices; d++) {
         if (!delta.touches(d)) {
-          double start = isSame ? startMs[d] : startMs(after, d, state.units[d], computeMs[d]);
-          double forward = isSame ? forwardMs[d] : forwardMs(after, d, state.units[d]);
-          lastStart = Math.max(lastStart, start);
-          lastForward = Math.max(lastForward, forward);
-          squares += TieBreaker.square(start);
+          lastStart = Math.max(lastStart, startMs[d]);
+          lastForward = Math.max(lastForward, forwardMs[d]);
+          squares += TieBreaker.square(startMs[d]);
         }
+      }
+    } else if (!isSame) {
+      // The device that is the last one now is the last one after most moves.
+      int last = latestStart.first();
+      if (!delta.touches(last)) {
+        lastStart = startMs(after, last, state.units[last], computeMs[last]);
+        lastForward = forwardMs(after, last, state.units[last]);
       }
     }
     for (int i = 0; i < delta.count; i++) {
@@ -347,10 +361,10 @@ final class Objective {
       lastForward = Math.max(lastForward, forwardMs(after, d, ofDevice));
       squaresOfUnits += TieBreaker.square(ofDevice) - TieBreaker.square(state.units[d]);
     }
-    double rest = lastForward + prices;
+    // What is known already may exceed the limit: then the devices that are left do not matter.
     for (int i = delta.count - 1; i >= 0; i--) {
-      // What is known already may exceed the limit, without the devices that are left.
-      if (lastStart + rest + tieBreaker.ms(squares, squaresOfUnits) > limit) {
+      double least = lastStart + lastForward + prices;
+      if (least > limit || least + tieBreaker.ms(squares, squaresOfUnits) > limit) {
         return movedScore;
       }
       int d = delta.device[i];
@@ -359,7 +373,20 @@ final class Objective {
       lastStart = Math.max(lastStart, start);
       squares += TieBreaker.square(start);
     }
-    movedCostMs = lastStart + rest;
+    if (!isSame && delta.count < devices) {
+      for (int d = 0; d < devices; d++) {
+        if (!delta.touches(d)) {
+          double start = startMs(after, d, state.units[d], computeMs[d]);
+          lastStart = Math.max(lastStart, start);
+          lastForward = Math.max(lastForward, forwardMs(after, d, state.units[d]));
+          squares += TieBreaker.square(start);
+          if (lastStart + lastForward + prices > limit) {
+            return movedScore;
+          }
+        }
+      }
+    }
+    movedCostMs = lastStart + lastForward + prices;
     movedScore = movedCostMs + tieBreaker.ms(squares, squaresOfUnits);
     return movedScore;
   }
@@ -446,12 +473,17 @@ final class Objective {
     if (move.codecSlot != Move.NO_CODEC) {
       codecs[move.codecSlot] = move.codec;
     }
-    if (!isSame) {
+    if (isSame) {
+      for (int i = 0; i < delta.count; i++) {
+        refreshDevice(delta.device[i]);
+      }
+      rank();
+    } else {
       Communication.Terms before = terms;
       terms = movedTerms;
       movedTerms = before;
+      refreshDevices();
     }
-    rank();
     if (checker != null) {
       check();
     }

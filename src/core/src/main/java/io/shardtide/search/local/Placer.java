@@ -130,7 +130,7 @@ final class Placer {
   private double bytesAt(double msPerByte, double maxMs, double maxUnits) {
     double bytes = 0;
     for (int t = 0; t < tables.size(); t++) {
-      if (!ways.of(t).isEmpty()) {
+      if (ways.of(t).length > 0) {
         bytes += way(ways.of(t), maxMs, maxUnits, msPerByte).totalBytes;
       }
     }
@@ -152,7 +152,8 @@ final class Placer {
     return place(
         state,
         t -> {
-          List<Way> allowed = ways.of(t).stream().filter(way -> isAllowed.test(way.scope)).toList();
+          List<Way> allowed =
+              Arrays.stream(ways.of(t)).filter(way -> isAllowed.test(way.scope)).toList();
           return way(allowed.isEmpty() ? ways.of(t) : allowed, meanMs, Double.POSITIVE_INFINITY, 0);
         });
   }
@@ -162,7 +163,8 @@ final class Placer {
     if (Double.isNaN(targetMs)) {
       targetMs =
           IntStream.range(0, tables.size())
-              .mapToDouble(t -> ways.of(t).stream().mapToDouble(way -> way.workMs).min().orElse(0))
+              .mapToDouble(
+                  t -> Arrays.stream(ways.of(t)).mapToDouble(way -> way.workMs).min().orElse(0))
               .sum();
     }
     return targetMs;
@@ -173,10 +175,10 @@ final class Placer {
     return place(
         state,
         t ->
-            ways.of(t).stream()
+            Arrays.stream(ways.of(t))
                 .filter(way -> way.scope == ShardScope.COPIES)
                 .findFirst()
-                .orElse(ways.of(t).get(0)));
+                .orElse(ways.of(t)[0]));
   }
 
   /**
@@ -218,7 +220,7 @@ final class Placer {
     Integer[] order = new Integer[tables.size()];
     double[] key = new double[order.length];
     for (int t = 0; t < order.length; t++) {
-      if (ways.of(t).isEmpty()) {
+      if (ways.of(t).length == 0) {
         return false;
       }
       order[t] = t;
@@ -269,7 +271,7 @@ final class Placer {
       // Some parts may be kept: the missing ones get the same way.
       Way way = state.way(t);
       if (way == null) {
-        if (ways.of(t).isEmpty()) {
+        if (ways.of(t).length == 0) {
           return false;
         }
         way = choice.apply(t);
@@ -308,7 +310,7 @@ final class Placer {
     return true;
   }
 
-  private Way way(List<Way> of, double maxMs, double maxUnits, double msPerByte) {
+  private Way way(Way[] of, double maxMs, double maxUnits, double msPerByte) {
     Way smallest = null;
     Way best = null;
     for (Way way : of) {

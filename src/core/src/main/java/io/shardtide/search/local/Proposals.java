@@ -2,7 +2,6 @@ package io.shardtide.search.local;
 
 import io.shardtide.domain.ShardScope;
 import java.util.Arrays;
-import java.util.List;
 
 /**
  * Draws moves at random: parts that go to another device or node, two that change places, tables
@@ -41,7 +40,11 @@ final class Proposals {
   private final SeededRandom random;
   private final Places places;
   private final int[] cacheable;
-  private final boolean[] taken;
+
+  /** Places that the way has already which is being placed: those with the stamp of now. */
+  private final int[] takenStamp;
+
+  private int stamp;
   private final int otherWayEvery;
   private final int[] codecSlots;
 
@@ -63,7 +66,7 @@ final class Proposals {
     this.isRepair = isRepair;
     places = state.places;
     cacheable = ways.cacheable();
-    taken = new boolean[places.count()];
+    takenStamp = new int[places.count()];
     otherWayEvery = Math.max(OTHER_WAY_EVERY, state.devices / 2);
     int slots = 0;
     int[] found = new int[Communication.SLOTS];
@@ -197,11 +200,11 @@ final class Proposals {
    */
   boolean proposeWay(Move move, int table) {
     move.begin();
-    List<Way> of = ways.of(table);
-    if (of.size() < 2) {
+    Way[] of = ways.of(table);
+    if (of.length < 2) {
       return false;
     }
-    Way way = of.get(random.below(of.size()));
+    Way way = of[random.below(of.length)];
     if (way == state.way(table)) {
       return false;
     }
@@ -211,14 +214,14 @@ final class Proposals {
   /** Adds that a table gets a way, with parts where parts are already as far as possible. */
   private boolean place(Move move, int table, Way way) {
     int[] at = move.add(table, way);
-    Arrays.fill(taken, false);
+    stamp++;
     int nodeOfFirst = -1;
     for (int i = 0; i < way.parts; i++) {
       int place = place(table, way, i, nodeOfFirst);
       if (place < 0) {
         return false;
       }
-      taken[place] = true;
+      takenStamp[place] = stamp;
       if (i == 0 && way.scope == ShardScope.DEVICE) {
         nodeOfFirst = places.nodeOf(place);
       }
@@ -237,7 +240,7 @@ final class Proposals {
       int now = state.place(table, part);
       if (places.scope(now) == way.scope
           && (!isInNode || places.nodeOf(now) == nodeOfFirst)
-          && !taken[now]
+          && takenStamp[now] != stamp
           && hasRoom(table, now, way)) {
         return now;
       }
@@ -252,7 +255,7 @@ final class Proposals {
     int best = -1;
     for (int c = 0; c < CANDIDATES; c++) {
       int place = first + random.below(count);
-      if (!taken[place]
+      if (takenStamp[place] != stamp
           && (best < 0 || startMs(place) < startMs(best))
           && hasRoom(table, place, way)) {
         best = place;
@@ -261,7 +264,7 @@ final class Proposals {
     int offset = random.below(count);
     for (int i = 0; i < count && best < 0; i++) {
       int place = first + (offset + i) % count;
-      best = !taken[place] && hasRoom(table, place, way) ? place : -1;
+      best = takenStamp[place] != stamp && hasRoom(table, place, way) ? place : -1;
     }
     return best;
   }

@@ -62,9 +62,9 @@ final class TableWays {
     final Map<Key, Way> known = new HashMap<>();
 
     /** Those that a search tries, the ones with the least work first; null until needed. */
-    List<Way> ways;
+    Way[] ways;
 
-    /** The ways whose parts take the least memory of a device; null if none fits. */
+    /** The way whose parts take the least memory of a device; null if none fits. */
     Way smallest;
 
     /** Whether one way fits. */
@@ -136,8 +136,11 @@ final class TableWays {
     return keepsPartsInNode[table];
   }
 
-  /** Returns the ways to shard a table that a search tries, those with the least work first. */
-  List<Way> of(int table) {
+  /**
+   * Returns the ways to shard a table that a search tries, those with the least work first; must
+   * not be changed.
+   */
+  Way[] of(int table) {
     OfTable of = ofTables.get(table);
     if (of.ways == null) {
       List<Way> fitting = new ArrayList<>();
@@ -164,7 +167,7 @@ final class TableWays {
       linkCaches(plausible);
       of.smallest = fitting.stream().min(Comparator.comparingLong(Way::bytes)).orElse(null);
       of.isOnly = fitting.size() == 1;
-      of.ways = plausible;
+      of.ways = plausible.toArray(Way[]::new);
     }
     return of.ways;
   }
@@ -300,11 +303,11 @@ final class TableWays {
   /** Returns whether each table has one way to be sharded, with equal parts at all its places. */
   boolean areFixed() {
     for (int t = 0; t < tables.size(); t++) {
-      List<Way> ways = of(t);
+      Way[] ways = of(t);
       boolean isFixed =
-          !ways.isEmpty()
+          ways.length > 0
               && ofTables.get(t).isOnly
-              && ways.get(0).parts == places.countOf(ways.get(0).scope);
+              && ways[0].parts == places.countOf(ways[0].scope);
       if (!isFixed) {
         return false;
       }
