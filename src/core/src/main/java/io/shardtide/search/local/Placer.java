@@ -152,9 +152,12 @@ final class Placer {
     return place(
         state,
         t -> {
-          List<Way> allowed =
-              Arrays.stream(ways.of(t)).filter(way -> isAllowed.test(way.scope)).toList();
-          return way(allowed.isEmpty() ? ways.of(t) : allowed, meanMs, Double.POSITIVE_INFINITY, 0);
+          Way[] allowed =
+              Arrays.stream(ways.of(t))
+                  .filter(way -> isAllowed.test(way.scope))
+                  .toArray(Way[]::new);
+          return way(
+              allowed.length == 0 ? ways.of(t) : allowed, meanMs, Double.POSITIVE_INFINITY, 0);
         });
   }
 
