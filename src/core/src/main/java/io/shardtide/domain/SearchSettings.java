@@ -64,7 +64,7 @@ public record SearchSettings(
    * (search/local/RATIONALE.md), and 1,000 steps are some minutes of training.
    */
   public static final SearchSettings DEFAULTS =
-      new SearchSettings(5_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL, 0.3);
+      new SearchSettings(7_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL, 0.3);
 
   /**
    * What answers a change at once: a first plan of 2,000 tables in half a second, within 2% of the
@@ -72,7 +72,7 @@ public record SearchSettings(
    * they have to: gains are left to the background search.
    */
   public static final SearchSettings QUICK =
-      new SearchSettings(1_000, 0, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL, 0.3);
+      new SearchSettings(1_500, 0, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL, 0.3);
 
   /**
    * Settings of the background search: about a second. Moves have to pay within 10,000 steps, some
@@ -80,10 +80,16 @@ public record SearchSettings(
    * stays near the cost of a search from scratch; see {@code bench search --changes}.
    */
   public static final SearchSettings DEEP =
-      new SearchSettings(5_000, 1_000_000, 10, 2.5, 1_000, 10_000, ColumnCuts.EQUAL, 0.3);
+      new SearchSettings(7_000, 1_000_000, 10, 2.5, 1_000, 10_000, ColumnCuts.EQUAL, 0.3);
 
   /** Further tables add no budget: a first plan must not take minutes. */
   private static final int MAX_BUDGETED_TABLES = 1_000;
+
+  /**
+   * A search from scratch has the budget of at least so many tables: a plan of few tables may take
+   * as long as one of some, and its last percents are the hardest.
+   */
+  private static final int MIN_BUDGETED_TABLES = 160;
 
   /** Checks the ranges. */
   public SearchSettings {
@@ -119,6 +125,11 @@ public record SearchSettings(
   /** Returns how many evaluations tables without a place may take. */
   public long evaluations(int tables) {
     return evaluationsPerTable * Math.min(tables, MAX_BUDGETED_TABLES);
+  }
+
+  /** Returns how many evaluations a search from scratch of so many tables may take. */
+  public long evaluationsFromScratch(int tables) {
+    return evaluations(Math.max(tables, MIN_BUDGETED_TABLES));
   }
 
   /** Returns the overhead of a move, in milliseconds a step. */

@@ -213,7 +213,7 @@ public final class LocalSearch {
 
   /** Returns the search with the best plan, or null if none fits. */
   Annealing fromScratch() {
-    long budget = settings.evaluations(tables.size()) / SEEDS.length;
+    long budget = settings.evaluationsFromScratch(tables.size()) / SEEDS.length;
     List<Annealing> searches = starts();
     if (searches.isEmpty() || hasOnePlan()) {
       return searches.isEmpty() ? null : searches.get(0);
