@@ -21,7 +21,6 @@ import io.shardtide.search.SearchResult;
 import io.shardtide.search.TableGroup;
 import io.shardtide.search.local.Placer.PlacementStrategy;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -37,9 +36,9 @@ import java.util.stream.IntStream;
 /**
  * Searches plans by local moves, from scratch or from the running plan.
  *
- * <p>From scratch: a dozen initial placements differ in how finely expensive tables are cut and how
- * evenly all-to-all loads are spread. Each is annealed; then the best few are perturbed and
- * annealed again, in random turns. From a running plan: shards that exceed a device's memory are
+ * <p>From scratch: initial placements differ in how finely expensive tables are cut, how evenly
+ * all-to-all loads are spread, and how many tables are copied. They are annealed, perturbed and
+ * annealed again in a {@link Race}. From a running plan: shards that exceed a device's memory are
  * removed from it, everything without a device is placed, and moves are made that are worth their
  * bytes.
  *
@@ -53,19 +52,13 @@ public final class LocalSearch {
   /** The same with unpooled tables, whose loads differ more: finer parts are spread more evenly. */
   private static final double[] UNPOOLED_CAPS = {0.5, 1.2};
 
-  /**
-   * Starts that cost more than this times the cheapest one are left out: 1.02 to 1.15 are alike,
-   * and plans of 64 and 128 devices 1 to 17% better than with all starts.
-   */
-  private static final double MOST_EXPENSIVE_START = 1.05;
+  /** Shares of the tables that may be copied which are, in further starts. */
+  private static final double[] COPIED = {0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875};
 
-  /** Searches that continue after the first round. */
-  private static final int KEPT = 5;
+  /** Granularities of those. */
+  private static final double[] COPIED_GRAINS = {1, 0.5, 0.25};
 
   private static final List<PlacementStrategy> STRATEGIES = List.of(PlacementStrategy.values());
-
-  /** Cycles that evaluate no move, because nothing can move, after which a search ends. */
-  private static final int MAX_IDLE = 8;
 
   /** Packings by bytes that are tried if no placement by cost fits. */
   private static final int PACKINGS = 64;
@@ -78,9 +71,6 @@ public final class LocalSearch {
 
   /** Seeds of two searches; see {@link #fromScratch(SearchProblem, SearchSettings, boolean)}. */
   private static final long[] SEEDS = {1, 2};
-
-  private static final Comparator<Annealing> CHEAPEST_FIRST =
-      Comparator.comparingDouble(Annealing::bestMs);
 
   private final SearchProblem problem;
   final ClusterSpec cluster;
@@ -186,7 +176,7 @@ public final class LocalSearch {
       return new SearchResult.NotFound(shortfall, evaluations);
     }
     boolean isFirst = two == null || (one != null && one.bestMs() <= two.bestMs());
-    return isFirst ? first.found(one.state(), evaluations) : second.found(two.state(), evaluations);
+    return isFirst ? first.found(one.best(), evaluations) : second.found(two.best(), evaluations);
   }
 
   private static Annealing result(FutureTask<Annealing> task) {
@@ -218,24 +208,7 @@ public final class LocalSearch {
     if (searches.isEmpty() || hasOnePlan()) {
       return searches.isEmpty() ? null : searches.get(0);
     }
-    searches.sort(CHEAPEST_FIRST);
-    double limitMs = searches.get(0).bestMs() * MOST_EXPENSIVE_START;
-    searches.removeIf(search -> search.bestMs() > limitMs);
-    searches.forEach(search -> search.begin(budget));
-    searches.sort(CHEAPEST_FIRST);
-    int kept = Math.min(KEPT, searches.size());
-    int idle = 0;
-    while (!work.isSpent(budget) && cluster.devices() > 1 && idle < MAX_IDLE) {
-      long before = work.moves();
-      int i = 0;
-      while (i < kept - 1 && random.below(2) == 0) {
-        i++;
-      }
-      searches.get(i).cycle(budget);
-      searches.sort(CHEAPEST_FIRST);
-      idle = work.moves() == before ? idle + 1 : 0;
-    }
-    return searches.get(0);
+    return new Race(searches, work).run(budget);
   }
 
   /** Returns searches from tables that are sharded in various ways; none if nothing fits. */
@@ -248,6 +221,11 @@ public final class LocalSearch {
     for (double grain : Placer.GRAINS) {
       for (double cap : units.areExact() ? CAPS : UNPOOLED_CAPS) {
         addStart(searches, state -> placer.place(state, grain, cap));
+      }
+    }
+    for (double copied : COPIED) {
+      for (double grain : COPIED_GRAINS) {
+        addStart(searches, state -> placer.place(state, grain, 1, copied));
       }
     }
     // The last table without a copy costs an all-to-all, whatever its size.
@@ -283,7 +261,7 @@ public final class LocalSearch {
     CostEvaluator checker = checked ? problem.model().evaluator(settings.risk()) : null;
     Objective objective = objective(state, running, codecs(state), checker);
     Proposals proposals = new Proposals(state, objective, ways, communication, random, isRepair);
-    return new Annealing(state, objective, work, proposals, random);
+    return new Annealing(state, objective, work, proposals, random, isRepair);
   }
 
   /**
