@@ -11,7 +11,6 @@ import java.util.List;
  * RATIONALE.md.
  */
 final class Race {
-
   /** Rounds that evaluate no move, because nothing can move, after which a race ends. */
   private static final int MAX_IDLE = 8;
 
@@ -70,7 +69,9 @@ final class Race {
       double least = Double.POSITIVE_INFINITY;
       for (int rank = 0; rank < entrants.size(); rank++) {
         double deserved =
-            (entrants.get(rank).evaluations + firstEvaluations) * Math.pow(rank + 1.0, POWER);
+            (entrants.get(rank).evaluations + firstEvaluations)
+                * (rank + 1)
+                * Math.sqrt(rank + 1.0);
         if (deserved < least) {
           next = entrants.get(rank);
           least = deserved;
