@@ -5,7 +5,6 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.PlanShards;
@@ -14,7 +13,6 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Shortfall;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -26,10 +24,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CancellationException;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ForkJoinPool;
-import java.util.concurrent.FutureTask;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
@@ -69,8 +63,8 @@ public final class LocalSearch {
   /** How much more each packing shuffles the order of tables than the one before it. */
   private static final double DISORDER = 0.02;
 
-  /** Seeds of two searches; see {@link #fromScratch(SearchProblem, SearchSettings, boolean)}. */
-  private static final long[] SEEDS = {1, 2};
+  /** Seed of a search that is alone. */
+  private static final long SEED = 1;
 
   private final SearchProblem problem;
   final ClusterSpec cluster;
@@ -137,7 +131,7 @@ public final class LocalSearch {
       return new SearchResult.NotFound(impossible, 0);
     }
     if (!problem.start().isEmpty() && !problem.tables().isEmpty()) {
-      LocalSearch search = new LocalSearch(problem, settings, SEEDS[0], checked);
+      LocalSearch search = new LocalSearch(problem, settings, SEED, checked);
       State repaired = new Repair(search).run();
       if (repaired != null) {
         return search.found(repaired, search.evaluator.evaluations());
@@ -146,73 +140,26 @@ public final class LocalSearch {
     return fromScratch(problem, settings, checked);
   }
 
-  /**
-   * Runs two searches and returns the better one's plan. They share nothing, so that the result
-   * does not depend on whether they run at the same time.
-   */
   private static SearchResult fromScratch(
       SearchProblem problem, SearchSettings settings, boolean checked) {
-    LocalSearch first = new LocalSearch(problem, settings, SEEDS[0], checked);
-    LocalSearch second = new LocalSearch(problem, settings, SEEDS[1], checked);
-    FutureTask<Annealing> other =
-        new FutureTask<>(first.hasOnePlan() ? () -> null : second::fromScratch);
-    ForkJoinPool.commonPool().execute(other);
-    Annealing one;
-    Annealing two;
-    try {
-      one = first.fromScratch();
-      // Runs in this thread if no other one has begun it, so that it never waits for the pool's
-      // other tasks.
-      other.run();
-      two = result(other);
-    } finally {
-      second.work.stop(); // If this thread was interrupted.
-    }
-    long evaluations = first.evaluator.evaluations() + second.evaluator.evaluations();
-    if (one == null && two == null) {
-      long unplaced = Math.min(first.unplacedBytes, second.unplacedBytes);
-      List<TableSpec> tables = problem.tables().stream().map(TablePrediction::table).toList();
-      Shortfall shortfall = Feasibility.notFound(tables, first.cluster, unplaced);
-      return new SearchResult.NotFound(shortfall, evaluations);
-    }
-    boolean isFirst = two == null || (one != null && one.bestMs() <= two.bestMs());
-    return isFirst ? first.found(one.best(), evaluations) : second.found(two.best(), evaluations);
-  }
-
-  private static Annealing result(FutureTask<Annealing> task) {
-    try {
-      return task.get();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new CancellationException("interrupted while waiting for the second search");
-    } catch (ExecutionException e) {
-      throw new IllegalStateException(e.getCause());
-    }
+    ScratchSearch search = new ScratchSearch(problem, settings, checked);
+    search.advance(1);
+    return search.result();
   }
 
   /** Returns whether a placement is found without searching a good one. */
   static boolean fits(SearchProblem problem) {
     return Feasibility.refutePredicted(problem.tables(), problem.cluster()) == null
-        && !new LocalSearch(problem, SearchSettings.DEFAULTS, SEEDS[0], false).starts().isEmpty();
+        && !new LocalSearch(problem, SearchSettings.DEFAULTS, SEED, false).starts().isEmpty();
   }
 
   /** Returns whether no table can be anywhere else than where it is placed first. */
-  private boolean hasOnePlan() {
+  boolean hasOnePlan() {
     return ways.areFixed();
   }
 
-  /** Returns the search with the best plan, or null if none fits. */
-  Annealing fromScratch() {
-    long budget = settings.evaluationsFromScratch(tables.size()) / SEEDS.length;
-    List<Annealing> searches = starts();
-    if (searches.isEmpty() || hasOnePlan()) {
-      return searches.isEmpty() ? null : searches.get(0);
-    }
-    return new Race(searches, work).run(budget);
-  }
-
   /** Returns searches from tables that are sharded in various ways; none if nothing fits. */
-  private List<Annealing> starts() {
+  List<Annealing> starts() {
     List<Annealing> searches = new ArrayList<>();
     if (hasOnePlan()) {
       addStart(searches, placer::placeCopies);
@@ -255,6 +202,11 @@ public final class LocalSearch {
     } else {
       unplacedBytes = Math.min(unplacedBytes, placer.unplacedBytes(state));
     }
+  }
+
+  /** Returns the least bytes that a start has left without a device. */
+  long unplacedBytes() {
+    return unplacedBytes;
   }
 
   Annealing annealing(State state, boolean isRepair) {
@@ -300,7 +252,7 @@ public final class LocalSearch {
 
   /** Returns a lower bound of the predicted cost of every plan of a problem, in milliseconds. */
   public static double lowerBoundMs(SearchProblem problem) {
-    return new LocalSearch(problem, SearchSettings.DEFAULTS, SEEDS[0], false).lowerBoundMs();
+    return new LocalSearch(problem, SearchSettings.DEFAULTS, SEED, false).lowerBoundMs();
   }
 
   double lowerBoundMs() {
@@ -314,7 +266,7 @@ public final class LocalSearch {
     return new State(tables.size(), problem.model().sumSize(), places, cluster);
   }
 
-  private SearchResult.Found found(State state, long evaluations) {
+  SearchResult.Found found(State state, long evaluations) {
     List<DeviceLoad> loads = state.loads();
     List<CollectiveCodec> codecs = CodecChoice.of(expected, cluster, loads, problem.slowdowns());
     StepComm comm = new StepComm(cluster, codecs);
