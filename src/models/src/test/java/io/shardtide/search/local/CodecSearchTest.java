@@ -1,4 +1,4 @@
-package io.shardtide.search.codecs;
+package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -21,7 +21,6 @@ import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.groups.GroupedProblem;
-import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
@@ -50,7 +49,7 @@ class CodecSearchTest {
   }
 
   private static SearchResult.Found plan(SearchProblem problem) {
-    return (SearchResult.Found) CodecSearch.search(problem, BRIEF);
+    return (SearchResult.Found) LocalSearch.search(problem, BRIEF);
   }
 
   private static double stepMs(SearchProblem problem, SearchResult.Found found, StepComm wire) {
