@@ -13,8 +13,6 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
-import io.shardtide.search.ShapeCosts;
-import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -56,7 +54,7 @@ public final class BeamSearch {
                 + table.name());
       }
     }
-    costs = new ShapeCosts(TableGroup.ofEach(problem.tables()), cluster, evaluator);
+    costs = new ShapeCosts(problem.tables(), cluster, evaluator);
     placer =
         new GreedyPlacer(
             cluster,

@@ -1,7 +1,6 @@
 package io.shardtide.search.reference;
 
 import io.shardtide.domain.TableSpec;
-import io.shardtide.search.ShapeCosts;
 import java.util.Arrays;
 import java.util.List;
 

@@ -6,7 +6,6 @@ import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.search.ShapeCosts;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;

@@ -2,7 +2,7 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
@@ -10,9 +10,7 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
-import io.shardtide.search.ShapeCosts;
-import io.shardtide.search.TableGroup;
-import io.shardtide.search.local.OptionPlacer.PlacementStrategy;
+import io.shardtide.search.local.Placer.PlacementStrategy;
 import io.shardtide.search.reference.BeamSearch;
 import io.shardtide.search.reference.ReferenceSettings;
 import io.shardtide.testing.Fixtures;
@@ -27,44 +25,24 @@ class PackingTest {
 
   /** A placer of tables with so many rows each. */
   private static final class Packing {
-    final Assignment assignment;
-    final OptionPlacer placer;
+    final LocalSearch search;
+    final State state;
+    final Placer placer;
     final int[] rows;
 
     Packing(int devices, int... rows) {
       this.rows = rows;
       ClusterSpec cluster = Fixtures.cluster(devices, 100 * ROW_BYTES);
       SearchProblem problem = Plans.problem(tables(rows), cluster);
-      CostEvaluator evaluator = problem.model().evaluator();
-      List<TableGroup> groups = TableGroup.of(problem.tables());
-      ShapeCosts costs = new ShapeCosts(groups, cluster, evaluator);
-      assignment =
-          new Assignment(
-              costs, problem.model().towerSize(), rows.length, new Places(cluster), cluster);
-      Places places = new Places(cluster);
-      OptionEstimates estimates =
-          new OptionEstimates(
-              costs,
-              evaluator,
-              problem.wire(),
-              places,
-              new AllToAllCosts(
-                  evaluator, problem.wire(), ShardScope.DEVICE, costs.elementsPerAllToAllUnit()));
-      placer =
-          new OptionPlacer(
-              groups,
-              cluster,
-              costs,
-              evaluator,
-              problem.slowdowns(),
-              estimates,
-              new TableOptions(groups, cluster, costs, estimates));
+      search = new LocalSearch(problem, SearchSettings.QUICK, 1, false);
+      state = search.empty();
+      placer = search.placer;
     }
 
     Packing on(int... devices) {
       for (int t = 0; t < devices.length; t++) {
-        int shape = assignment.costs().shape(t, TableSpec.COLUMN_UNIT);
-        assignment.edit(t, devices[t], ShapeCosts.NONE, shape);
+        TablePart part = new TablePart(ShardScope.DEVICE, TableSpec.COLUMN_UNIT);
+        state.add(t, search.ways.find(t, 0, part), devices[t]);
       }
       return this;
     }
@@ -73,18 +51,18 @@ class PackingTest {
     List<Integer> devices() {
       List<Integer> devices = new ArrayList<>();
       for (int t = 0; t < rows.length; t++) {
-        devices.add(assignment.shardsOfTable(t) == 0 ? -1 : assignment.place(t, 0));
+        devices.add(state.count(t) == 0 ? -1 : state.place(t, 0));
       }
       return devices;
     }
 
     List<Integer> evicted() {
-      new Eviction(assignment).run();
+      new Eviction(state).run();
       return devices();
     }
 
     List<Integer> packed(PlacementStrategy strategy) {
-      assertThat(placer.pack(assignment, strategy, 0, new SeededRandom(1))).isTrue();
+      assertThat(placer.pack(state, strategy, 0, new SeededRandom(1))).isTrue();
       return devices();
     }
   }
@@ -141,11 +119,9 @@ class PackingTest {
   @Test
   void what_finds_no_room_is_counted() {
     Packing packing = new Packing(1, 70, 40, 30);
-    assertThat(
-            packing.placer.pack(
-                packing.assignment, PlacementStrategy.FIRST, 0, new SeededRandom(1)))
+    assertThat(packing.placer.pack(packing.state, PlacementStrategy.FIRST, 0, new SeededRandom(1)))
         .isFalse();
-    assertThat(packing.placer.unplacedBytes(packing.assignment)).isEqualTo(40 * ROW_BYTES);
+    assertThat(packing.placer.unplacedBytes(packing.state)).isEqualTo(40 * ROW_BYTES);
     assertThat(packing.devices()).containsExactly(0, -1, 0);
   }
 
@@ -155,8 +131,7 @@ class PackingTest {
     int[] rows = {46, 24, 27, 31, 54, 42, 46, 35, 39, 51, 26, 26, 49};
     for (PlacementStrategy strategy : PlacementStrategy.values()) {
       Packing packing = new Packing(5, rows);
-      assertThat(packing.placer.pack(packing.assignment, strategy, 0, new SeededRandom(1)))
-          .isFalse();
+      assertThat(packing.placer.pack(packing.state, strategy, 0, new SeededRandom(1))).isFalse();
     }
     SearchProblem problem = Plans.problem(tables(rows), Fixtures.cluster(5, 100 * ROW_BYTES));
     SearchResult result = LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 0, 1));

@@ -121,11 +121,12 @@ final class AllToAllCosts {
     if (group.devices() == 1 || maxUnits == 0) {
       return none;
     }
-    if (latestTotal != totalUnits) {
-      if (costs > MAX_COSTS) {
-        totals.clear();
-        costs = 0;
-      }
+    boolean areTooMany = costs > MAX_COSTS;
+    if (areTooMany) {
+      totals.clear();
+      costs = 0;
+    }
+    if (areTooMany || latestTotal != totalUnits) {
       latest = totals.getOrDefault(totalUnits, new CostRow[0][]);
       latestTotal = totalUnits;
     }

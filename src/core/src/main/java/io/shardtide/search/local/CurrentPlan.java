@@ -32,6 +32,15 @@ final class CurrentPlan {
   /** Rows of each table of which every device has a copy; 0 of a table that is not cut by use. */
   private final long[] hotRows;
 
+  /** Where the rows of each table's parts are; null of a table that did not run. */
+  private final ShardScope[] scopes;
+
+  /** Into how many parts each table was cut by columns. */
+  private final int[] partsBefore;
+
+  /** Whether each table's parts are of equal width, at places of their own. */
+  private final boolean[] areEqual;
+
   /**
    * Columns of a table at a place.
    *
@@ -63,6 +72,9 @@ final class CurrentPlan {
     parts = new ArrayList<>();
     shards = new ArrayList<>();
     hotRows = new long[tables.size()];
+    scopes = new ShardScope[tables.size()];
+    partsBefore = new int[tables.size()];
+    areEqual = new boolean[tables.size()];
     for (TableGroup group : tables) {
       List<Shard> ofGroup = new ArrayList<>();
       List<List<RunningPart>> ofTables = new ArrayList<>();
@@ -73,9 +85,33 @@ final class CurrentPlan {
         hotRows[parts.size()] = HotRows.of(known).orElse(0);
         ofTables.add(parts(table, HotRows.others(known), places));
       }
+      if (!ofGroup.isEmpty()) {
+        addCuts(parts.size(), group, HotRows.others(ofGroup));
+      }
       shards.add(new PlanShards(ofGroup, plan.devices(), plan.groups()));
       parts.add(group.isShared() ? shared(group, ofTables) : ofTables.get(0));
     }
+  }
+
+  private void addCuts(int table, TableGroup group, List<Shard> ofGroup) {
+    scopes[table] = ofGroup.get(0).kind().scope();
+    String first = ofGroup.get(0).table();
+    partsBefore[table] =
+        (int)
+            ofGroup.stream()
+                .filter(shard -> shard.table().equals(first))
+                .mapToInt(Shard::columnOffset)
+                .distinct()
+                .count();
+    areEqual[table] = group.tables().stream().allMatch(t -> isEqual(t.table(), table, ofGroup));
+  }
+
+  /** Returns whether a table was cut into so many parts of equal width, at places of their own. */
+  private boolean isEqual(TableSpec spec, int table, List<Shard> ofGroup) {
+    List<Shard> own = ofGroup.stream().filter(s -> s.table().equals(spec.name())).toList();
+    return !own.isEmpty()
+        && own.stream().allMatch(s -> s.columns() * partsBefore[table] == spec.columns())
+        && own.stream().map(Shard::device).distinct().count() == own.size();
   }
 
   private static List<Shard> known(TableSpec table, List<Shard> shards) {
@@ -165,18 +201,22 @@ final class CurrentPlan {
     return hotRows[table];
   }
 
-  private List<Shard> others(int table) {
-    return HotRows.others(shards.get(table).shards());
-  }
-
-  /** Returns where the rows of a table's parts are. */
+  /** Returns where the rows of a table's parts are; the table must have run. */
   ShardScope scope(int table) {
-    return others(table).get(0).kind().scope();
+    return scopes[table];
   }
 
   /** Returns into how many parts a table was cut by columns, also those whose devices are gone. */
   int partsBefore(int table) {
-    return (int) others(table).stream().mapToInt(Shard::columnOffset).distinct().count();
+    return partsBefore[table];
+  }
+
+  /**
+   * Returns whether a table was cut into parts of equal width, at places of their own that are
+   * places still but for those that are gone.
+   */
+  boolean isCutEqually(int table) {
+    return areEqual[table] && !parts.get(table).isEmpty();
   }
 
   /** Returns the parts of a table that can be kept, by column. */

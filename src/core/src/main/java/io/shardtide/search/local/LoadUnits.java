@@ -11,7 +11,7 @@ import java.util.List;
  * load.
  *
  * @param elementsPerUnit numbers in a unit of a device's load: the outputs of the narrowest shard;
- *     with unpooled tables so many that an even load is a limited number of units
+ *     with unpooled tables so many that an even load is a fixed number of units
  * @param elementsPerNodeUnit numbers in a unit of a node's load: the outputs of the narrowest shard
  * @param total load of all tables together, if none is split or copied that need not be
  * @param totalOfNodes columns of all tables together, in units of a node's load
@@ -23,8 +23,8 @@ record LoadUnits(
     int total,
     int totalOfNodes,
     boolean areExact) {
-  /** Units of an even all-to-all load at most; costs are tables by units. */
-  private static final double MOST_EVEN_UNITS = 1024;
+  /** Units of an even all-to-all load with unpooled tables; costs are tables by units. */
+  private static final double EVEN_UNITS = 1024;
 
   static LoadUnits of(List<TableGroup> tables, ClusterSpec cluster) {
     boolean arePooled =
@@ -33,7 +33,8 @@ record LoadUnits(
     double perUnit = narrowest;
     if (!arePooled) {
       double sum = tables.stream().mapToDouble(table -> elements(table, cluster)).sum();
-      perUnit = Math.max(narrowest, sum / cluster.devices() / MOST_EVEN_UNITS);
+      // Also less than the narrowest pooled shard's: blocks of rows send some of a table's outputs.
+      perUnit = Math.max(1, sum / cluster.devices() / EVEN_UNITS);
     }
     int total = 0;
     int totalOfNodes = 0;

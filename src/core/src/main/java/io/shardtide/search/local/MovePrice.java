@@ -120,14 +120,21 @@ final class MovePrice {
     boolean areComparable =
         running.scope(table) == way.scope
             && (way.scope == ShardScope.DEVICE || way.scope == ShardScope.NODE)
-            && running.hotRows(table) == way.hotRows
+            && hasSameHotRows(table, way)
             && count == way.parts
-            && count == running.partsBefore(table);
+            && count == running.partsBefore(table)
+            && running.isCutEqually(table);
     double ofOneGroup =
         areComparable
             ? priceOfPlaces(places, table, way, at)
             : priceOfLayout(places, table, way, at, ReplicaGroups.ONE);
     return groups.count() * ofOneGroup;
+  }
+
+  /** Returns whether no device needs a copy of hot rows that it does not have. */
+  private boolean hasSameHotRows(int table, Way way) {
+    return running.hotRows(table) == way.hotRows
+        && (way.hotRows == 0 || cluster.devices() <= running.shards(table).devices());
   }
 
   /** Counts what each place holds in addition: exact where the parts are cut as before. */

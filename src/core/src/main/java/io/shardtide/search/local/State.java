@@ -196,6 +196,9 @@ final class State {
       for (int i = 0; i < count[t]; i++) {
         for (int d = places.first(at[t][i]); d < places.end(at[t][i]); d++) {
           loads.get(d).add(way[t].load);
+          if (way[t].otherCollective != null) {
+            loads.get(d).add(way[t].otherCollective);
+          }
         }
       }
     }

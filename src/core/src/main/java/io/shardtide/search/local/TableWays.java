@@ -248,10 +248,19 @@ final class TableWays {
 
   private Way way(int table, long hotRows, TableGroup group, TablePart part, Way hot) {
     ShapeLoad sum = null;
+    ShapeLoad other = null;
     for (TablePrediction member : group.tables()) {
       TablePart own = part.withColumns(group.columnsOf(member.table(), part.columns()));
       ShapeLoad load =
           ShapeLoad.of(evaluator, member.tower(own).orElseThrow(), own, member.table(), cluster);
+      if (sum != null && load.scope() != sum.scope()) {
+        ShapeLoad sent =
+            new ShapeLoad(new double[load.tower().length], load.scope(), load.elements(), 0, 0, 0);
+        other = other == null ? sent : other.plus(sent);
+        load =
+            new ShapeLoad(
+                load.tower(), sum.scope(), 0, load.bytes(), load.hostBytes(), load.tableBytes());
+      }
       sum = sum == null ? load : sum.plus(load);
     }
     Way way =
@@ -262,6 +271,7 @@ final class TableWays {
             group.columns() / part.columns(),
             hotRows,
             sum,
+            other,
             hot,
             units,
             sum.tower().length / evaluator.groups(),
@@ -352,9 +362,10 @@ final class TableWays {
       }
       case CLUSTER ->
           way.aloneMs
-              + (way.load.scope() == ShardScope.CLUSTER
-                  ? rowsMs(ShardScope.CLUSTER, elements, DeviceGroup.of(cluster))
-                  : msPerUnit * way.units);
+              + (way.rowElements > 0
+                  ? rowsMs(ShardScope.CLUSTER, way.rowElements, DeviceGroup.of(cluster))
+                  : 0)
+              + msPerUnit * way.units;
       case COPIES ->
           way.aloneMs + rateMs(BufferCollective.ofCopies(elements), DeviceGroup.of(cluster));
     };

@@ -33,6 +33,13 @@ final class Way {
   /** What a part adds to each device of its place. */
   final ShapeLoad load;
 
+  /**
+   * Numbers that a part contributes besides to the all-to-all, or else to the collectives of rows:
+   * of tables that share devices and row shards, those that are not pooled use the one and all
+   * others the other. Has no bytes and no computation; null in all other ways.
+   */
+  final ShapeLoad otherCollective;
+
   /** What the copies of the hot rows add to all devices; null if there are none. */
   final Way hot;
 
@@ -78,6 +85,7 @@ final class Way {
       int parts,
       long hotRows,
       ShapeLoad load,
+      ShapeLoad otherCollective,
       Way hot,
       LoadUnits units,
       int groupSize,
@@ -88,13 +96,14 @@ final class Way {
     this.parts = parts;
     this.hotRows = hotRows;
     this.load = load;
+    this.otherCollective = otherCollective;
     this.hot = hot;
     this.aloneMs = aloneMs;
     scope = part.scope();
-    this.units = load.scope() == ShardScope.DEVICE ? units.ofDevice(load.elements()) : 0;
+    this.units = units.ofDevice(elements(ShardScope.DEVICE));
     nodeUnits = load.scope() == ShardScope.NODE ? units.ofNode(part.columns()) : 0;
-    rowElements = load.scope() == ShardScope.CLUSTER ? load.elements() : 0;
-    copyElements = load.scope() == ShardScope.COPIES ? load.elements() : 0;
+    rowElements = elements(ShardScope.CLUSTER);
+    copyElements = elements(ShardScope.COPIES);
     int mask = 0;
     double[] tower = load.tower();
     for (int k = 0; k < tower.length; k++) {
@@ -105,6 +114,14 @@ final class Way {
     groups = mask;
     from = mask == 0 ? 0 : Integer.numberOfTrailingZeros(mask) * groupSize;
     to = mask == 0 ? 0 : (Integer.SIZE - Integer.numberOfLeadingZeros(mask)) * groupSize;
+  }
+
+  /** Returns the numbers that a part contributes to the collectives of a scope. */
+  private double elements(ShardScope of) {
+    return (load.scope() == of ? load.elements() : 0)
+        + (otherCollective != null && otherCollective.scope() == of
+            ? otherCollective.elements()
+            : 0);
   }
 
   /** Returns the bytes of device memory on each device of a part, hot rows included. */

@@ -2,7 +2,9 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.cost.StepComm;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.testing.Fixtures;
@@ -19,7 +21,12 @@ class AllToAllCostsTest {
       Plans.problem(Plans.randomTables(new Random(1), 2), cluster);
 
   private AllToAllCosts costs() {
-    return new AllToAllCosts(problem.model().evaluator(), problem.wire(), ShardScope.DEVICE, 16);
+    return new AllToAllCosts(
+        problem.model().evaluator(),
+        StepComm.of(cluster),
+        ShardScope.DEVICE,
+        Direction.FORWARD,
+        16);
   }
 
   /** 1,100 loads of half a million units are more than 4 GiB, whether their sum changes or not. */
@@ -28,11 +35,11 @@ class AllToAllCostsTest {
   void what_is_remembered_is_bounded(int step) {
     AllToAllCosts used = costs();
     for (int i = 0; i < 1_100; i++) {
-      used.forward(UNITS + i, 6 * UNITS + step * i, 8);
+      used.row(UNITS + i, 6 * UNITS + step * i, 8);
     }
     for (int units : new int[] {1, UNITS / 2, UNITS}) {
-      assertThat(used.forwardMs(units, UNITS, 6 * UNITS, 8))
-          .isEqualTo(costs().forwardMs(units, UNITS, 6 * UNITS, 8));
+      assertThat(used.ms(units, UNITS, 6 * UNITS, 8))
+          .isEqualTo(costs().ms(units, UNITS, 6 * UNITS, 8));
     }
   }
 }

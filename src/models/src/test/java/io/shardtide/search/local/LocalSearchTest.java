@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.StepComm;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Direction;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Insight;
@@ -305,10 +306,11 @@ class LocalSearchTest {
               TestModels.model().evaluator(),
               StepComm.of(cluster),
               ShardScope.DEVICE,
+              Direction.FORWARD,
               4.0 * 65_536);
       double before = 0;
       for (int max = 100; max <= Math.min(total, 750); max++) {
-        double ms = allToAll.forwardMs(max, max, total, AllToAllLoad.LEVELS);
+        double ms = allToAll.ms(max, max, total, AllToAllLoad.LEVELS);
         assertThat(ms).as("%d units, %d devices", max, devices).isGreaterThan(before);
         before = ms;
       }

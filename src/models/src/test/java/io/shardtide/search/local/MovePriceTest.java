@@ -17,8 +17,6 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
-import io.shardtide.search.ShapeCosts;
-import io.shardtide.search.TableGroup;
 import io.shardtide.search.groups.GroupedProblem;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
@@ -42,22 +40,20 @@ class MovePriceTest {
     return ClusterSpecBuilder.builder(all).replicaGroups(List.of(1, 2, 4)).build();
   }
 
-  /** The assignment of a problem's tables, and what their moves are computed from. */
-  private record RandomPlacement(
-      SearchProblem problem, List<TableGroup> tables, Assignment assignment) {
+  /** The places of a problem's tables, and what their moves are computed from. */
+  private record RandomPlacement(SearchProblem problem, LocalSearch search, State state) {
     /** Places each table anywhere, in parts of any kind and of equal width. */
     static RandomPlacement randomly(SearchProblem problem, Random random) {
-      List<TableGroup> tables = TableGroup.of(problem.tables());
-      ShapeCosts costs = new ShapeCosts(tables, problem.cluster(), MODEL.evaluator());
-      Places places = new Places(problem.cluster());
-      Assignment assignment =
-          new Assignment(costs, MODEL.towerSize(), tables.size(), places, problem.cluster());
-      for (int t = 0; t < tables.size(); t++) {
+      LocalSearch search = new LocalSearch(problem, SETTINGS, 1, false);
+      State state = search.empty();
+      Places places = search.places;
+      for (int t = 0; t < search.tables.size(); t++) {
+        int columns = search.tables.get(t).columns();
         List<TablePart> possible =
             new ArrayList<>(
                 TablePart.of(
                     problem.tables().get(t).table(), PredictionInputs.of(problem.cluster())));
-        possible.add(new TablePart(ShardScope.DEVICE, tables.get(t).columns()));
+        possible.add(new TablePart(ShardScope.DEVICE, columns));
         TablePart part = possible.get(random.nextInt(possible.size()));
         List<Integer> at =
             new ArrayList<>(
@@ -66,20 +62,16 @@ class MovePriceTest {
                     .boxed()
                     .toList());
         Collections.shuffle(at, random);
-        for (int p = 0; p < tables.get(t).columns() / part.columns(); p++) {
-          assignment.edit(t, at.get(p), ShapeCosts.NONE, costs.shape(t, part));
+        for (int p = 0; p < columns / part.columns(); p++) {
+          state.add(t, search.ways.find(t, 0, part), at.get(p));
         }
       }
-      return new RandomPlacement(problem, tables, assignment);
-    }
-
-    CurrentPlan running() {
-      return new CurrentPlan(tables, problem.start(), assignment.places());
+      return new RandomPlacement(problem, search, state);
     }
 
     PlanShards shards() {
       Map<String, List<Shard>> byTable =
-          ShardLayout.of(assignment, tables, problem.cluster(), running());
+          ShardLayout.of(state, search.tables, problem.cluster(), search.running);
       return new PlanShards(
           byTable.values().stream().flatMap(List::stream).sorted(Shard.ORDER).toList(),
           problem.cluster().devices(),
@@ -87,11 +79,7 @@ class MovePriceTest {
     }
 
     double moveMs() {
-      MovePrice price =
-          new MovePrice(
-              running(), tables, problem.cluster(), SETTINGS, problem.synchronization().groups());
-      price.refresh(assignment);
-      return price.ms();
+      return search.annealing(state, false).moveMs();
     }
   }
 

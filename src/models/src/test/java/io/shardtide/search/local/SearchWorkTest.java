@@ -102,7 +102,7 @@ class SearchWorkTest {
             .toList();
     SearchWork free = work(problem(cluster, plain));
     SearchWork work = work(problem(cluster, constrained));
-    long budget = SETTINGS.evaluations(count) / 2;
+    long budget = SETTINGS.evaluationsFromScratch(count) / 2;
     assertThat(work.evaluations()).isLessThan(budget + 1_000);
     assertThat(work.proposals()).isLessThanOrEqualTo(MOST_PROPOSALS * budget + MOST_PROPOSALS);
     assertThat(work.moves()).as("moves of the two tables are tried").isPositive();
