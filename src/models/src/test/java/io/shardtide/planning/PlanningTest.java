@@ -707,7 +707,7 @@ class PlanningTest {
     int taught = 0;
     for (double exploration : new double[] {0.001, 0.02, 0.1}) {
       PlanningRun run = new PlanningRun(exploring(exploration));
-      run.models.takeOver(uncertain(0.5));
+      run.models.takeOver(uncertain(0.2));
       ShardingPlan quick = quickly(run);
       PlanningStep.SearchTask search =
           run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD).orElseThrow();

@@ -509,6 +509,8 @@ final class Objective {
     // As it was set: a move may have left fewer units than that in total.
     fresh.minMaxUnits = minMaxUnits;
     fresh.refreshCommunication();
+    CostCheck.same("evaluated cost", movedCostMs, fresh.costMs);
+    CostCheck.same("evaluated score", movedScore, fresh.score);
     CostCheck.same("cost", costMs, fresh.costMs);
     CostCheck.same("score", score, fresh.score);
     for (int d = 0; d < devices; d++) {
