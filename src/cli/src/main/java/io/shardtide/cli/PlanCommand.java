@@ -72,9 +72,9 @@ final class PlanCommand implements Callable<Integer> {
       paramLabel = "N",
       converter = SearchBudget.class,
       description =
-          "How long to search: evaluations (predictions of a device's cost) for each table up to"
-              + " 1,000, 1 to 10000000. More take longer, for plans with shorter steps. Default:"
-              + " ${DEFAULT-VALUE}.")
+          "How long to search: evaluations (predictions of a device's cost) for each table, 1 to"
+              + " 10000000; of up to 1,000 tables, and at least as many as 160 would have. More take"
+              + " longer, for plans with shorter steps. Default: ${DEFAULT-VALUE}.")
   private long evaluationsPerTable = SearchSettings.DEFAULTS.evaluationsPerTable();
 
   @Option(names = "--json", description = "Print the summary as JSON.")

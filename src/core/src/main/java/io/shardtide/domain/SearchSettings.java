@@ -8,8 +8,9 @@ import java.util.Objects;
  * Settings of the search. Each shapes the result, so that each is recorded in the plan.
  *
  * @param evaluationsPerTable how long a search from scratch goes on: predicted costs of a device
- *     that it may ask for, for each table up to 1,000; {@link #EVALUATIONS_PER_TABLE}. More never
- *     gives a worse plan
+ *     (of a launch group of it, where the model has those) that it may ask for, for each table up
+ *     to 1,000, and for at least 160, or 8 for each of a handful; {@link #EVALUATIONS_PER_TABLE}.
+ *     More never gives a worse plan in one grouping of replicas
  * @param repairEvaluations how long a search from a running plan goes on to move shards that could
  *     stay, in evaluations altogether; {@link #REPAIR_EVALUATIONS}. 0 moves none of them. Tables
  *     without a place are searched before, with {@code evaluationsPerTable}
@@ -58,17 +59,18 @@ public record SearchSettings(
   public static final NumberRange PAYBACK_STEPS = NumberRange.whole(1, 1_000_000_000_000L);
 
   /**
-   * 5,000 evaluations a table are what a plan of 50 tables in 40 ms allows on two cores, and 10,000
-   * what a repair of 26 tables on 16 devices in 30 ms does. 10 GB/s is a device's share of common
-   * networks (100 Gbit/s), 2.5 ms and 1 s are what a shard and a reshard take with TorchRec
-   * (search/local/RATIONALE.md), and 1,000 steps are some minutes of training.
+   * 7,000 evaluations a table, and those of at least 160, are 0.3 s for few tables on 16 devices
+   * and about a second for 500 on 128, on two cores; 10,000 are what a repair of 26 tables on 16
+   * devices in 30 ms allows. 10 GB/s is a device's share of common networks (100 Gbit/s), 2.5 ms
+   * and 1 s are what a shard and a reshard take with TorchRec (search/local/RATIONALE.md), and
+   * 1,000 steps are some minutes of training.
    */
   public static final SearchSettings DEFAULTS =
       new SearchSettings(7_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL, 0.3);
 
   /**
-   * What answers a change at once: a first plan of 2,000 tables in half a second, within 2% of the
-   * defaults' (26 to 2,002 tables, {@code bench search}). From a running plan, shards move only if
+   * What answers a change at once: a first plan of 2,000 tables in half a second, 2 to 3% above the
+   * defaults' on average ({@code bench search --regret}). From a running plan, shards move only if
    * they have to: gains are left to the background search.
    */
   public static final SearchSettings QUICK =
