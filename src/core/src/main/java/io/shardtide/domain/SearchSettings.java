@@ -91,6 +91,9 @@ public record SearchSettings(
    */
   private static final int MIN_BUDGETED_TABLES = 160;
 
+  /** The same for each table: of a handful there are few plans. */
+  private static final int MIN_BUDGETED_TABLES_EACH = 8;
+
   /** Checks the ranges. */
   public SearchSettings {
     EVALUATIONS_PER_TABLE.check("evaluationsPerTable", evaluationsPerTable);
@@ -129,7 +132,8 @@ public record SearchSettings(
 
   /** Returns how many evaluations a search from scratch of so many tables may take. */
   public long evaluationsFromScratch(int tables) {
-    return evaluations(Math.max(tables, MIN_BUDGETED_TABLES));
+    int least = Math.min(MIN_BUDGETED_TABLES, MIN_BUDGETED_TABLES_EACH * Math.max(1, tables));
+    return evaluations(Math.max(tables, least));
   }
 
   /** Returns the overhead of a move, in milliseconds a step. */

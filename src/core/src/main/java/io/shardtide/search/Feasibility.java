@@ -139,6 +139,11 @@ public final class Feasibility {
         tables.stream().map(TablePrediction::table).toList(), parts, leastCopies, cluster);
   }
 
+  /** Returns whether no plan of a problem can exist, by proof. */
+  public static boolean isRefuted(SearchProblem problem) {
+    return refutePredicted(problem.tables(), problem.cluster()) != null;
+  }
+
   /** Returns how often the device memory of all devices holds a table at least. */
   private static double leastCopies(TablePrediction table, ClusterSpec cluster) {
     if (table.table().constraints().isAlwaysCopied()) {

@@ -7,9 +7,11 @@ import io.shardtide.domain.Insight;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.SearchSettingsBuilder;
+import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
+import io.shardtide.search.local.ScratchSearch;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -17,33 +19,33 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Searches plans in all ways to form replica groups that the cluster allows, and returns the one
- * with the shortest step. A way whose lower bound is above the best step found is left out; of all
- * others, a short search tells which two are worth a whole one (successive halving: Jamieson and
- * Talwalkar, 2016). The measurements are in RATIONALE.md.
+ * Searches plans in all groupings that the cluster allows, and returns the one with the shortest
+ * step. Groupings whose lower bound exceeds the best step found are pruned. A short search ranks
+ * the rest, the best two of which go on, and the best one of those has a whole budget (successive
+ * halving: Jamieson and Talwalkar, 2016). The measurements are in RATIONALE.md.
  */
 public final class GroupSearch {
-  /** A short search has this part of the budget. */
-  private static final int SHORT = 32;
+  /** The part of a budget that each grouping has. */
+  private static final double SHORT = 1.0 / 32;
 
-  /** Ways with a whole search at most. */
-  private static final int MOST_WHOLE = 2;
+  /** The part that the best ones have. */
+  private static final double MIDDLE = 1.0 / 8;
 
-  /** A whole search improves on a short one by less, as a share of the step. */
-  private static final double IMPROVEMENT = 0.08;
+  /** How many go on to that. */
+  private static final int MOST_MIDDLE = 2;
 
   /**
    * By how much more a whole search improves on a short one if groups have twice the devices, as a
    * share of the step: groups of 8, 16, 32 and 64 devices gained 1, 2, 4 and 5% on average, up to
-   * 2, 4, 9 and 13%.
+   * 2, 4, 9 and 13%. Half as much on a middle one.
    */
   private static final double IMPROVEMENT_PER_DOUBLING = 0.02;
 
   private static final Comparator<GroupCandidate> MOST_PROMISING =
-      Comparator.comparingDouble(GroupCandidate::lowerBoundMs);
+      Comparator.comparingDouble((GroupCandidate candidate) -> candidate.lowerBoundMs);
 
-  private static final Comparator<PricedPlan> CHEAPEST =
-      Comparator.comparingDouble(PricedPlan::totalMs);
+  private static final Comparator<GroupCandidate> CHEAPEST =
+      Comparator.comparingDouble((GroupCandidate candidate) -> candidate.totalMs);
 
   /** Groupings that lack nothing but a kind say least about what would help: they come last. */
   private static final Comparator<SearchResult.NotFound> LEAST_SHORT =
@@ -57,26 +59,51 @@ public final class GroupSearch {
   /** The least that a way costs which was left out. */
   private double leftOutMs = Double.POSITIVE_INFINITY;
 
-  /**
-   * A way to form groups that may be the best one.
-   *
-   * @param groups the groups
-   * @param problem the problem of one group
-   * @param lowerBoundMs no plan with these groups has a shorter step
-   */
-  private record GroupCandidate(ReplicaGroups groups, SearchProblem problem, double lowerBoundMs) {}
+  /** A grouping that may be the best one, and the search of its plans. */
+  private final class GroupCandidate {
+    final SearchProblem inGroup;
+    final double lowerBoundMs;
+    private ScratchSearch search;
+    private SearchResult result;
 
-  /**
-   * A plan, and what it costs to go there.
-   *
-   * @param found the plan
-   * @param totalMs its step and the price of its moves, in milliseconds a step
-   */
-  private record PricedPlan(GroupCandidate candidate, SearchResult.Found found, double totalMs) {
-    /** Returns what a plan of a short search is expected to cost after a whole one. */
-    double expectedMs() {
-      double doublings = StrictMath.log(found.deviceCosts().size()) / StrictMath.log(2);
-      return totalMs * (1 - IMPROVEMENT_PER_DOUBLING * doublings);
+    /** The step of its plan and the price of its moves, in milliseconds a step. */
+    double totalMs = Double.POSITIVE_INFINITY;
+
+    GroupCandidate(SearchProblem inGroup) {
+      this.inGroup = inGroup;
+      lowerBoundMs = LocalSearch.lowerBoundMs(inGroup);
+    }
+
+    /** Searches until a part of a budget is spent; returns whether there is a plan. */
+    boolean advance(double part) {
+      long before = result == null ? 0 : result.evaluations();
+      if (!inGroup.start().isEmpty() || Feasibility.isRefuted(inGroup)) {
+        before = 0; // Begins again at the running plan.
+        result = LocalSearch.search(inGroup, withPart(part));
+      } else {
+        search = search == null ? new ScratchSearch(inGroup, settings) : search;
+        search.advance(part);
+        result = search.result();
+      }
+      evaluations += result.evaluations() - before;
+      if (result instanceof SearchResult.Found found) {
+        totalMs =
+            found.predictedMs() + settings.moveMs(found.moves(problem.running(), problem.tables()));
+      }
+      return result instanceof SearchResult.Found;
+    }
+
+    /** Returns what a plan of a part of a budget is expected to cost after a whole one. */
+    double expectedMs(double improvementPerDoubling) {
+      double doublings = StrictMath.log(inGroup.cluster().devices()) / StrictMath.log(2);
+      return totalMs * (1 - improvementPerDoubling * doublings);
+    }
+
+    private SearchSettings withPart(double part) {
+      return SearchSettingsBuilder.builder(settings)
+          .evaluationsPerTable(Math.max(1, (long) (settings.evaluationsPerTable() * part)))
+          .repairEvaluations((long) (settings.repairEvaluations() * part))
+          .build();
     }
   }
 
@@ -116,74 +143,50 @@ public final class GroupSearch {
   }
 
   private SearchResult choose(List<ReplicaGroups> groupings) {
-    List<SearchResult.NotFound> failures = new ArrayList<>();
-    List<PricedPlan> plans = new ArrayList<>();
-    for (GroupCandidate candidate : candidates(groupings)) {
-      if (plans.isEmpty() || candidate.lowerBoundMs() < plans.get(0).totalMs()) {
-        plan(candidate, SHORT, failures).ifPresent(plans::add);
-        plans.sort(CHEAPEST);
-      } else {
-        leftOutMs = Math.min(leftOutMs, candidate.lowerBoundMs());
+    List<GroupCandidate> candidates =
+        new ArrayList<>(
+            groupings.stream()
+                .map(groups -> new GroupCandidate(problem.inGroup(groups)))
+                .sorted(MOST_PROMISING)
+                .toList());
+    List<GroupCandidate> planned = new ArrayList<>();
+    double bestMs = Double.POSITIVE_INFINITY;
+    for (GroupCandidate candidate : candidates) {
+      if (candidate.lowerBoundMs >= bestMs) {
+        leftOutMs = Math.min(leftOutMs, candidate.lowerBoundMs);
+      } else if (candidate.advance(SHORT)) {
+        planned.add(candidate);
+        bestMs = Math.min(bestMs, candidate.totalMs);
       }
     }
-    if (plans.isEmpty()) {
-      return failures.stream()
+    if (planned.isEmpty()) {
+      return candidates.stream()
+          .filter(candidate -> candidate.result != null)
+          .map(candidate -> (SearchResult.NotFound) candidate.result)
           .min(LEAST_SHORT)
           .map(least -> new SearchResult.NotFound(least.shortfall(), evaluations))
           .orElseThrow();
     }
-    plans.sort(Comparator.comparingDouble(PricedPlan::expectedMs));
-    List<PricedPlan> promising = plans.subList(0, Math.min(MOST_WHOLE, plans.size()));
-    double bestMs = Double.POSITIVE_INFINITY;
-    for (int i = 0; i < promising.size(); i++) {
-      PricedPlan plan = promising.get(i);
-      if (plan.totalMs() * (1 - IMPROVEMENT) < bestMs) {
-        promising.set(i, plan(plan.candidate(), 1, failures).orElse(plan));
-        bestMs = Math.min(bestMs, promising.get(i).totalMs());
-      }
+    planned.sort(Comparator.comparingDouble(c -> c.expectedMs(IMPROVEMENT_PER_DOUBLING)));
+    List<GroupCandidate> promising = planned.subList(0, Math.min(MOST_MIDDLE, planned.size()));
+    if (promising.size() > 1) {
+      promising.forEach(candidate -> candidate.advance(MIDDLE));
+      promising.sort(Comparator.comparingDouble(c -> c.expectedMs(IMPROVEMENT_PER_DOUBLING / 2)));
     }
-    plans.sort(CHEAPEST);
-    return explained(plans);
-  }
-
-  /** Returns the ways to form groups, the most promising one first. */
-  private List<GroupCandidate> candidates(List<ReplicaGroups> groupings) {
-    return groupings.stream()
-        .map(
-            groups -> {
-              SearchProblem inGroup = problem.inGroup(groups);
-              return new GroupCandidate(groups, inGroup, LocalSearch.lowerBoundMs(inGroup));
-            })
-        .sorted(MOST_PROMISING)
-        .toList();
-  }
-
-  private Optional<PricedPlan> plan(
-      GroupCandidate candidate, int part, List<SearchResult.NotFound> failures) {
-    SearchSettings ofPart =
-        SearchSettingsBuilder.builder(settings)
-            .evaluationsPerTable(Math.max(1, settings.evaluationsPerTable() / part))
-            .repairEvaluations(settings.repairEvaluations() / part)
-            .build();
-    SearchResult result = LocalSearch.search(candidate.problem(), ofPart);
-    evaluations += result.evaluations();
-    if (result instanceof SearchResult.Found found) {
-      double moveMs = settings.moveMs(found.moves(problem.running(), problem.tables()));
-      return Optional.of(new PricedPlan(candidate, found, found.predictedMs() + moveMs));
-    }
-    failures.add((SearchResult.NotFound) result);
-    return Optional.empty();
+    promising.get(0).advance(1);
+    planned.sort(CHEAPEST);
+    return explained(planned);
   }
 
   /**
    * Returns the best plan with the reason for its groups: all others take longer, moves included.
    */
-  private SearchResult explained(List<PricedPlan> plans) {
-    double bestMs = plans.get(0).totalMs();
-    SearchResult.Found best = plans.get(0).found();
+  private SearchResult explained(List<GroupCandidate> plans) {
+    double bestMs = plans.get(0).totalMs;
+    SearchResult.Found best = (SearchResult.Found) plans.get(0).result;
     Insight insight = best.insight().orElseThrow();
     double otherMs =
-        plans.stream().skip(1).mapToDouble(PricedPlan::totalMs).reduce(leftOutMs, Math::min);
+        plans.stream().skip(1).mapToDouble(plan -> plan.totalMs).reduce(leftOutMs, Math::min);
     Stream<Explanation> reason =
         Stream.of(otherMs)
             .filter(Double::isFinite)

@@ -1,5 +1,7 @@
 package io.shardtide.search.local;
 
+import io.shardtide.domain.ShardScope;
+
 /**
  * Searches cheaper assignments by random moves: a better one is always accepted, a worse one with a
  * probability that falls with the temperature (simulated annealing, Kirkpatrick et al. 1983). A
@@ -34,6 +36,20 @@ final class Annealing {
   /** The same after a kick. */
   private static final long MOVES_AFTER_KICK = 30;
 
+  /** Of so many kicks, one changes the scope of several tables. */
+  private static final int KINDS_EVERY = 2;
+
+  /** A cooled plan that costs more than the one before is kept with a probability that falls so. */
+  private static final double MOST_WORSE = 0.003;
+
+  /** Tables whose scope a kick changes, at most. */
+  private static final int MOST_KINDS = 6;
+
+  /** Random tables of which the one is taken whose work grows the least. */
+  private static final int CANDIDATES = 4;
+
+  private static final ShardScope[] SCOPES = ShardScope.values();
+
   private final State state;
   private final Objective objective;
   private final SearchWork work;
@@ -41,26 +57,59 @@ final class Annealing {
   private final Proposals proposals;
   private final Move move = new Move();
 
-  /** Moves since the best plan found. */
+  /** Moves since the plan that the last cooling left, and where among them the best plan is. */
   private final MoveLog log = new MoveLog();
 
+  private int bestAt;
+
+  /** The cost of the plan that the last cooling left, in milliseconds. */
+  private double homeMs;
+
+  /** The best plan found, and its cost. */
+  private final Snapshot best = new Snapshot();
+
   private double bestMs;
+  private boolean isBestNew;
   private int mostUnits = Integer.MAX_VALUE;
+
+  /** Whether the search begins at a running plan, which is left for better ones only. */
+  private final boolean isRepair;
 
   /** The tables that may move; null for all. */
   private int[] only;
 
   Annealing(
-      State state, Objective objective, SearchWork work, Proposals proposals, SeededRandom random) {
+      State state,
+      Objective objective,
+      SearchWork work,
+      Proposals proposals,
+      SeededRandom random,
+      boolean isRepair) {
+    this.isRepair = isRepair;
     this.state = state;
     this.objective = objective;
     this.work = work;
     this.random = random;
     this.proposals = proposals;
-    bestMs = objective.costMs();
+    restart();
   }
 
-  State state() {
+  /** Makes the plan of now the best one. */
+  private void restart() {
+    bestMs = objective.costMs();
+    homeMs = bestMs;
+    best.take(state, objective.codecs);
+    log.clear();
+    isBestNew = false;
+  }
+
+  /** Returns the best plan found. */
+  State best() {
+    if (homeMs > bestMs) {
+      best.restore(state, objective.codecs);
+      objective.refresh();
+      homeMs = bestMs;
+    }
     return state;
   }
 
@@ -82,7 +131,7 @@ final class Annealing {
   void begin(long evaluations) {
     mostUnits = objective.maxUnits();
     cool(HOT, MOVES * (state.tables() + state.devices), evaluations);
-    returnToBest();
+    end(0);
   }
 
   /** Improves the places of some tables of a running plan; see {@link #improve(long)}. */
@@ -99,16 +148,19 @@ final class Annealing {
   void improve(long evaluations) {
     int tables = only == null ? state.tables() : only.length;
     cool(MILD, MOVES * (tables + state.devices), evaluations);
-    returnToBest();
+    end(0);
   }
 
   /** Takes back moves since an earlier plan that do not pay; see {@link MoveReduction}. */
   void reduceMoves(State earlier) {
     new MoveReduction(state, objective, earlier).run();
-    bestMs = objective.costMs();
+    restart();
   }
 
-  /** Kicks the plan, cools it down, and returns to the best one found. */
+  /**
+   * Kicks the plan and cools it down. The result takes the plan's place if it costs less, or little
+   * more.
+   */
   void cycle(long evaluations) {
     int now = objective.maxUnits();
     int which = random.below(3);
@@ -123,14 +175,18 @@ final class Annealing {
     }
     kick();
     cool(WARM, MOVES_AFTER_KICK * (state.tables() + state.devices), evaluations);
-    returnToBest();
+    end(isRepair ? 0 : MOST_WORSE);
   }
 
   /**
-   * Shards a table of a highly loaded device in another way, whatever it costs: no sequence of
-   * improving moves leads there.
+   * Changes the plan whatever it costs, as no sequence of improving moves would: shards tables of
+   * highly loaded devices in another way, or several tables at once in ways of one scope.
    */
   private void kick() {
+    if (random.below(KINDS_EVERY) == 0) {
+      kickKind();
+      return;
+    }
     for (int kicks = 1 + random.below(2); kicks > 0; kicks--) {
       int d = random.below(8) < 4 ? objective.lastDevice() : proposals.donor();
       int count = state.countAt(d);
@@ -140,10 +196,42 @@ final class Annealing {
       int i = state.tableAt(d, random.below(count));
       int j = state.tableAt(d, random.below(count));
       int table = state.way(j).aloneMs > state.way(i).aloneMs ? j : i;
-      if (proposals.proposeWay(move, table)
-          && objective.evaluate(move) < Double.POSITIVE_INFINITY) {
-        apply();
+      if (proposals.proposeWay(move, table)) {
+        applyAnyhow();
       }
+    }
+  }
+
+  /**
+   * Shards several tables in a way of the same scope. A collective that all of them need is paid
+   * once, and an all-to-all gets shorter only when its largest load does, so that each table alone
+   * would not gain.
+   */
+  private void kickKind() {
+    ShardScope scope = SCOPES[random.below(SCOPES.length)];
+    for (int kicks = 1 + random.below(MOST_KINDS); kicks > 0; kicks--) {
+      int best = -1;
+      double leastMs = Double.POSITIVE_INFINITY;
+      for (int c = 0; c < CANDIDATES; c++) {
+        int table = random.below(state.tables());
+        Way way = proposals.cheapest(table, scope);
+        if (way != null && state.way(table).scope != scope) {
+          double moreMs = way.workMs - state.way(table).workMs;
+          if (moreMs < leastMs) {
+            best = table;
+            leastMs = moreMs;
+          }
+        }
+      }
+      if (best >= 0 && proposals.proposeWay(move, best, proposals.cheapest(best, scope))) {
+        applyAnyhow();
+      }
+    }
+  }
+
+  private void applyAnyhow() {
+    if (objective.evaluate(move) < Double.POSITIVE_INFINITY) {
+      apply();
     }
   }
 
@@ -155,7 +243,8 @@ final class Annealing {
       double ms = objective.costOfLoadsMs();
       if (ms < bestMs) {
         bestMs = ms;
-        log.clear();
+        bestAt = log.position();
+        isBestNew = true;
       }
     }
   }
@@ -188,9 +277,29 @@ final class Annealing {
     }
   }
 
-  private void returnToBest() {
-    objective.setMinMaxUnits(0);
-    log.undo(state, objective.codecs);
+  /**
+   * Ends a cooling: at the best plan, if it was found since the one before; else where it is, or
+   * where it was.
+   *
+   * @param mostWorse share of the cost by which the plan may get worse
+   */
+  private void end(double mostWorse) {
+    int to = 0;
+    if (isBestNew) {
+      to = bestAt;
+    } else if (mostWorse > 0) {
+      objective.setMinMaxUnits(0);
+      double limit = homeMs * (1 + mostWorse * random.exponential());
+      to = objective.costMs() <= limit ? log.position() : 0;
+    }
+    log.undo(state, objective.codecs, to);
+    log.clear();
+    objective.clearMinMaxUnits();
     objective.refresh();
+    homeMs = objective.costMs();
+    if (isBestNew) {
+      best.take(state, objective.codecs);
+      isBestNew = false;
+    }
   }
 }

@@ -5,7 +5,6 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.PlanShards;
@@ -14,32 +13,26 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Shortfall;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.TableGroup;
 import io.shardtide.search.local.Placer.PlacementStrategy;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CancellationException;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ForkJoinPool;
-import java.util.concurrent.FutureTask;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
 /**
  * Searches plans by local moves, from scratch or from the running plan.
  *
- * <p>From scratch: a dozen initial placements differ in how finely expensive tables are cut and how
- * evenly all-to-all loads are spread. Each is annealed; then the best few are perturbed and
- * annealed again, in random turns. From a running plan: shards that exceed a device's memory are
+ * <p>From scratch: initial placements differ in how finely expensive tables are cut, how evenly
+ * all-to-all loads are spread, and how many tables are copied. They are annealed, perturbed and
+ * annealed again in a {@link Race}. From a running plan: shards that exceed a device's memory are
  * removed from it, everything without a device is placed, and moves are made that are worth their
  * bytes.
  *
@@ -53,19 +46,13 @@ public final class LocalSearch {
   /** The same with unpooled tables, whose loads differ more: finer parts are spread more evenly. */
   private static final double[] UNPOOLED_CAPS = {0.5, 1.2};
 
-  /**
-   * Starts that cost more than this times the cheapest one are left out: 1.02 to 1.15 are alike,
-   * and plans of 64 and 128 devices 1 to 17% better than with all starts.
-   */
-  private static final double MOST_EXPENSIVE_START = 1.05;
+  /** Shares of the tables that may be copied which are, in further starts. */
+  private static final double[] COPIED = {0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875};
 
-  /** Searches that continue after the first round. */
-  private static final int KEPT = 5;
+  /** Granularities of those. */
+  private static final double[] COPIED_GRAINS = {1, 0.5, 0.25};
 
   private static final List<PlacementStrategy> STRATEGIES = List.of(PlacementStrategy.values());
-
-  /** Cycles that evaluate no move, because nothing can move, after which a search ends. */
-  private static final int MAX_IDLE = 8;
 
   /** Packings by bytes that are tried if no placement by cost fits. */
   private static final int PACKINGS = 64;
@@ -76,11 +63,8 @@ public final class LocalSearch {
   /** How much more each packing shuffles the order of tables than the one before it. */
   private static final double DISORDER = 0.02;
 
-  /** Seeds of two searches; see {@link #fromScratch(SearchProblem, SearchSettings, boolean)}. */
-  private static final long[] SEEDS = {1, 2};
-
-  private static final Comparator<Annealing> CHEAPEST_FIRST =
-      Comparator.comparingDouble(Annealing::bestMs);
+  /** Seed of a search that is alone. */
+  private static final long SEED = 1;
 
   private final SearchProblem problem;
   final ClusterSpec cluster;
@@ -147,7 +131,7 @@ public final class LocalSearch {
       return new SearchResult.NotFound(impossible, 0);
     }
     if (!problem.start().isEmpty() && !problem.tables().isEmpty()) {
-      LocalSearch search = new LocalSearch(problem, settings, SEEDS[0], checked);
+      LocalSearch search = new LocalSearch(problem, settings, SEED, checked);
       State repaired = new Repair(search).run();
       if (repaired != null) {
         return search.found(repaired, search.evaluator.evaluations());
@@ -156,90 +140,26 @@ public final class LocalSearch {
     return fromScratch(problem, settings, checked);
   }
 
-  /**
-   * Runs two searches and returns the better one's plan. They share nothing, so that the result
-   * does not depend on whether they run at the same time.
-   */
   private static SearchResult fromScratch(
       SearchProblem problem, SearchSettings settings, boolean checked) {
-    LocalSearch first = new LocalSearch(problem, settings, SEEDS[0], checked);
-    LocalSearch second = new LocalSearch(problem, settings, SEEDS[1], checked);
-    FutureTask<Annealing> other =
-        new FutureTask<>(first.hasOnePlan() ? () -> null : second::fromScratch);
-    ForkJoinPool.commonPool().execute(other);
-    Annealing one;
-    Annealing two;
-    try {
-      one = first.fromScratch();
-      // Runs in this thread if no other one has begun it, so that it never waits for the pool's
-      // other tasks.
-      other.run();
-      two = result(other);
-    } finally {
-      second.work.stop(); // If this thread was interrupted.
-    }
-    long evaluations = first.evaluator.evaluations() + second.evaluator.evaluations();
-    if (one == null && two == null) {
-      long unplaced = Math.min(first.unplacedBytes, second.unplacedBytes);
-      List<TableSpec> tables = problem.tables().stream().map(TablePrediction::table).toList();
-      Shortfall shortfall = Feasibility.notFound(tables, first.cluster, unplaced);
-      return new SearchResult.NotFound(shortfall, evaluations);
-    }
-    boolean isFirst = two == null || (one != null && one.bestMs() <= two.bestMs());
-    return isFirst ? first.found(one.state(), evaluations) : second.found(two.state(), evaluations);
-  }
-
-  private static Annealing result(FutureTask<Annealing> task) {
-    try {
-      return task.get();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new CancellationException("interrupted while waiting for the second search");
-    } catch (ExecutionException e) {
-      throw new IllegalStateException(e.getCause());
-    }
+    ScratchSearch search = new ScratchSearch(problem, settings, checked);
+    search.advance(1);
+    return search.result();
   }
 
   /** Returns whether a placement is found without searching a good one. */
   static boolean fits(SearchProblem problem) {
     return Feasibility.refutePredicted(problem.tables(), problem.cluster()) == null
-        && !new LocalSearch(problem, SearchSettings.DEFAULTS, SEEDS[0], false).starts().isEmpty();
+        && !new LocalSearch(problem, SearchSettings.DEFAULTS, SEED, false).starts().isEmpty();
   }
 
   /** Returns whether no table can be anywhere else than where it is placed first. */
-  private boolean hasOnePlan() {
+  boolean hasOnePlan() {
     return ways.areFixed();
   }
 
-  /** Returns the search with the best plan, or null if none fits. */
-  Annealing fromScratch() {
-    long budget = settings.evaluationsFromScratch(tables.size()) / SEEDS.length;
-    List<Annealing> searches = starts();
-    if (searches.isEmpty() || hasOnePlan()) {
-      return searches.isEmpty() ? null : searches.get(0);
-    }
-    searches.sort(CHEAPEST_FIRST);
-    double limitMs = searches.get(0).bestMs() * MOST_EXPENSIVE_START;
-    searches.removeIf(search -> search.bestMs() > limitMs);
-    searches.forEach(search -> search.begin(budget));
-    searches.sort(CHEAPEST_FIRST);
-    int kept = Math.min(KEPT, searches.size());
-    int idle = 0;
-    while (!work.isSpent(budget) && cluster.devices() > 1 && idle < MAX_IDLE) {
-      long before = work.moves();
-      int i = 0;
-      while (i < kept - 1 && random.below(2) == 0) {
-        i++;
-      }
-      searches.get(i).cycle(budget);
-      searches.sort(CHEAPEST_FIRST);
-      idle = work.moves() == before ? idle + 1 : 0;
-    }
-    return searches.get(0);
-  }
-
   /** Returns searches from tables that are sharded in various ways; none if nothing fits. */
-  private List<Annealing> starts() {
+  List<Annealing> starts() {
     List<Annealing> searches = new ArrayList<>();
     if (hasOnePlan()) {
       addStart(searches, placer::placeCopies);
@@ -248,6 +168,11 @@ public final class LocalSearch {
     for (double grain : Placer.GRAINS) {
       for (double cap : units.areExact() ? CAPS : UNPOOLED_CAPS) {
         addStart(searches, state -> placer.place(state, grain, cap));
+      }
+    }
+    for (double copied : COPIED) {
+      for (double grain : COPIED_GRAINS) {
+        addStart(searches, state -> placer.place(state, grain, 1, copied));
       }
     }
     // The last table without a copy costs an all-to-all, whatever its size.
@@ -279,11 +204,16 @@ public final class LocalSearch {
     }
   }
 
+  /** Returns the least bytes that a start has left without a device. */
+  long unplacedBytes() {
+    return unplacedBytes;
+  }
+
   Annealing annealing(State state, boolean isRepair) {
     CostEvaluator checker = checked ? problem.model().evaluator(settings.risk()) : null;
     Objective objective = objective(state, running, codecs(state), checker);
     Proposals proposals = new Proposals(state, objective, ways, communication, random, isRepair);
-    return new Annealing(state, objective, work, proposals, random);
+    return new Annealing(state, objective, work, proposals, random, isRepair);
   }
 
   /**
@@ -322,7 +252,7 @@ public final class LocalSearch {
 
   /** Returns a lower bound of the predicted cost of every plan of a problem, in milliseconds. */
   public static double lowerBoundMs(SearchProblem problem) {
-    return new LocalSearch(problem, SearchSettings.DEFAULTS, SEEDS[0], false).lowerBoundMs();
+    return new LocalSearch(problem, SearchSettings.DEFAULTS, SEED, false).lowerBoundMs();
   }
 
   double lowerBoundMs() {
@@ -336,7 +266,7 @@ public final class LocalSearch {
     return new State(tables.size(), problem.model().sumSize(), places, cluster);
   }
 
-  private SearchResult.Found found(State state, long evaluations) {
+  SearchResult.Found found(State state, long evaluations) {
     List<DeviceLoad> loads = state.loads();
     List<CollectiveCodec> codecs = CodecChoice.of(expected, cluster, loads, problem.slowdowns());
     StepComm comm = new StepComm(cluster, codecs);

@@ -2,14 +2,19 @@ package io.shardtide.search.local;
 
 import java.util.Arrays;
 
-/** The moves since the best plan that was found, to go back to it. Allocates only to grow. */
+/** The moves since a plan, to go back to it. Allocates only to grow. */
 final class MoveLog {
   private int[] numbers = new int[256];
   private int size;
   private Way[] ways = new Way[64];
   private int entries;
 
-  /** Forgets all moves: the best plan is the one of now. */
+  /** Returns the number of recorded changes, to come back to now with {@link #undo}. */
+  int position() {
+    return entries;
+  }
+
+  /** Forgets all moves. */
   void clear() {
     size = 0;
     entries = 0;
@@ -48,10 +53,14 @@ final class MoveLog {
     }
   }
 
-  /** Undoes all recorded moves, the last one first. */
-  void undo(State state, int[] codecs) {
+  /**
+   * Undoes recorded moves, the last one first.
+   *
+   * @param to the {@link #position} to go back to
+   */
+  void undo(State state, int[] codecs, int to) {
     int[] at = new int[4];
-    while (entries > 0) {
+    while (entries > to) {
       Way way = ways[--entries];
       int table = numbers[--size];
       if (table < 0) {

@@ -174,6 +174,11 @@ final class Objective {
     refreshCommunication();
   }
 
+  /** Removes the least value of {@link #setMinMaxUnits}; takes effect with {@link #refresh}. */
+  void clearMinMaxUnits() {
+    minMaxUnits = 0;
+  }
+
   /** Returns {@link #costMs} without the least value of {@link #setMinMaxUnits}. */
   double costOfLoadsMs() {
     int least = minMaxUnits;

@@ -49,6 +49,9 @@ final class Placer {
   /** Tables by the bytes of all their rows, the largest first. */
   private final List<Integer> largestFirst = new ArrayList<>();
 
+  /** Tables that may be copied or not, those first whose work grows the least if they are. */
+  private final List<Integer> copiedFirst = new ArrayList<>();
+
   /** A part that waits for a device. */
   private record WaitingPart(Way way) {
     static final Comparator<WaitingPart> MOST_EXPENSIVE_FIRST =
@@ -87,13 +90,55 @@ final class Placer {
    * @return whether everything has found room; otherwise the state is incomplete
    */
   boolean place(State state, double grain, double cap) {
+    return place(state, grain, cap, ways::of);
+  }
+
+  /**
+   * Places everything, some tables copied and all others not, where they have such ways: an
+   * all-to-all gets shorter only when several tables leave it.
+   *
+   * @param copied share of the tables that are copied, those whose work grows the least by it
+   */
+  boolean place(State state, double grain, double cap, double copied) {
+    if (copiedFirst.isEmpty()) {
+      for (int t = 0; t < tables.size(); t++) {
+        if (with(t, true).length > 0 && with(t, false).length > 0) {
+          copiedFirst.add(t);
+        }
+      }
+      copiedFirst.sort(
+          Comparator.comparingDouble(
+                  (Integer t) -> with(t, true)[0].workMs - with(t, false)[0].workMs)
+              .thenComparingInt(t -> t));
+    }
+    Set<Integer> copies =
+        new HashSet<>(copiedFirst.subList(0, (int) Math.round(copied * copiedFirst.size())));
+    return place(
+        state,
+        grain,
+        cap,
+        t -> {
+          Way[] some = with(t, copies.contains(t));
+          return some.length == 0 ? ways.of(t) : some;
+        });
+  }
+
+  private Way[] with(int table, boolean copied) {
+    return Arrays.stream(ways.of(table))
+        .filter(way -> (way.scope == ShardScope.COPIES) == copied)
+        .toArray(Way[]::new);
+  }
+
+  private boolean place(State state, double grain, double cap, IntFunction<Way[]> allowed) {
+    Way[][] of = new Way[tables.size()][];
+    Arrays.setAll(of, allowed);
     double maxUnits = cap * Math.max(1, units.total()) / cluster.devices();
     double maxMs = grain * targetMs();
     for (double fill : FILLS) {
       // Of the attempt before.
       IntStream.range(0, tables.size()).forEach(state::clear);
-      double msPerByte = msPerByte(maxMs, maxUnits, fill * cluster.usableBytes());
-      if (place(state, t -> way(ways.of(t), maxMs, maxUnits, msPerByte))) {
+      double msPerByte = msPerByte(of, maxMs, maxUnits, fill * cluster.usableBytes());
+      if (place(state, t -> way(of[t], maxMs, maxUnits, msPerByte))) {
         return true;
       }
       if (msPerByte == 0) {
@@ -110,15 +155,15 @@ final class Placer {
    *
    * @param bytes of all devices
    */
-  private double msPerByte(double maxMs, double maxUnits, double bytes) {
-    if (bytesAt(0, maxMs, maxUnits) <= bytes) {
+  private double msPerByte(Way[][] of, double maxMs, double maxUnits, double bytes) {
+    if (bytesAt(of, 0, maxMs, maxUnits) <= bytes) {
       return 0;
     }
     double low = StrictMath.log(LEAST_MS_PER_BYTE);
     double high = StrictMath.log(MOST_MS_PER_BYTE);
     for (int i = 0; i < PRICES; i++) {
       double middle = (low + high) / 2;
-      if (bytesAt(StrictMath.exp(middle), maxMs, maxUnits) <= bytes) {
+      if (bytesAt(of, StrictMath.exp(middle), maxMs, maxUnits) <= bytes) {
         high = middle;
       } else {
         low = middle;
@@ -127,11 +172,11 @@ final class Placer {
     return StrictMath.exp(high);
   }
 
-  private double bytesAt(double msPerByte, double maxMs, double maxUnits) {
+  private double bytesAt(Way[][] of, double msPerByte, double maxMs, double maxUnits) {
     double bytes = 0;
     for (int t = 0; t < tables.size(); t++) {
-      if (ways.of(t).length > 0) {
-        bytes += way(ways.of(t), maxMs, maxUnits, msPerByte).totalBytes;
+      if (of[t].length > 0) {
+        bytes += way(of[t], maxMs, maxUnits, msPerByte).totalBytes;
       }
     }
     return bytes;

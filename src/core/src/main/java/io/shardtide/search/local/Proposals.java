@@ -205,10 +205,23 @@ final class Proposals {
       return false;
     }
     Way way = of[random.below(of.length)];
-    if (way == state.way(table)) {
-      return false;
-    }
+    return way != state.way(table) && place(move, table, way);
+  }
+
+  /** Fills a move that shards a table in a way; returns whether there is room for it. */
+  boolean proposeWay(Move move, int table, Way way) {
+    move.begin();
     return place(move, table, way);
+  }
+
+  /** Returns the way of a scope with the least work; null if the table has none. */
+  Way cheapest(int table, ShardScope scope) {
+    for (Way way : ways.of(table)) {
+      if (way.scope == scope) {
+        return way;
+      }
+    }
+    return null;
   }
 
   /** Adds that a table gets a way, with parts where parts are already as far as possible. */

@@ -122,7 +122,7 @@ final class Repair {
     improveInTurn(searches, kept, limit);
     Annealing best = searches.stream().min(CHEAPEST_FIRST).orElseThrow();
     leaveOptimum(best, kept, limit);
-    return best.bestMs() + reshardMs < costMs ? best.state() : kept;
+    return best.bestMs() + reshardMs < costMs ? best.best() : kept;
   }
 
   /** Improves plans in rounds until the budget is spent, or several rounds have not gained. */

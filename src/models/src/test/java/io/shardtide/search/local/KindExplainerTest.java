@@ -12,12 +12,14 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Sharding;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 
@@ -137,7 +139,9 @@ class KindExplainerTest {
     List<TableSpec> tables = new ArrayList<>();
     List<Shard> before = new ArrayList<>();
     for (int t = 0; t < 2; t++) {
-      TableSpec table = Fixtures.table("t" + t, 380_000_000, 64, 20);
+      TableSpec table =
+          Fixtures.table("t" + t, 380_000_000, 64, 20)
+              .withConstraints(TableConstraints.NONE.withKinds(Set.of(ShardKind.TABLE_ROW_WISE)));
       tables.add(table);
       before.addAll(new Sharding.TableRowWise(0).shards(table, cluster));
     }

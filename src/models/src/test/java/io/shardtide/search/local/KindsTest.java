@@ -158,7 +158,7 @@ class KindsTest {
 
   @Test
   void a_table_larger_than_a_node_is_split_over_all_devices() {
-    TableSpec table = Fixtures.table("huge", 1L << 31, 64, 20);
+    TableSpec table = Fixtures.table("huge", 1L << 35, 4, 20);
     ClusterSpec cluster = cluster(8, 4, 80 * Fixtures.GIB);
     assertThat(kinds(problem(List.of(table), cluster, PlanShards.NONE)))
         .containsExactly(ShardKind.ROW_WISE);

@@ -113,7 +113,8 @@ class SearchWorkTest {
 
   private static SearchWork work(SearchProblem problem) {
     LocalSearch search = new LocalSearch(problem, SETTINGS, 1, false);
-    search.fromScratch();
+    long budget = SETTINGS.evaluationsFromScratch(search.tables.size()) / 2;
+    new Race(search.starts(), search.work).run(budget);
     return search.work;
   }
 }

@@ -80,6 +80,6 @@ class SlowLinksTest {
   void the_row_shards_of_one_table_stay_in_a_node_only_if_links_between_nodes_are_slow() {
     assertThat(kinds(0, 1)).containsExactly(ShardKind.ROW_WISE);
     assertThat(kinds(1, 1)).containsExactly(ShardKind.ROW_WISE);
-    assertThat(kinds(8, 1)).containsExactly(ShardKind.TABLE_ROW_WISE);
+    assertThat(kinds(16, 1)).containsExactly(ShardKind.TABLE_ROW_WISE);
   }
 }

@@ -1,0 +1,33 @@
+package io.shardtide.search.local;
+
+/** A plan that a search may come back to: ways, places and codecs. */
+final class Snapshot {
+  private Way[] ways = {};
+  private int[][] places = {};
+  private final int[] codecs = new int[Communication.SLOTS];
+
+  /** Takes the plan of a state, in which all tables have their parts. */
+  void take(State state, int[] ofCodecs) {
+    if (ways.length == 0) {
+      ways = new Way[state.tables()];
+      places = new int[ways.length][1];
+    }
+    for (int t = 0; t < ways.length; t++) {
+      int count = state.count(t);
+      ways[t] = state.way(t);
+      if (places[t].length < count) {
+        places[t] = new int[count];
+      }
+      System.arraycopy(state.placesOf(t), 0, places[t], 0, count);
+    }
+    System.arraycopy(ofCodecs, 0, codecs, 0, codecs.length);
+  }
+
+  /** Gives a state the plan. */
+  void restore(State state, int[] toCodecs) {
+    for (int t = 0; t < ways.length; t++) {
+      state.set(t, ways[t], places[t], ways[t].parts);
+    }
+    System.arraycopy(codecs, 0, toCodecs, 0, codecs.length);
+  }
+}
