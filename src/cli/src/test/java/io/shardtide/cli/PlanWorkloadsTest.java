@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.samples.WorkloadTask;
 import java.io.IOException;
@@ -194,7 +195,8 @@ class PlanWorkloadsTest {
             columns(),
             task("short", cluster(2, 2, 1L << 20, HARDWARE), table("a", 1_000_000, 64, 1)));
     List<JsonNode> usual = planned(workloads);
-    assertThat(planned(workloads, "--evaluations-per-table", "5000")).isEqualTo(usual);
+    String usually = Long.toString(SearchSettings.DEFAULTS.evaluationsPerTable());
+    assertThat(planned(workloads, "--evaluations-per-table", usually)).isEqualTo(usual);
     out.getBuffer().setLength(0);
     List<JsonNode> least = planned(workloads, "--evaluations-per-table", "20", "--json");
     double evaluations = 0;

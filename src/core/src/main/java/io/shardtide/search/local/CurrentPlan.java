@@ -167,7 +167,9 @@ final class CurrentPlan {
           new RunningPart(places.firstOf(scope), 0, table.columns(), OptionalDouble.empty()));
     }
     Map<RunningPart, Integer> found = new LinkedHashMap<>();
+    Map<Integer, Integer> blocks = new HashMap<>();
     for (Shard shard : shards.stream().sorted(Shard.ORDER).toList()) {
+      blocks.merge(shard.columnOffset(), 1, Integer::sum);
       if (shard.device() < places.devices()) {
         int place = places.of(scope, shard.device());
         found.merge(
@@ -181,9 +183,21 @@ final class CurrentPlan {
     Set<Integer> offsets = new HashSet<>();
     boolean areWhole = found.keySet().stream().allMatch(part -> offsets.add(part.columnOffset()));
     return found.entrySet().stream()
-        .filter(part -> areWhole && part.getValue() == places.size(part.getKey().place()))
+        .filter(part -> areWhole && part.getValue() == blocks(table, places, part.getKey()))
         .map(Map.Entry::getKey)
+        // The devices that are left of a node may be a whole smaller one.
+        .filter(
+            part ->
+                scope != ShardScope.NODE
+                    || blocks.get(part.columnOffset()) == blocks(table, places, part))
         .toList();
+  }
+
+  /** Returns on how many devices of its place a part has rows: the last ones may have none. */
+  private static int blocks(TableSpec table, Places places, RunningPart part) {
+    int size = places.size(part.place());
+    long rows = (table.rows() + size - 1) / size;
+    return (int) ((table.rows() - 1) / rows) + 1;
   }
 
   /** Returns whether a table ran with as many columns as it has now. */

@@ -1,6 +1,7 @@
 package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
@@ -10,6 +11,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
@@ -443,6 +445,42 @@ class ConstraintsTest {
     SearchResult result = LocalSearch.search(after, BRIEF, true);
     assertThat(result).isInstanceOf(SearchResult.Found.class);
     check(after, result);
+  }
+
+  /** Nodes of three devices became nodes of two: the last two have two thirds of the rows. */
+  @Test
+  void row_shards_of_a_node_that_became_a_smaller_one_move() {
+    TableSpec a =
+        Fixtures.table("a", 900_000, 64, 10).withConstraints(only(ShardKind.TABLE_ROW_WISE));
+    PlanShards running =
+        new PlanShards(
+            new Sharding.TableRowWise(2).shards(a, KindsTest.cluster(9, 3, Fixtures.GIB)), 9);
+    SearchProblem after =
+        KindsTest.problem(List.of(a), KindsTest.cluster(8, 2, Fixtures.GIB), running);
+    LocalSearch search = new LocalSearch(after, BRIEF, 1, true);
+    assertThat(search.running.parts(0)).isEmpty();
+    State repaired = new Repair(search).run();
+    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(after, BRIEF, true);
+    check(after, found);
+    double moveMs = found.moves(running, after.tables()).stream().mapToDouble(BRIEF::moveMs).sum();
+    assertThat(search.annealing(repaired, true).moveMs())
+        .isPositive()
+        .isCloseTo(moveMs, within(1e-9));
+  }
+
+  /**
+   * Five rows on four devices: two on each of the first two, one on the third, none on the last.
+   */
+  @Test
+  void row_shards_on_fewer_devices_than_their_node_has_stay() {
+    TableSpec a = Fixtures.table("a", 5, 64, 10).withConstraints(only(ShardKind.TABLE_ROW_WISE));
+    ClusterSpec cluster = KindsTest.cluster(8, 4, Fixtures.GIB);
+    PlanShards running = new PlanShards(new Sharding.TableRowWise(1).shards(a, cluster), 8);
+    assertThat(running.shards()).hasSize(3);
+    SearchProblem again = KindsTest.problem(List.of(a), cluster, running);
+    SearchSettings moveNothing = new SearchSettings(200, 0, 10, 10, 0, 1_000);
+    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(again, moveNothing, true);
+    assertThat(found.shards()).isEqualTo(running.shards());
   }
 
   @Test
