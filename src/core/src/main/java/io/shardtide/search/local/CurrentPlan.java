@@ -29,7 +29,10 @@ final class CurrentPlan {
   /** The shards of each table; none of a table that is new or has another number of columns. */
   private final List<PlanShards> shards;
 
-  /** Rows of each table of which every device has a copy; 0 of a table that is not cut by use. */
+  /**
+   * Rows of each table of which every device has a copy; 0 of a table that is not cut by use, and
+   * of those that share their devices.
+   */
   private final long[] hotRows;
 
   /** Where the rows of each table's parts are; null of a table that did not run. */
@@ -77,41 +80,49 @@ final class CurrentPlan {
     areEqual = new boolean[tables.size()];
     for (TableGroup group : tables) {
       List<Shard> ofGroup = new ArrayList<>();
+      List<List<Shard>> others = new ArrayList<>();
       List<List<RunningPart>> ofTables = new ArrayList<>();
       for (TablePrediction prediction : group.tables()) {
         TableSpec table = prediction.table();
         List<Shard> known = known(table, byTable.getOrDefault(table.name(), List.of()));
         ofGroup.addAll(known);
-        hotRows[parts.size()] = HotRows.of(known).orElse(0);
+        others.add(HotRows.others(known));
         ofTables.add(parts(table, HotRows.others(known), places));
       }
-      if (!ofGroup.isEmpty()) {
-        addCuts(parts.size(), group, HotRows.others(ofGroup));
-      }
+      addCuts(parts.size(), group, others, ofGroup);
       shards.add(new PlanShards(ofGroup, plan.devices(), plan.groups()));
       parts.add(group.isShared() ? shared(group, ofTables) : ofTables.get(0));
     }
   }
 
-  private void addCuts(int table, TableGroup group, List<Shard> ofGroup) {
-    scopes[table] = ofGroup.get(0).kind().scope();
-    String first = ofGroup.get(0).table();
-    partsBefore[table] =
-        (int)
-            ofGroup.stream()
-                .filter(shard -> shard.table().equals(first))
-                .mapToInt(Shard::columnOffset)
-                .distinct()
-                .count();
-    areEqual[table] = group.tables().stream().allMatch(t -> isEqual(t.table(), table, ofGroup));
+  /**
+   * Remembers how the tables of a group were cut.
+   *
+   * @param others the shards of each, without copies of hot rows
+   * @param ofGroup all shards of all of them
+   */
+  private void addCuts(int table, TableGroup group, List<List<Shard>> others, List<Shard> ofGroup) {
+    List<Shard> first = others.stream().filter(of -> !of.isEmpty()).findFirst().orElse(null);
+    if (first == null) {
+      return;
+    }
+    scopes[table] = first.get(0).kind().scope();
+    partsBefore[table] = (int) first.stream().mapToInt(Shard::columnOffset).distinct().count();
+    boolean hasCopies = others.stream().mapToInt(List::size).sum() < ofGroup.size();
+    if (!group.isShared()) {
+      hotRows[table] = HotRows.of(ofGroup).orElse(0);
+    }
+    areEqual[table] = !(hasCopies && group.isShared());
+    for (int t = 0; t < others.size(); t++) {
+      areEqual[table] &= isEqual(group.tables().get(t).table(), others.get(t), partsBefore[table]);
+    }
   }
 
   /** Returns whether a table was cut into so many parts of equal width, at places of their own. */
-  private boolean isEqual(TableSpec spec, int table, List<Shard> ofGroup) {
-    List<Shard> own = ofGroup.stream().filter(s -> s.table().equals(spec.name())).toList();
-    return !own.isEmpty()
-        && own.stream().allMatch(s -> s.columns() * partsBefore[table] == spec.columns())
-        && own.stream().map(Shard::device).distinct().count() == own.size();
+  private static boolean isEqual(TableSpec table, List<Shard> shards, int count) {
+    return !shards.isEmpty()
+        && shards.stream().allMatch(shard -> shard.columns() * count == table.columns())
+        && shards.stream().map(Shard::device).distinct().count() == shards.size();
   }
 
   private static List<Shard> known(TableSpec table, List<Shard> shards) {
