@@ -129,6 +129,16 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
     return table.bytes(rows(table, cluster), columns, cacheShare);
   }
 
+  /** Returns how many such parts a table has, each at a place of its own. */
+  public int count(int tableColumns) {
+    return tableColumns / columns;
+  }
+
+  /** Returns this part in device memory. */
+  public TablePart withoutCache() {
+    return new TablePart(scope, columns);
+  }
+
   /** Returns this part with another number of columns. */
   public TablePart withColumns(int others) {
     return new TablePart(scope, others, cacheShare);

@@ -56,10 +56,11 @@ public final class Feasibility {
               ? ofConstrained(group, cluster)
               : ofColumns(group.tables().get(0).table());
       for (TablePart split : group.parts(cluster)) {
-        int parts = group.columns() / split.columns();
+        int parts = split.count(group.columns());
         long bytes = 0;
         for (TablePrediction table : group.tables()) {
-          bytes += split.withColumns(table.table().columns() / parts).bytes(table.table(), cluster);
+          int columns = group.columnsOf(table.table(), split.columns());
+          bytes += split.withColumns(columns).bytes(table.table(), cluster);
         }
         if (group.allows(split.scope(), parts, cluster)
             && (smallest.bytes() < 0 || bytes < smallest.bytes())) {

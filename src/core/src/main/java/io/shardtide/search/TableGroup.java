@@ -214,7 +214,7 @@ public record TableGroup(List<TablePrediction> tables) {
     List<TablePart> parts = new ArrayList<>();
     for (PartTower tower : tables.get(0).parts()) {
       TablePart part = tower.part();
-      int count = tables.get(0).table().columns() / part.columns();
+      int count = part.count(tables.get(0).table().columns());
       boolean areAll =
           tables.stream()
               .allMatch(

@@ -206,7 +206,7 @@ final class TableWays {
       }
     }
     for (TablePart part : group.parts(cluster)) {
-      if (group.allows(part.scope(), group.columns() / part.columns(), cluster)) {
+      if (group.allows(part.scope(), part.count(group.columns()), cluster)) {
         addFitting(ways, table, variant, part);
       }
     }
@@ -268,7 +268,7 @@ final class TableWays {
             table,
             group,
             part,
-            group.columns() / part.columns(),
+            part.count(group.columns()),
             hotRows,
             sum,
             other,
@@ -289,7 +289,7 @@ final class TableWays {
   private static void linkCaches(List<Way> ways) {
     Map<Key, List<Way>> bySize = new HashMap<>();
     for (Way way : ways) {
-      Key key = new Key(way.hotRows, new TablePart(way.scope, way.part.columns()));
+      Key key = new Key(way.hotRows, way.part.withoutCache());
       bySize.computeIfAbsent(key, k -> new ArrayList<>()).add(way);
     }
     for (List<Way> same : bySize.values()) {
