@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
@@ -48,6 +49,15 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
   /** A part that is in device memory. */
   public TablePart(ShardScope scope, int columns) {
     this(scope, columns, OptionalDouble.empty());
+  }
+
+  /** Returns the part that each shard of a plan is of, or is one of the blocks of. */
+  public static List<TablePart> of(List<Shard> shards) {
+    List<TablePart> parts = new ArrayList<>();
+    for (Shard shard : shards) {
+      parts.add(new TablePart(shard.kind().scope(), shard.columns(), shard.cacheShare()));
+    }
+    return parts;
   }
 
   /**
@@ -159,13 +169,24 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
 
   /** Returns the most rows of the part that a device holds. */
   public long rows(TableSpec table, ClusterSpec cluster) {
-    return rows(table, scope, cluster);
+    return Sharding.blockRows(table, rowBlocks(cluster.devices(), cluster.devicesPerNode()));
   }
 
-  /** Returns the most rows that a device holds of a part of a scope. */
-  public static long rows(TableSpec table, ShardScope scope, ClusterSpec cluster) {
-    return scope == ShardScope.DEVICE || scope == ShardScope.COPIES
-        ? table.rows()
-        : Sharding.blockRows(table, scope.devices(cluster));
+  /** Returns the share of a table's rows in the first of the part's blocks. */
+  double rowShare(TableSpec table, int devices, int devicesPerNode) {
+    return Sharding.blockRows(table, rowBlocks(devices, devicesPerNode)) / (double) table.rows();
+  }
+
+  /**
+   * Returns into how many blocks the rows are cut, each on a device of its own.
+   *
+   * @param devices all devices
+   * @param devicesPerNode devices of the node whose devices share the rows, where those of one do
+   */
+  private int rowBlocks(int devices, int devicesPerNode) {
+    return switch (scope) {
+      case NODE, CLUSTER -> scope.devices(devices, devicesPerNode);
+      case DEVICE, COPIES -> 1;
+    };
   }
 }

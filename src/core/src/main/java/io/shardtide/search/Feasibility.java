@@ -73,7 +73,7 @@ public final class Feasibility {
                       "The smallest shard of %s, %,d rows of %d columns%s"
                           .formatted(
                               describe(group),
-                              TablePart.rows(table, split.scope(), cluster),
+                              split.rows(table, cluster),
                               split.columns(),
                               split.cacheShare().isPresent() ? ", with the least cache" : ""));
         }

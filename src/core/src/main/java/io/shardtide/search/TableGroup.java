@@ -220,8 +220,8 @@ public record TableGroup(List<TablePrediction> tables) {
               .allMatch(
                   table ->
                       table.table().columns() % count == 0
-                          && holders(table.table(), part.scope(), cluster)
-                              == holders(tables.get(0).table(), part.scope(), cluster)
+                          && holders(table.table(), part, cluster)
+                              == holders(tables.get(0).table(), part, cluster)
                           && table
                               .tower(part.withColumns(table.table().columns() / count))
                               .isPresent());
@@ -233,8 +233,8 @@ public record TableGroup(List<TablePrediction> tables) {
   }
 
   /** Returns how many devices of a place have rows of a table. */
-  private static long holders(TableSpec table, ShardScope scope, ClusterSpec cluster) {
-    long rows = TablePart.rows(table, scope, cluster);
-    return scope == ShardScope.COPIES ? cluster.devices() : (table.rows() - 1) / rows + 1;
+  private static long holders(TableSpec table, TablePart part, ClusterSpec cluster) {
+    long rows = part.rows(table, cluster);
+    return part.scope() == ShardScope.COPIES ? cluster.devices() : (table.rows() - 1) / rows + 1;
   }
 }

@@ -460,8 +460,7 @@ final class Placer {
       if (!state.isComplete(t)) {
         TableGroup table = tables.get(t);
         Way way = state.way(t);
-        int placed =
-            way == null ? 0 : (int) ((long) table.columns() * state.count(t) / way.parts);
+        int placed = way == null ? 0 : (int) ((long) table.columns() * state.count(t) / way.parts);
         bytes += table.bytes(table.columns() - placed);
       }
     }
