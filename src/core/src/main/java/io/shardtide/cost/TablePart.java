@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
@@ -144,6 +145,21 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
     return tableColumns / columns;
   }
 
+  /** Returns whether a table's constraints allow it to be cut into such parts. */
+  public boolean isAllowed(TableSpec table) {
+    return table.constraints().allows(scope, table.columns(), count(table.columns()));
+  }
+
+  /**
+   * Returns what one of a table's parts has of it, all devices of its place together.
+   *
+   * @param number which of the parts, from 0
+   * @param rows rows of the table
+   */
+  public Region region(int number, long rows) {
+    return new Region(number * columns, columns, 0, rows);
+  }
+
   /** Returns this part in device memory. */
   public TablePart withoutCache() {
     return new TablePart(scope, columns);
@@ -162,9 +178,19 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
     return scope == ShardScope.CLUSTER && !table.pooled() ? ShardScope.DEVICE : scope;
   }
 
+  /** Returns whether it has all rows of its columns, on one device. */
+  public boolean isByColumns() {
+    return scope == ShardScope.DEVICE;
+  }
+
+  /** Returns whether rows are split, copied or all on one device as those of another part. */
+  public boolean isSplitAs(TablePart other) {
+    return scope == other.scope && isByColumns() == other.isByColumns();
+  }
+
   /** Returns whether it is on one device, all of it in the device's memory. */
   public boolean isOnDevice() {
-    return scope == ShardScope.DEVICE && cacheShare.isEmpty();
+    return isByColumns() && cacheShare.isEmpty();
   }
 
   /** Returns the most rows of the part that a device holds. */

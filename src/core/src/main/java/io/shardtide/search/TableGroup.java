@@ -6,7 +6,6 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -183,15 +182,20 @@ public record TableGroup(List<TablePrediction> tables) {
   }
 
   /**
-   * Returns whether the constraints of all tables allow so many parts of equal width on a cluster.
+   * Returns whether the constraints of all tables allow the group to be cut into such parts on a
+   * cluster.
+   *
+   * @param part a part that divides the columns of each table
    */
-  public boolean allows(ShardScope scope, int parts, ClusterSpec cluster) {
+  public boolean allows(TablePart part, ClusterSpec cluster) {
+    ShardScope scope = part.scope();
+    int parts = part.count(columns());
     if (cluster.devices() == 1) {
       return parts == 1 && kindOnOneDevice().filter(kind -> kind.scope() == scope).isPresent();
     }
     for (TablePrediction table : tables) {
-      TableConstraints constraints = table.table().constraints();
-      if (!constraints.allows(scope, table.table().columns(), parts)) {
+      TableSpec spec = table.table();
+      if (!part.withColumns(columnsOf(spec, part.columns())).isAllowed(spec)) {
         return false;
       }
     }

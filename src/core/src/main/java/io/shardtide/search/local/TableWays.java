@@ -200,13 +200,13 @@ final class TableWays {
     List<Way> ways = new ArrayList<>();
     int most = group.maxColumnParts(cluster);
     for (int count = 1; count <= most; count++) {
-      if (group.isDivisible(count)
-          && (!group.isConstrained() || group.allows(ShardScope.DEVICE, count, cluster))) {
-        addFitting(ways, table, variant, new TablePart(ShardScope.DEVICE, group.columns() / count));
+      TablePart part = new TablePart(ShardScope.DEVICE, group.columns() / count);
+      if (group.isDivisible(count) && (!group.isConstrained() || group.allows(part, cluster))) {
+        addFitting(ways, table, variant, part);
       }
     }
     for (TablePart part : group.parts(cluster)) {
-      if (group.allows(part.scope(), part.count(group.columns()), cluster)) {
+      if (group.allows(part, cluster)) {
         addFitting(ways, table, variant, part);
       }
     }
