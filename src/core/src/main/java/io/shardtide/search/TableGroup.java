@@ -203,8 +203,9 @@ public record TableGroup(List<TablePrediction> tables) {
     return scope != ShardScope.DEVICE
         || parts == 1
         || !keepsPartsInNode()
-        || tables.stream()
-            .allMatch(table -> table.table().constraints().allows(ShardKind.TABLE_COLUMN_WISE));
+        || (parts <= ShardScope.NODE.devices(cluster)
+            && tables.stream()
+                .allMatch(t -> t.table().constraints().allows(ShardKind.TABLE_COLUMN_WISE)));
   }
 
   /**
