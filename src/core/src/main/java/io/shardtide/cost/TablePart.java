@@ -135,6 +135,17 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
     }
   }
 
+  /** Returns what it is, for people. */
+  public String describe() {
+    return "%d columns, scope %s%s"
+        .formatted(
+            columns,
+            scope.fileName(),
+            cacheShare.isPresent()
+                ? ", cache of %s of the rows".formatted(cacheShare.getAsDouble())
+                : "");
+  }
+
   /** Returns the bytes of device memory of each shard: of a cached part, its share of them. */
   public long bytes(TableSpec table, ClusterSpec cluster) {
     return table.bytes(rows(table, cluster), columns, cacheShare);
