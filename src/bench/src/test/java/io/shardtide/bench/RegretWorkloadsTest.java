@@ -47,7 +47,7 @@ class RegretWorkloadsTest {
       shipped.put(known.getKey(), known.getValue().problem());
       assertThat(known.getValue().evaluationsPerTable())
           .isBetween(
-              SearchSettings.QUICK.evaluationsPerTable(),
+              (long) SearchSettings.EVALUATIONS_PER_TABLE.min(),
               (long) SearchSettings.EVALUATIONS_PER_TABLE.max());
       assertThat(known.getValue().command()).startsWith("shardtide bench search --regret ");
     }

@@ -125,6 +125,22 @@ class PackingTest {
     assertThat(packing.devices()).containsExactly(0, -1, 0);
   }
 
+  /** On three devices: halves of 90 rows on two of them leave no room for two halves of 40. */
+  @Test
+  void a_table_whose_narrowest_parts_find_no_room_is_packed_in_wider_ones() {
+    List<TableSpec> tables =
+        List.of(
+            Fixtures.table("a", 90, 2 * TableSpec.COLUMN_UNIT, 5),
+            Fixtures.table("b", 40, 2 * TableSpec.COLUMN_UNIT, 5));
+    SearchProblem problem = Plans.problem(tables, Fixtures.cluster(3, 100 * ROW_BYTES));
+    LocalSearch search = new LocalSearch(problem, SearchSettings.QUICK, 1, false);
+    for (PlacementStrategy strategy : PlacementStrategy.values()) {
+      State state = search.empty();
+      assertThat(search.placer.pack(state, strategy, 0, new SeededRandom(1))).isTrue();
+      assertThat(List.of(state.count(0), state.count(1))).containsExactly(2, 1);
+    }
+  }
+
   /** 496 of 500 rows. */
   @Test
   void a_packing_that_no_simple_order_finds_is_found_with_a_shuffled_one() {

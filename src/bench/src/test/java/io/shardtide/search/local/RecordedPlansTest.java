@@ -63,10 +63,10 @@ class RecordedPlansTest {
             search(tables(3, 2), five, List.of()),
             search(tables(6, 3), two, List.of()),
             search(tables(30, 8), many, List.of())),
-        "5e02aa9a9281",
-        "6016a3b643a8",
-        "75ba72a902ce",
-        "4e3b57e8cd78");
+        "cc00a670bb6a",
+        "6492fc75258f",
+        "dcbf2e445422",
+        "618990f99285");
   }
 
   @Test
@@ -81,7 +81,7 @@ class RecordedPlansTest {
     SearchResult second = search(changed, Fixtures.cluster(6, 8 * Fixtures.GIB), shards(first));
     SearchResult third = search(changed, Fixtures.cluster(4, 8 * Fixtures.GIB), shards(second));
     SearchResult fourth = search(changed, Fixtures.cluster(7, 8 * Fixtures.GIB), shards(third));
-    assertSame(List.of(second, third, fourth), "d673b15a4788", "60a45d6b7a11", "8902f5d80ff2");
+    assertSame(List.of(second, third, fourth), "5dff8591bb97", "b681dd9f5825", "4b8a17e588c1");
   }
 
   /** With 1.05 times, and with 1.4 times the bytes of the tables. */
@@ -103,13 +103,14 @@ class RecordedPlansTest {
             Fixtures.table("a", 60, 8, 1),
             Fixtures.table("b", 50, 8, 1),
             Fixtures.table("c", 70, 8, 1));
+    assertThat(List.of(packed, placed, repaired)).hasOnlyElementsOfType(SearchResult.Found.class);
     SearchResult none = search(narrow, Fixtures.cluster(4, 1_500), List.of());
     assertSame(
         List.of(packed, placed, repaired, none),
-        "2e60c4d1f302",
-        "6f1a0707ede7",
-        "b41b9747c270",
-        "3e0b1fa71314");
+        "8eedd4d3202c",
+        "84f05ddf7170",
+        "726c0170c5e3",
+        "2117e851197d");
   }
 
   /** 496 of 500 rows, which no simple order packs. */
@@ -120,7 +121,7 @@ class RecordedPlansTest {
     for (int t = 0; t < rows.length; t++) {
       tables.add(Fixtures.table("t%02d".formatted(t), rows[t], 4, 5));
     }
-    assertSame(List.of(search(tables, Fixtures.cluster(5, 1_600), List.of())), "0432979c7b6a");
+    assertSame(List.of(search(tables, Fixtures.cluster(5, 1_600), List.of())), "3c03727fd293");
   }
 
   @Test

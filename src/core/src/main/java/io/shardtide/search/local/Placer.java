@@ -255,8 +255,8 @@ final class Placer {
   }
 
   /**
-   * Packs all tables by bytes alone, each in the way that takes the least memory of a device: those
-   * with the largest parts first.
+   * Packs all tables by bytes alone, each in the way that takes the least memory of a device, or in
+   * another one if that finds no room: those with the largest parts first.
    *
    * @param state receives everything; empty
    * @param strategy how to choose among devices
@@ -279,9 +279,25 @@ final class Placer {
     boolean fit = true;
     for (int t : order) {
       Way way = ways.smallest(t);
-      fit &= way.scope == ShardScope.DEVICE ? pack(state, t, way, strategy) : place(state, t, way);
+      fit &=
+          way.scope == ShardScope.DEVICE
+              ? packInAnyWay(state, t, way, strategy)
+              : place(state, t, way);
     }
     return fit;
+  }
+
+  /**
+   * Packs a table in one way, or in the first other one that finds room: fewer and larger parts may
+   * do on few devices with much room.
+   */
+  private boolean packInAnyWay(State state, int table, Way way, PlacementStrategy strategy) {
+    if (pack(state, table, way, strategy) || placeOtherwise(state, table)) {
+      return true;
+    }
+    // The parts that find room: the others are missing.
+    pack(state, table, way, strategy);
+    return false;
   }
 
   private boolean pack(State state, int table, Way way, PlacementStrategy strategy) {
