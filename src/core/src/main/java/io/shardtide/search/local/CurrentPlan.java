@@ -231,6 +231,7 @@ final class CurrentPlan {
     return areEqual[table]
         && !parts.get(table).isEmpty()
         && scopes[table] == part.scope()
+        && part.count(group.columns()) == partsBefore[table]
         && part.columns() * partsBefore[table] == group.columns();
   }
 
