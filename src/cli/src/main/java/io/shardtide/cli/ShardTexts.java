@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** Describes the shards, the moves and the explanations of a plan. */
 final class ShardTexts {
@@ -102,6 +103,16 @@ final class ShardTexts {
     return out;
   }
 
+  /** Returns the devices of shards: {@code 0 to 7}, say, or each if they are not in a row. */
+  private static String devices(List<Shard> shards) {
+    List<Integer> devices = shards.stream().map(Shard::device).toList();
+    int first = devices.get(0);
+    List<Integer> inARow = IntStream.range(first, first + devices.size()).boxed().toList();
+    return devices.size() > 1 && devices.equals(inARow)
+        ? text("%d to %d", first, first + devices.size() - 1)
+        : devices.stream().map(device -> text("%d", device)).collect(Collectors.joining(", "));
+  }
+
   private static void addLayout(TextTable out, List<Shard> shards) {
     Map<Integer, List<Shard>> ofColumns =
         HotRows.others(shards).stream()
@@ -114,9 +125,7 @@ final class ShardTexts {
           isFirst ? first.kind().torchRecName() : "",
           columns(first.region()),
           text("%,d", first.rows()) + (parts.size() == 1 ? "" : " each"),
-          parts.size() == 1
-              ? first.isCopied() ? "every device" : text("%d", first.device())
-              : text("%d to %d", first.device(), parts.get(parts.size() - 1).device()));
+          first.isCopied() ? "every device" : devices(parts));
       isFirst = false;
     }
     HotRows.of(shards)

@@ -95,13 +95,7 @@ final class ModelPredictors implements AutoCloseable {
       deviations.add(
           new Deviation(
               table,
-              "%d columns, scope %s%s"
-                  .formatted(
-                      part.columns(),
-                      part.scope().fileName(),
-                      part.cacheShare().isPresent()
-                          ? ", cache of %s of the rows".formatted(part.cacheShare().getAsDouble())
-                          : ""),
+              part.describe(),
               repredicted.tower(part).map(tower -> relative(of.tower(), tower)).orElse(1.0)));
     }
     for (HotColdPrediction use : recorded.byUse()) {

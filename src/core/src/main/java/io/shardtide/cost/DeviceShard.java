@@ -2,7 +2,7 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Optimizer;
-import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.Objects;
 import java.util.OptionalDouble;
@@ -40,38 +40,24 @@ public record DeviceShard(
   }
 
   /**
-   * Returns a shard of a plan. Of a part that is split over devices, all shards have the share of
-   * the first one, as they were predicted, although the last one may have fewer rows.
+   * Returns a shard of a plan. Of a part whose rows are split, all shards have the share of the
+   * first one, as they were predicted, although the last one may have fewer rows.
    *
    * @param table the table
-   * @param shard a shard of it
+   * @param part the part of it that the shard is of
+   * @param device the shard's device
    * @param cluster the devices and the batch
    */
-  public static DeviceShard of(TableSpec table, Shard shard, ClusterSpec cluster) {
-    TableSpec columns = table.withColumns(shard.columns());
-    return switch (shard.kind().scope()) {
-      case DEVICE -> new DeviceShard(columns, cluster.batchSize(), 1, false, shard.cacheShare());
-      case NODE ->
-          ofBlock(
-              columns,
-              cluster.devicesOfNode(cluster.node(shard.device())).size(),
-              cluster,
-              shard.cacheShare());
-      case CLUSTER -> ofBlock(columns, cluster.devices(), cluster, shard.cacheShare());
-      case COPIES ->
-          new DeviceShard(
-              columns,
-              (double) cluster.batchSize() / cluster.devices(),
-              1,
-              true,
-              OptionalDouble.empty());
-    };
-  }
-
-  private static DeviceShard ofBlock(
-      TableSpec columns, int devices, ClusterSpec cluster, OptionalDouble cacheShare) {
-    return new DeviceShard(
-        columns, cluster.batchSize(), TableShapes.blockShare(columns, devices), false, cacheShare);
+  public static DeviceShard of(TableSpec table, TablePart part, int device, ClusterSpec cluster) {
+    TableSpec columns = table.withColumns(part.columns());
+    int batchSize = cluster.batchSize();
+    if (part.scope() == ShardScope.COPIES) {
+      double samples = (double) batchSize / cluster.devices();
+      return new DeviceShard(columns, samples, 1, true, OptionalDouble.empty());
+    }
+    int devicesOfNode = cluster.devicesOfNode(cluster.node(device)).size();
+    double rowShare = part.rowShare(table, cluster.devices(), devicesOfNode);
+    return new DeviceShard(columns, batchSize, rowShare, false, part.cacheShare());
   }
 
   /**

@@ -137,10 +137,13 @@ public record StepCost(
         .forEach(table -> byName.put(table.table().name(), table));
     CostEvaluator evaluator = model.evaluator();
     List<DeviceLoad> loads = devices(cluster, evaluator);
-    for (Shard shard : HotRows.separate(shards)) {
+    List<Shard> separated = HotRows.separate(shards);
+    List<TablePart> parts = TablePart.of(separated);
+    for (int i = 0; i < parts.size(); i++) {
+      Shard shard = separated.get(i);
       TablePrediction table = byName.get(shard.table());
       if (table != null && shard.device() < cluster.devices()) {
-        load(evaluator, shard, table, cluster)
+        load(evaluator, parts.get(i), table, cluster)
             .ifPresent(load -> holders(shard, cluster).forEach(d -> loads.get(d).add(load)));
       }
     }
@@ -154,8 +157,7 @@ public record StepCost(
   }
 
   private static Optional<ShapeLoad> load(
-      CostEvaluator evaluator, Shard shard, TablePrediction table, ClusterSpec cluster) {
-    TablePart part = new TablePart(shard.kind().scope(), shard.columns(), shard.cacheShare());
+      CostEvaluator evaluator, TablePart part, TablePrediction table, ClusterSpec cluster) {
     return table
         .tower(part)
         .map(tower -> ShapeLoad.of(evaluator, tower, part, table.table(), cluster));
@@ -216,8 +218,12 @@ public record StepCost(
     HotColdTable.separate(tables, shards)
         .forEach(table -> byName.put(table.name(), new TableShapes(table, cluster.batchSize())));
     List<Shard> separated = HotRows.separate(shards);
-    List<ShardShape> shapes =
-        separated.stream().map(shard -> byName.get(shard.table()).of(shard, cluster)).toList();
+    List<TablePart> parts = TablePart.of(separated);
+    List<ShardShape> shapes = new ArrayList<>();
+    for (int i = 0; i < parts.size(); i++) {
+      Shard shard = separated.get(i);
+      shapes.add(byName.get(shard.table()).of(parts.get(i), shard.device(), cluster));
+    }
     List<float[]> outputs = towers.towers(shapes);
     List<DeviceLoad> loads = devices(cluster, evaluator);
     for (int i = 0; i < separated.size(); i++) {

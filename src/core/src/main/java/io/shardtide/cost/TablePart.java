@@ -1,6 +1,8 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Region;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
@@ -48,6 +50,15 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
   /** A part that is in device memory. */
   public TablePart(ShardScope scope, int columns) {
     this(scope, columns, OptionalDouble.empty());
+  }
+
+  /** Returns the part that each shard of a plan is of, or is one of the blocks of. */
+  public static List<TablePart> of(List<Shard> shards) {
+    List<TablePart> parts = new ArrayList<>();
+    for (Shard shard : shards) {
+      parts.add(new TablePart(shard.kind().scope(), shard.columns(), shard.cacheShare()));
+    }
+    return parts;
   }
 
   /**
@@ -124,9 +135,45 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
     }
   }
 
+  /** Returns what it is, for people. */
+  public String describe() {
+    return "%d columns, scope %s%s"
+        .formatted(
+            columns,
+            scope.fileName(),
+            cacheShare.isPresent()
+                ? ", cache of %s of the rows".formatted(cacheShare.getAsDouble())
+                : "");
+  }
+
   /** Returns the bytes of device memory of each shard: of a cached part, its share of them. */
   public long bytes(TableSpec table, ClusterSpec cluster) {
     return table.bytes(rows(table, cluster), columns, cacheShare);
+  }
+
+  /** Returns how many such parts a table has, each at a place of its own. */
+  public int count(int tableColumns) {
+    return tableColumns / columns;
+  }
+
+  /** Returns whether a table's constraints allow it to be cut into such parts. */
+  public boolean isAllowed(TableSpec table) {
+    return table.constraints().allows(scope, table.columns(), count(table.columns()));
+  }
+
+  /**
+   * Returns what one of a table's parts has of it, all devices of its place together.
+   *
+   * @param number which of the parts, from 0
+   * @param rows rows of the table
+   */
+  public Region region(int number, long rows) {
+    return new Region(number * columns, columns, 0, rows);
+  }
+
+  /** Returns this part in device memory. */
+  public TablePart withoutCache() {
+    return new TablePart(scope, columns);
   }
 
   /** Returns this part with another number of columns. */
@@ -142,20 +189,41 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
     return scope == ShardScope.CLUSTER && !table.pooled() ? ShardScope.DEVICE : scope;
   }
 
+  /** Returns whether it has all rows of its columns, on one device. */
+  public boolean isByColumns() {
+    return scope == ShardScope.DEVICE;
+  }
+
+  /** Returns whether rows are split, copied or all on one device as those of another part. */
+  public boolean isSplitAs(TablePart other) {
+    return scope == other.scope && isByColumns() == other.isByColumns();
+  }
+
   /** Returns whether it is on one device, all of it in the device's memory. */
   public boolean isOnDevice() {
-    return scope == ShardScope.DEVICE && cacheShare.isEmpty();
+    return isByColumns() && cacheShare.isEmpty();
   }
 
   /** Returns the most rows of the part that a device holds. */
   public long rows(TableSpec table, ClusterSpec cluster) {
-    return rows(table, scope, cluster);
+    return Sharding.blockRows(table, rowBlocks(cluster.devices(), cluster.devicesPerNode()));
   }
 
-  /** Returns the most rows that a device holds of a part of a scope. */
-  public static long rows(TableSpec table, ShardScope scope, ClusterSpec cluster) {
-    return scope == ShardScope.DEVICE || scope == ShardScope.COPIES
-        ? table.rows()
-        : Sharding.blockRows(table, scope.devices(cluster));
+  /** Returns the share of a table's rows in the first of the part's blocks. */
+  double rowShare(TableSpec table, int devices, int devicesPerNode) {
+    return Sharding.blockRows(table, rowBlocks(devices, devicesPerNode)) / (double) table.rows();
+  }
+
+  /**
+   * Returns into how many blocks the rows are cut, each on a device of its own.
+   *
+   * @param devices all devices
+   * @param devicesPerNode devices of the node whose devices share the rows, where those of one do
+   */
+  private int rowBlocks(int devices, int devicesPerNode) {
+    return switch (scope) {
+      case NODE, CLUSTER -> scope.devices(devices, devicesPerNode);
+      case DEVICE, COPIES -> 1;
+    };
   }
 }

@@ -5,7 +5,6 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
@@ -108,27 +107,27 @@ public final class TableShapes {
   }
 
   /**
-   * Returns the shape of a shard of the table in a plan. Of a part that is split over devices, all
-   * shards have the shape of the first one, although the last one may have fewer rows.
+   * Returns the shape of a shard of the table in a plan. Of a part whose rows are split, all shards
+   * have the shape of the first one, although the last one may have fewer rows.
+   *
+   * @param part the part that the shard is of
+   * @param device the shard's device
    */
-  public ShardShape of(Shard shard, ClusterSpec cluster) {
-    DeviceShard held = DeviceShard.of(table, shard, cluster);
+  public ShardShape of(TablePart part, int device, ClusterSpec cluster) {
+    DeviceShard held = DeviceShard.of(table, part, device, cluster);
     return held.replicated()
-        ? ofCopy(shard.columns(), cluster.devices())
-        : ofRows(shard.columns(), held.rowShare(), shard.cacheShare());
+        ? ofCopy(part.columns(), cluster.devices())
+        : ofRows(part.columns(), held.rowShare(), part.cacheShare());
   }
 
   /** Returns the shape of each shard of a part; of one that is split over a node, a full node. */
   ShardShape of(TablePart part, PredictionInputs inputs) {
-    int devices = part.scope().devices(inputs.devices(), inputs.devicesPerNode());
     return part.scope() == ShardScope.COPIES
-        ? ofCopy(part.columns(), devices)
-        : ofRows(part.columns(), blockShare(table, devices), part.cacheShare());
-  }
-
-  /** Returns the share of the rows in the first of the blocks that so many devices get. */
-  static double blockShare(TableSpec table, int devices) {
-    return Sharding.blockRows(table, devices) / (double) table.rows();
+        ? ofCopy(part.columns(), inputs.devices())
+        : ofRows(
+            part.columns(),
+            part.rowShare(table, inputs.devices(), inputs.devicesPerNode()),
+            part.cacheShare());
   }
 
   private ShardShape shape(

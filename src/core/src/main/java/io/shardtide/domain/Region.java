@@ -57,6 +57,14 @@ public record Region(int columnOffset, int columns, long rowOffset, long rows) {
     return (double) rows * columns;
   }
 
+  /** Returns how many elements are in both regions, exact up to 2^53. */
+  public double commonElements(Region other) {
+    int common =
+        Math.min(columnEnd(), other.columnEnd()) - Math.max(columnOffset, other.columnOffset);
+    long commonRows = Math.min(rowEnd(), other.rowEnd()) - Math.max(rowOffset, other.rowOffset);
+    return Math.max(0, common) * (double) Math.max(0, commonRows);
+  }
+
   /** Returns the elements that are in both regions, if there are any. */
   public Optional<Region> intersection(Region other) {
     int column = Math.max(columnOffset, other.columnOffset);

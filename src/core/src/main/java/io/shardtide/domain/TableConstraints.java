@@ -101,6 +101,11 @@ public record TableConstraints(
     return kinds.isEmpty() || kinds.contains(kind);
   }
 
+  /** Returns the kinds that these exclude and others could allow; none if all kinds are allowed. */
+  public Set<ShardKind> excludedKinds() {
+    return kinds.isEmpty() ? Set.of() : EnumSet.complementOf(EnumSet.copyOf(kinds));
+  }
+
   /**
    * Returns whether a table may be sharded into column parts of equal width.
    *

@@ -82,13 +82,17 @@ record MeasuredPlan(
         TableSpec.byName(HotColdTable.separate(tables, plan.shards()));
     SortedMap<Integer, List<DeviceShard>> shards = new TreeMap<>();
     Set<ShardScope> scopes = EnumSet.noneOf(ShardScope.class);
-    for (Shard shard : HotRows.separate(plan.shards())) {
+    List<Shard> held = HotRows.separate(plan.shards());
+    List<TablePart> parts = TablePart.of(held);
+    for (int i = 0; i < parts.size(); i++) {
+      Shard shard = held.get(i);
+      TablePart part = parts.get(i);
       TableSpec table = separated.get(shard.table());
-      DeviceShard held = DeviceShard.of(table, shard, cluster);
-      scopes.add(new TablePart(shard.kind().scope(), shard.columns()).collectives(table));
+      DeviceShard onDevice = DeviceShard.of(table, part, shard.device(), cluster);
+      scopes.add(part.collectives(table));
       shard
           .holders(devices)
-          .forEach(d -> shards.computeIfAbsent(d, i -> new ArrayList<>()).add(held));
+          .forEach(d -> shards.computeIfAbsent(d, device -> new ArrayList<>()).add(onDevice));
     }
     for (int d = 0; d < devices; d++) {
       double computeMs = measured.devices().get(d).computeMs();

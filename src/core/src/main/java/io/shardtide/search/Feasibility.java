@@ -56,13 +56,12 @@ public final class Feasibility {
               ? ofConstrained(group, cluster)
               : ofColumns(group.tables().get(0).table());
       for (TablePart split : group.parts(cluster)) {
-        int parts = group.columns() / split.columns();
         long bytes = 0;
         for (TablePrediction table : group.tables()) {
-          bytes += split.withColumns(table.table().columns() / parts).bytes(table.table(), cluster);
+          int columns = group.columnsOf(table.table(), split.columns());
+          bytes += split.withColumns(columns).bytes(table.table(), cluster);
         }
-        if (group.allows(split.scope(), parts, cluster)
-            && (smallest.bytes() < 0 || bytes < smallest.bytes())) {
+        if (group.allows(split, cluster) && (smallest.bytes() < 0 || bytes < smallest.bytes())) {
           TableSpec table = group.tables().get(0).table();
           smallest =
               new SmallestPart(
@@ -72,7 +71,7 @@ public final class Feasibility {
                       "The smallest shard of %s, %,d rows of %d columns%s"
                           .formatted(
                               describe(group),
-                              TablePart.rows(table, split.scope(), cluster),
+                              split.rows(table, cluster),
                               split.columns(),
                               split.cacheShare().isPresent() ? ", with the least cache" : ""));
         }
@@ -83,7 +82,8 @@ public final class Feasibility {
     private static SmallestPart ofConstrained(TableGroup group, ClusterSpec cluster) {
       int narrowest = 0;
       for (int parts = 1; parts <= group.maxColumnParts(cluster); parts++) {
-        if (group.isDivisible(parts) && group.allows(ShardScope.DEVICE, parts, cluster)) {
+        if (group.isDivisible(parts)
+            && group.allows(new TablePart(ShardScope.DEVICE, group.columns() / parts), cluster)) {
           narrowest = parts;
         }
       }

@@ -6,7 +6,6 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -183,15 +182,20 @@ public record TableGroup(List<TablePrediction> tables) {
   }
 
   /**
-   * Returns whether the constraints of all tables allow so many parts of equal width on a cluster.
+   * Returns whether the constraints of all tables allow the group to be cut into such parts on a
+   * cluster.
+   *
+   * @param part a part that divides the columns of each table
    */
-  public boolean allows(ShardScope scope, int parts, ClusterSpec cluster) {
+  public boolean allows(TablePart part, ClusterSpec cluster) {
+    ShardScope scope = part.scope();
+    int parts = part.count(columns());
     if (cluster.devices() == 1) {
       return parts == 1 && kindOnOneDevice().filter(kind -> kind.scope() == scope).isPresent();
     }
     for (TablePrediction table : tables) {
-      TableConstraints constraints = table.table().constraints();
-      if (!constraints.allows(scope, table.table().columns(), parts)) {
+      TableSpec spec = table.table();
+      if (!part.withColumns(columnsOf(spec, part.columns())).isAllowed(spec)) {
         return false;
       }
     }
@@ -199,8 +203,9 @@ public record TableGroup(List<TablePrediction> tables) {
     return scope != ShardScope.DEVICE
         || parts == 1
         || !keepsPartsInNode()
-        || tables.stream()
-            .allMatch(table -> table.table().constraints().allows(ShardKind.TABLE_COLUMN_WISE));
+        || (parts <= ShardScope.NODE.devices(cluster)
+            && tables.stream()
+                .allMatch(t -> t.table().constraints().allows(ShardKind.TABLE_COLUMN_WISE)));
   }
 
   /**
@@ -214,14 +219,14 @@ public record TableGroup(List<TablePrediction> tables) {
     List<TablePart> parts = new ArrayList<>();
     for (PartTower tower : tables.get(0).parts()) {
       TablePart part = tower.part();
-      int count = tables.get(0).table().columns() / part.columns();
+      int count = part.count(tables.get(0).table().columns());
       boolean areAll =
           tables.stream()
               .allMatch(
                   table ->
                       table.table().columns() % count == 0
-                          && holders(table.table(), part.scope(), cluster)
-                              == holders(tables.get(0).table(), part.scope(), cluster)
+                          && holders(table.table(), part, cluster)
+                              == holders(tables.get(0).table(), part, cluster)
                           && table
                               .tower(part.withColumns(table.table().columns() / count))
                               .isPresent());
@@ -233,8 +238,8 @@ public record TableGroup(List<TablePrediction> tables) {
   }
 
   /** Returns how many devices of a place have rows of a table. */
-  private static long holders(TableSpec table, ShardScope scope, ClusterSpec cluster) {
-    long rows = TablePart.rows(table, scope, cluster);
-    return scope == ShardScope.COPIES ? cluster.devices() : (table.rows() - 1) / rows + 1;
+  private static long holders(TableSpec table, TablePart part, ClusterSpec cluster) {
+    long rows = part.rows(table, cluster);
+    return part.scope() == ShardScope.COPIES ? cluster.devices() : (table.rows() - 1) / rows + 1;
   }
 }

@@ -15,6 +15,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.OptionalDouble;
+import java.util.stream.IntStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -50,8 +51,10 @@ class ShardShapeTest {
   }
 
   private static List<Work> work(Sharding sharding) {
-    return sharding.shards(TABLE, CLUSTER).stream()
-        .map(shard -> Work.of(SHAPES.of(shard, CLUSTER)))
+    List<Shard> shards = sharding.shards(TABLE, CLUSTER);
+    List<TablePart> parts = TablePart.of(shards);
+    return IntStream.range(0, shards.size())
+        .mapToObj(i -> Work.of(SHAPES.of(parts.get(i), shards.get(i).device(), CLUSTER)))
         .toList();
   }
 
@@ -100,7 +103,7 @@ class ShardShapeTest {
     double lookups = 0;
     double distinct = 0;
     for (Shard shard : shards) {
-      ShardShape shape = shapes.of(shard, cluster);
+      ShardShape shape = shapes.of(TablePart.of(List.of(shard)).get(0), shard.device(), cluster);
       assertThat(shape.rows()).isEqualTo(block);
       assertThat(shape.outputs()).isEqualTo(BATCH);
       assertThat(shape.lookups())
@@ -142,7 +145,8 @@ class ShardShapeTest {
   @Test
   void a_shard_with_all_rows_has_those_of_the_table() {
     Shard shard = Shard.ofColumns(Fixtures.table("a", 10, 16, 2.5), 0, 16, 0);
-    assertThat(SHAPES.of(shard, CLUSTER)).isEqualTo(SHAPES.ofColumns(16));
+    assertThat(SHAPES.of(TablePart.of(List.of(shard)).get(0), shard.device(), CLUSTER))
+        .isEqualTo(SHAPES.ofColumns(16));
   }
 
   @Test

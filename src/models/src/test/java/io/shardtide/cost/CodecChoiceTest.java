@@ -51,7 +51,7 @@ class CodecChoiceTest {
                 evaluator,
                 new float[towerSize],
                 TABLE,
-                shapes.of(shard, TEN),
+                shapes.of(TablePart.of(List.of(shard)).get(0), shard.device(), TEN),
                 sharding.kind().scope(),
                 TEN);
         shard.holders(TEN.devices()).forEach(d -> loads.get(d).add(load));

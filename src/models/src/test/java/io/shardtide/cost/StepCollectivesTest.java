@@ -70,7 +70,7 @@ class StepCollectivesTest {
                 evaluator,
                 new float[towerSize],
                 TABLE,
-                shapes.of(shard, cluster),
+                shapes.of(TablePart.of(List.of(shard)).get(0), shard.device(), cluster),
                 sharding.kind().scope(),
                 cluster);
         shard.holders(cluster.devices()).forEach(d -> loads.get(d).add(load));
@@ -297,7 +297,7 @@ class StepCollectivesTest {
         double[] sum = new double[model.towerSize()];
         for (Shard shard : shards) {
           if (shard.isCopied() || shard.device() == d) {
-            ShardShape shape = shapes.of(shard, TEN);
+            ShardShape shape = shapes.of(TablePart.of(List.of(shard)).get(0), shard.device(), TEN);
             TowerSums.add(sum, TowerSums.exact(towers.towers(List.of(shape)).get(0)));
           }
         }

@@ -4,12 +4,12 @@ import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -38,27 +38,23 @@ final class CurrentPlan {
   /** Where the rows of each table's parts are; null of a table that did not run. */
   private final ShardScope[] scopes;
 
-  /** Into how many parts each table was cut by columns. */
+  /** Into how many parts each table was cut. */
   private final int[] partsBefore;
 
   /** Whether each table's parts are of equal width, at places of their own. */
   private final boolean[] areEqual;
 
   /**
-   * Columns of a table at a place.
+   * A part of a table at a place.
    *
+   * @param part the part
    * @param place the place
-   * @param columnOffset first column, from 0
-   * @param columns number of columns
-   * @param cacheShare share of its rows that device memory holds; empty if all
+   * @param region what of the table the devices of the place have together; of tables that are
+   *     placed together, of the columns of all, with the rows of the first
    */
-  record RunningPart(int place, int columnOffset, int columns, OptionalDouble cacheShare) {
-    int columnEnd() {
-      return columnOffset + columns;
-    }
-
-    TablePart part(Places places) {
-      return new TablePart(places.scope(place), columns, cacheShare);
+  record RunningPart(TablePart part, int place, Region region) {
+    int columns() {
+      return part.columns();
     }
   }
 
@@ -107,7 +103,10 @@ final class CurrentPlan {
       return;
     }
     scopes[table] = first.get(0).kind().scope();
-    partsBefore[table] = (int) first.stream().mapToInt(Shard::columnOffset).distinct().count();
+    partsBefore[table] =
+        scopes[table] == ShardScope.DEVICE
+            ? first.size()
+            : (int) first.stream().mapToInt(Shard::columnOffset).distinct().count();
     boolean hasCopies = others.stream().mapToInt(List::size).sum() < ofGroup.size();
     if (!group.isShared()) {
       hotRows[table] = HotRows.of(ofGroup).orElse(0);
@@ -145,17 +144,20 @@ final class CurrentPlan {
       }
     }
     List<RunningPart> shared = new ArrayList<>();
-    for (int place : places) {
+    for (RunningPart own : ofTables.get(0)) {
       int columns = group.columns() / places.size();
+      Region rows = own.region();
       shared.add(
           new RunningPart(
-              place, shared.size() * columns, columns, ofTables.get(0).get(0).cacheShare()));
+              own.part().withColumns(columns),
+              own.place(),
+              new Region(shared.size() * columns, columns, rows.rowOffset(), rows.rows())));
     }
     return shared;
   }
 
   private static List<OptionalDouble> cacheShares(List<RunningPart> parts) {
-    return parts.stream().map(RunningPart::cacheShare).toList();
+    return parts.stream().map(part -> part.part().cacheShare()).toList();
   }
 
   private static List<RunningPart> parts(TableSpec table, List<Shard> shards, Places places) {
@@ -163,36 +165,35 @@ final class CurrentPlan {
       return List.of();
     }
     ShardScope scope = shards.get(0).kind().scope();
-    if (scope == ShardScope.DEVICE) {
-      return shards.stream()
-          .filter(shard -> shard.device() < places.devices())
-          .sorted(Comparator.comparingInt(Shard::columnOffset))
-          .map(
-              shard ->
-                  new RunningPart(
-                      shard.device(), shard.columnOffset(), shard.columns(), shard.cacheShare()))
-          .toList();
-    }
     if (scope == ShardScope.COPIES) {
       return List.of(
-          new RunningPart(places.firstOf(scope), 0, table.columns(), OptionalDouble.empty()));
+          new RunningPart(
+              new TablePart(scope, table.columns()), places.firstOf(scope), Region.of(table)));
     }
     Map<RunningPart, Integer> found = new LinkedHashMap<>();
     Map<Integer, Integer> blocks = new HashMap<>();
-    for (Shard shard : shards.stream().sorted(Shard.ORDER).toList()) {
+    List<Shard> sorted = shards.stream().sorted(Shard.ORDER).toList();
+    List<TablePart> parts = TablePart.of(sorted);
+    for (int i = 0; i < parts.size(); i++) {
+      Shard shard = sorted.get(i);
       blocks.merge(shard.columnOffset(), 1, Integer::sum);
       if (shard.device() < places.devices()) {
         int place = places.of(scope, shard.device());
-        found.merge(
-            new RunningPart(place, shard.columnOffset(), shard.columns(), shard.cacheShare()),
-            1,
-            Integer::sum);
+        Region region =
+            scope == ShardScope.DEVICE
+                ? shard.region()
+                : Region.ofColumns(table, shard.columnOffset(), shard.columns());
+        found.merge(new RunningPart(parts.get(i), place, region), 1, Integer::sum);
       }
+    }
+    if (scope == ShardScope.DEVICE) {
+      return List.copyOf(found.keySet());
     }
     // Of a node that lost a device, or got one, all rows are elsewhere; of one that became several,
     // each has some of the rows.
     Set<Integer> offsets = new HashSet<>();
-    boolean areWhole = found.keySet().stream().allMatch(part -> offsets.add(part.columnOffset()));
+    boolean areWhole =
+        found.keySet().stream().allMatch(part -> offsets.add(part.region().columnOffset()));
     return found.entrySet().stream()
         .filter(part -> areWhole && part.getValue() == blocks(table, places, part.getKey()))
         .map(Map.Entry::getKey)
@@ -200,7 +201,7 @@ final class CurrentPlan {
         .filter(
             part ->
                 scope != ShardScope.NODE
-                    || blocks.get(part.columnOffset()) == blocks(table, places, part))
+                    || blocks.get(part.region().columnOffset()) == blocks(table, places, part))
         .toList();
   }
 
@@ -231,20 +232,26 @@ final class CurrentPlan {
     return scopes[table];
   }
 
-  /** Returns into how many parts a table was cut by columns, also those whose devices are gone. */
+  /** Returns into how many parts a table was cut, also those whose devices are gone. */
   int partsBefore(int table) {
     return partsBefore[table];
   }
 
   /**
-   * Returns whether a table was cut into parts of equal width, at places of their own that are
-   * places still but for those that are gone.
+   * Returns whether a table was cut into so many parts of such width, at places of their own that
+   * are places still but for those that are gone.
+   *
+   * @param group the tables that are placed as this table
    */
-  boolean isCutEqually(int table) {
-    return areEqual[table] && !parts.get(table).isEmpty();
+  boolean isCutInto(int table, TableGroup group, TablePart part) {
+    return areEqual[table]
+        && !parts.get(table).isEmpty()
+        && scopes[table] == part.scope()
+        && part.count(group.columns()) == partsBefore[table]
+        && part.columns() * partsBefore[table] == group.columns();
   }
 
-  /** Returns the parts of a table that can be kept, by column. */
+  /** Returns the parts of a table that can be kept, by column and row. */
   List<RunningPart> parts(int table) {
     return parts.get(table);
   }

@@ -108,7 +108,7 @@ final class Explainer {
 
   private boolean isNewlyCut(int table) {
     Way way = state.way(table);
-    return way.scope == ShardScope.DEVICE
+    return way.part.isByColumns()
         && way.parts > 1
         && !way.isCached()
         && running.parts(table).size() != way.parts;
@@ -138,10 +138,10 @@ final class Explainer {
    * the running plan that can be kept.
    */
   private boolean isNewKind(int table) {
-    ShardScope scope = state.way(table).scope;
+    TablePart part = state.way(table).part;
     return isKept(table)
-        ? places.scope(running.parts(table).get(0).place()) != scope
-        : scope != ShardScope.DEVICE || lostRows(table);
+        ? !running.parts(table).get(0).part().isSplitAs(part)
+        : !part.isByColumns() || lostRows(table);
   }
 
   /** Returns whether a table's parts can be kept; of one that is split over nodes, all of them. */
@@ -165,8 +165,8 @@ final class Explainer {
    * and is now on single devices goes back to where it was.
    */
   private Explanation kind(int table) {
-    boolean goesBack = state.way(table).scope == ShardScope.DEVICE;
-    if (goesBack && !isKept(table)) {
+    boolean goesBack = state.way(table).part.isByColumns();
+    if (goesBack && running.parts(table).size() < running.partsBefore(table)) {
       return explanation(ExplainedAction.KIND, table, Cause.DEVICE_LOST, 0);
     }
     double costMs = objective.costMs();
@@ -228,7 +228,7 @@ final class Explainer {
   /** Returns the table where it was, if there is room for it. */
   private Move asBefore(int table) {
     List<CurrentPlan.RunningPart> parts = running.parts(table);
-    Way way = ways.find(table, running.hotRows(table), parts.get(0).part(places));
+    Way way = ways.find(table, running.hotRows(table), parts.get(0).part());
     if (way == null || way.parts != parts.size()) {
       return null;
     }
@@ -250,7 +250,7 @@ final class Explainer {
     List<CurrentPlan.RunningPart> before = running.parts(table);
     Way way = state.way(table);
     return way.isCached()
-        && (before.isEmpty() || !before.get(0).cacheShare().equals(way.part.cacheShare()));
+        && (before.isEmpty() || !before.get(0).part().cacheShare().equals(way.part.cacheShare()));
   }
 
   /** Gives a table the smallest cache. */

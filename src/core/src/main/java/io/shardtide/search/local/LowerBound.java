@@ -335,7 +335,7 @@ final class LowerBound {
   }
 
   private static int parts(TablePrediction table, TablePart part) {
-    return table.table().columns() / part.columns();
+    return part.count(table.table().columns());
   }
 
   /** Returns the least computation that a table adds which is sharded in one way. */

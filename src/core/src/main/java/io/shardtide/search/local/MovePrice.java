@@ -118,12 +118,10 @@ final class MovePrice {
       return priceOfLayout(places, table, way, at, groups);
     }
     boolean areComparable =
-        running.scope(table) == way.scope
-            && (way.scope == ShardScope.DEVICE || way.scope == ShardScope.NODE)
+        (way.scope == ShardScope.DEVICE || way.scope == ShardScope.NODE)
             && hasSameHotRows(table, way)
             && count == way.parts
-            && count == running.partsBefore(table)
-            && running.isCutEqually(table);
+            && running.isCutInto(table, tables.get(table), way.part);
     double ofOneGroup =
         areComparable
             ? priceOfPlaces(places, table, way, at)

@@ -475,7 +475,8 @@ final class Placer {
     for (int t = 0; t < tables.size(); t++) {
       if (!state.isComplete(t)) {
         TableGroup table = tables.get(t);
-        int placed = state.way(t) == null ? 0 : state.count(t) * state.way(t).part.columns();
+        Way way = state.way(t);
+        int placed = way == null ? 0 : (int) ((long) table.columns() * state.count(t) / way.parts);
         bytes += table.bytes(table.columns() - placed);
       }
     }

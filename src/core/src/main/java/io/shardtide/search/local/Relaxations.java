@@ -147,13 +147,11 @@ final class Relaxations {
   private String ofTable(int t) {
     TableConstraints constraints = table(t).constraints();
     String name = table(t).name();
-    for (ShardKind kind : ShardKind.values()) {
-      if (!constraints.allows(kind)) {
-        Set<ShardKind> more = EnumSet.copyOf(constraints.kinds());
-        more.add(kind);
-        if (fitsWith(t, constraints.withKinds(more))) {
-          return "with %s allowed for table %s".formatted(kind.torchRecName(), name);
-        }
+    for (ShardKind kind : constraints.excludedKinds()) {
+      Set<ShardKind> more = EnumSet.copyOf(constraints.kinds());
+      more.add(kind);
+      if (fitsWith(t, constraints.withKinds(more))) {
+        return "with %s allowed for table %s".formatted(kind.torchRecName(), name);
       }
     }
     if (constraints.leastColumns() > 0 && fitsWith(t, constraints.withLeastColumns(0))) {

@@ -61,37 +61,32 @@ final class Repair {
     }
     TableGroup group = tables.get(table);
     CurrentPlan.RunningPart first = parts.get(0);
-    ShardScope scope = search.places.scope(first.place());
     int columns = parts.stream().mapToInt(CurrentPlan.RunningPart::columns).sum();
-    if (scope != ShardScope.DEVICE && columns < group.columns()) {
+    if (first.part().scope() != ShardScope.DEVICE && columns < group.columns()) {
       return null; // A table that is split over nodes is placed as a whole.
     }
-    if (group.isConstrained() && !keepsConstraints(group, scope, parts)) {
+    if (group.isConstrained() && !keepsConstraints(group, parts)) {
       return null;
     }
     boolean areEqual =
-        parts.stream().allMatch(part -> part.columns() == first.columns())
+        parts.stream().allMatch(part -> part.part().equals(first.part()))
             && parts.stream().map(CurrentPlan.RunningPart::place).distinct().count()
                 == parts.size();
     if (!areEqual) {
       return null;
     }
-    TablePart part = first.part(search.places);
-    Way way = search.ways.find(table, search.running.hotRows(table), part);
-    return way == null ? search.ways.find(table, 0, part) : way;
+    Way way = search.ways.find(table, search.running.hotRows(table), first.part());
+    return way == null ? search.ways.find(table, 0, first.part()) : way;
   }
 
-  private boolean keepsConstraints(
-      TableGroup group, ShardScope scope, List<CurrentPlan.RunningPart> running) {
-    int columns = running.get(0).columns();
+  private boolean keepsConstraints(TableGroup group, List<CurrentPlan.RunningPart> running) {
+    TablePart part = running.get(0).part();
     Places places = search.places;
     boolean isInNode =
-        scope != ShardScope.DEVICE
+        part.scope() != ShardScope.DEVICE
             || !group.keepsPartsInNode()
-            || running.stream().map(part -> places.nodeOf(part.place())).distinct().count() == 1;
-    return isInNode
-        && group.columns() % columns == 0
-        && group.allows(scope, group.columns() / columns, search.cluster);
+            || running.stream().map(of -> places.nodeOf(of.place())).distinct().count() == 1;
+    return isInNode && group.columns() % part.columns() == 0 && group.allows(part, search.cluster);
   }
 
   private int[] waiting(State state) {

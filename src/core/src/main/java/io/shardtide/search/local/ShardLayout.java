@@ -1,7 +1,9 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Sharding;
@@ -10,7 +12,7 @@ import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
-import java.util.Comparator;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -54,41 +56,38 @@ final class ShardLayout {
    */
   static Map<TableSpec, Sharding> shardings(
       TableGroup group, Way way, int[] at, Places places, List<CurrentPlan.RunningPart> running) {
-    List<PlacedPart> parts = new ArrayList<>();
-    for (int i = 0; i < way.parts; i++) {
-      parts.add(new PlacedPart(at[i], way.part.columns()));
-    }
-    List<PlacedPart> ordered = order(parts, running);
+    TableSpec first = group.tables().get(0).table();
+    int[] ordered = order(Arrays.copyOf(at, way.parts), way.part, first.rows(), running);
     Map<TableSpec, Sharding> shardings = new LinkedHashMap<>();
     for (TablePrediction prediction : group.tables()) {
       TableSpec table = prediction.table();
-      Sharding sharding =
-          sharding(
-              group,
-              ordered.stream()
-                  .map(p -> new PlacedPart(p.place(), group.columnsOf(table, p.columns())))
-                  .toList(),
-              places);
+      TablePart part = way.part.withColumns(group.columnsOf(table, way.part.columns()));
+      Sharding sharding = sharding(group, part, ordered, places);
       shardings.put(
           table, way.hotRows > 0 ? new Sharding.HotColdSplit(way.hotRows, sharding) : sharding);
     }
     return shardings;
   }
 
-  private static Sharding sharding(TableGroup group, List<PlacedPart> parts, Places places) {
+  /**
+   * Returns a table's sharding.
+   *
+   * @param at the places of its parts, in the order of their columns
+   */
+  private static Sharding sharding(TableGroup group, TablePart part, int[] at, Places places) {
     // On the only device of a cluster, a table may be cut into a single part.
     boolean isCut =
-        parts.size() > 1
+        at.length > 1
             || (places.devices() == 1
                 && EnumSet.of(
                         ShardKind.COLUMN_WISE, ShardKind.TABLE_COLUMN_WISE, ShardKind.GRID_SHARD)
                     .contains(group.kindOnOneDevice().orElseThrow()));
-    return switch (places.scope(parts.get(0).place())) {
+    return switch (part.scope()) {
       case DEVICE -> {
         List<ColumnPart> columns =
-            parts.stream().map(p -> new ColumnPart(p.columns(), p.place())).toList();
+            Arrays.stream(at).mapToObj(place -> new ColumnPart(part.columns(), place)).toList();
         if (!isCut) {
-          yield new Sharding.TableWise(parts.get(0).place());
+          yield new Sharding.TableWise(at[0]);
         }
         yield group.keepsPartsInNode()
             ? new Sharding.TableColumnWise(columns)
@@ -97,71 +96,70 @@ final class ShardLayout {
       case NODE ->
           isCut
               ? new Sharding.GridShard(
-                  parts.stream()
-                      .map(p -> new NodePart(p.columns(), places.node(p.place())))
+                  Arrays.stream(at)
+                      .mapToObj(place -> new NodePart(part.columns(), places.node(place)))
                       .toList())
-              : new Sharding.TableRowWise(places.node(parts.get(0).place()));
+              : new Sharding.TableRowWise(places.node(at[0]));
       case CLUSTER -> new Sharding.RowWise();
       case COPIES -> new Sharding.DataParallel();
     };
   }
 
-  /** Columns of a table at a place. */
-  private record PlacedPart(int place, int columns) {}
-
   /**
-   * Devices that hold columns already keep their order; each other one is put where most columns
-   * stay.
+   * Orders the places of a table's parts: those that hold parts already keep their order, and each
+   * other one is put where most of the table stays where it is.
+   *
+   * @param at the places; changed
+   * @param part each part
+   * @param rows rows of the table
    */
-  private static List<PlacedPart> order(
-      List<PlacedPart> parts, List<CurrentPlan.RunningPart> before) {
-    parts.sort(Comparator.comparingInt(PlacedPart::place).thenComparing(PlacedPart::columns));
+  private static int[] order(
+      int[] at, TablePart part, long rows, List<CurrentPlan.RunningPart> before) {
+    Arrays.sort(at);
     if (before.isEmpty()) {
-      return parts;
+      return at;
     }
-    List<PlacedPart> order = new ArrayList<>();
-    for (CurrentPlan.RunningPart shard : before) {
-      // The widest of the device's that is left: most of the columns that run there stay in it.
-      parts.stream()
-          .filter(part -> part.place() == shard.place())
-          .reduce((narrower, wider) -> wider)
-          .ifPresent(
-              part -> {
-                order.add(part);
-                parts.remove(part);
-              });
+    List<Integer> left = new ArrayList<>();
+    for (int place : at) {
+      left.add(place);
     }
-    for (PlacedPart part : parts) {
+    List<Integer> order = new ArrayList<>();
+    for (CurrentPlan.RunningPart running : before) {
+      if (left.remove((Integer) running.place())) {
+        order.add(running.place());
+      }
+    }
+    List<Region> regions = new ArrayList<>();
+    for (int number = 0; number < at.length; number++) {
+      regions.add(part.region(number, rows));
+    }
+    for (Integer place : left) {
       int best = 0;
-      int bestKept = -1;
-      for (int at = 0; at <= order.size(); at++) {
-        order.add(at, part);
-        int kept = kept(order, before);
-        order.remove(at);
+      double bestKept = -1;
+      for (int i = 0; i <= order.size(); i++) {
+        order.add(i, place);
+        double kept = kept(order, regions, before);
+        order.remove(i);
         if (kept > bestKept) {
           bestKept = kept;
-          best = at;
+          best = i;
         }
       }
-      order.add(best, part);
+      order.add(best, place);
     }
-    return order;
+    return order.stream().mapToInt(place -> place).toArray();
   }
 
-  /** Returns how many columns are where they were. */
-  private static int kept(List<PlacedPart> order, List<CurrentPlan.RunningPart> before) {
-    int kept = 0;
-    int offset = 0;
-    for (PlacedPart part : order) {
-      int end = offset + part.columns();
-      for (CurrentPlan.RunningPart shard : before) {
-        if (shard.place() == part.place()) {
-          int from = Math.max(offset, shard.columnOffset());
-          int to = Math.min(end, shard.columnEnd());
-          kept += Math.max(0, to - from);
+  /** Returns how many elements are where they were. */
+  private static double kept(
+      List<Integer> order, List<Region> regions, List<CurrentPlan.RunningPart> before) {
+    double kept = 0;
+    for (int i = 0; i < order.size(); i++) {
+      for (CurrentPlan.RunningPart running : before) {
+        if (running.place() == order.get(i)) {
+          kept += running.region().commonElements(regions.get(i));
         }
       }
-      offset = end;
     }
     return kept;
   }

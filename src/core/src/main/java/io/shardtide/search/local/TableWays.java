@@ -200,13 +200,13 @@ final class TableWays {
     List<Way> ways = new ArrayList<>();
     int most = group.maxColumnParts(cluster);
     for (int count = 1; count <= most; count++) {
-      if (group.isDivisible(count)
-          && (!group.isConstrained() || group.allows(ShardScope.DEVICE, count, cluster))) {
-        addFitting(ways, table, variant, new TablePart(ShardScope.DEVICE, group.columns() / count));
+      TablePart part = new TablePart(ShardScope.DEVICE, group.columns() / count);
+      if (group.isDivisible(count) && (!group.isConstrained() || group.allows(part, cluster))) {
+        addFitting(ways, table, variant, part);
       }
     }
     for (TablePart part : group.parts(cluster)) {
-      if (group.allows(part.scope(), group.columns() / part.columns(), cluster)) {
+      if (group.allows(part, cluster)) {
         addFitting(ways, table, variant, part);
       }
     }
@@ -268,7 +268,7 @@ final class TableWays {
             table,
             group,
             part,
-            group.columns() / part.columns(),
+            part.count(group.columns()),
             hotRows,
             sum,
             other,
@@ -289,7 +289,7 @@ final class TableWays {
   private static void linkCaches(List<Way> ways) {
     Map<Key, List<Way>> bySize = new HashMap<>();
     for (Way way : ways) {
-      Key key = new Key(way.hotRows, new TablePart(way.scope, way.part.columns()));
+      Key key = new Key(way.hotRows, way.part.withoutCache());
       bySize.computeIfAbsent(key, k -> new ArrayList<>()).add(way);
     }
     for (List<Way> same : bySize.values()) {

@@ -48,6 +48,21 @@ class CachesTest {
     return KindsTest.problem(tables, cluster, PlanShards.NONE);
   }
 
+  /**
+   * Of 2 devices a node, with room for a cache of a quarter of the columns: there are two halves.
+   */
+  @Test
+  void cached_parts_that_stay_in_a_node_are_as_many_as_its_devices() {
+    TableSpec table =
+        Fixtures.table("a", 1L << 29, 64, 1)
+            .withConstraints(TableConstraints.NONE.withKinds(Set.of(ShardKind.TABLE_COLUMN_WISE)));
+    ClusterSpec cluster = cluster(4, 2, Fixtures.GIB / 2, 200 * Fixtures.GIB);
+    SearchResult.NotFound result =
+        (SearchResult.NotFound) LocalSearch.search(problem(List.of(table), cluster), BRIEF);
+    assertThat(result.shortfall().proven()).isTrue();
+    assertThat(result.shortfall().message()).contains("536,870,912 rows of 32 columns");
+  }
+
   /** A table whose most used rows get more of the lookups the smaller the exponent is. */
   private static TableSpec used(TableSpec table, double exponent) {
     List<Double> shares = new ArrayList<>();
