@@ -1,0 +1,8 @@
+/**
+ * A lower bound of the predicted step of every plan: how far a plan can be from the best one.
+ *
+ * <p>Input: a {@link io.shardtide.search.SearchProblem}. Output: milliseconds. Nothing is searched:
+ * the bound follows from predictions and the model alone. Imports {@code domain}, {@code cost} and
+ * {@code search}. Arguments and measurements are in RATIONALE.md.
+ */
+package io.shardtide.search.bound;
