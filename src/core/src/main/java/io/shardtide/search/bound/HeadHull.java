@@ -163,7 +163,8 @@ final class HeadHull {
     setHidden(low, high, middle);
     double[] input = new double[net.inputs];
     for (int k = 0; k < net.components; k++) {
-      double leastCorrection = bound(input, correction(k, low, high, middle, input));
+      double leastCorrection =
+          bound(input, correction(k, low, high, middle, input), Double.POSITIVE_INFINITY);
       double factor = HeadNet.factor(leastCorrection - ROUNDING * (1 + Math.abs(leastCorrection)));
       double rise = least[k] * HeadNet.slope(leastCorrection);
       double[] s = scaled[k];
@@ -184,8 +185,8 @@ final class HeadHull {
         negated[i] = -w[i];
         at += w[i] * centerInputs[i];
       }
-      high[j] = -bound(negated, -net.hiddenBiases[j]);
-      low[j] = high[j] <= 0 ? high[j] : bound(w, net.hiddenBiases[j]);
+      high[j] = -bound(negated, -net.hiddenBiases[j], 0);
+      low[j] = high[j] <= 0 ? high[j] : bound(w, net.hiddenBiases[j], 0);
       middle[j] = at;
     }
   }
@@ -302,9 +303,11 @@ final class HeadHull {
 
   /**
    * Bounds an affine function of the inputs by a function of the shares, {@link #values}, and
-   * returns its least.
+   * returns its least, or less.
+   *
+   * @param enough a least value that need not be any higher
    */
-  private double bound(double[] ofInputs, double constant) {
+  private double bound(double[] ofInputs, double constant, double enough) {
     Arrays.fill(base, 0);
     double start = constant + addShares(ofInputs, 0) + addShares(ofInputs, 1);
     if (net.readsWidest) {
@@ -332,7 +335,7 @@ final class HeadHull {
     if (best < TANGENTS.length - 1) {
       setValues(ofInputs, start, best);
     }
-    return min(values);
+    return highest >= enough ? highest : min(values);
   }
 
   private static void add(double[] sum, double factor, double[] of) {

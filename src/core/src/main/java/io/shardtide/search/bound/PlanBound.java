@@ -52,13 +52,13 @@ public final class PlanBound {
   private static final double MOST_MS = 1e6;
 
   /** Collectives that take longer are left out when a first time is guessed. */
-  private static final double FIRST_COLLECTIVE_MS = 100;
+  private static final double FIRST_COLLECTIVE_MS = 20;
 
   /** A bound this close to a time that no plan may take is not raised any more. */
   private static final double CLOSE = 0.99;
 
   /** Parts that are bounded in all rounds together; a round that has begun is finished. */
-  private static final int MOST_BOUNDS = 200_000;
+  private static final int MOST_BOUNDS = 300_000;
 
   /** With more parts, intervals are coarse. */
   private static final int MOST_FINE = 5_000;
@@ -67,9 +67,12 @@ public final class PlanBound {
   private static final int MOST_ALONE = 16_000;
 
   /** Ratio of an all-to-all load to the one before, for large loads, and for others. */
-  private static final double GRID = 1.02;
+  private static final double GRID = 1.05;
 
-  private static final double COARSE_GRID = 1.1;
+  private static final double COARSE_GRID = 1.2;
+
+  /** Each step of the grid is divided into so many, between whose ends lines are straight. */
+  private static final int BETWEEN = 5;
 
   /** Loads are large above this share of the most. */
   private static final double LARGE = 0.125;
@@ -128,15 +131,13 @@ public final class PlanBound {
     owners = ways.owners();
     communication = new CommunicationFloor(cluster, evaluator);
     aloneMs = towers.stream().mapToDouble(evaluator::computeMs).toArray();
-    loads = loads();
+    double[] some = loads();
+    loads = new double[some.length * BETWEEN];
     loadEnds = new double[loads.length];
     allToAlls = new AllToAll[loads.length];
     double most = list.most(ShardScope.DEVICE);
     meanSlope = most > 0 ? communication.meanSlope(most / 2) : 0;
-    for (int i = 0; i < loads.length; i++) {
-      loadEnds[i] = loads[Math.min(i + 1, loads.length - 1)];
-      allToAlls[i] = communication.allToAll(loads[i], meanSlope);
-    }
+    setAllToAlls(some);
     loadSlope = loadSlope();
   }
 
@@ -177,11 +178,32 @@ public final class PlanBound {
     return ascending;
   }
 
+  /** Sets all-to-alls at these loads, and between them. */
+  private void setAllToAlls(double[] some) {
+    if (some.length == 0) {
+      return;
+    }
+    AllToAll last = communication.allToAll(some[0], meanSlope);
+    for (int i = 0; i < some.length; i++) {
+      AllToAll next = i + 1 < some.length ? communication.allToAll(some[i + 1], meanSlope) : last;
+      double to = some[Math.min(i + 1, some.length - 1)];
+      for (int between = 0; between < BETWEEN; between++) {
+        double share = (double) between / BETWEEN;
+        loads[i * BETWEEN + between] = some[i] + share * (to - some[i]);
+        allToAlls[i * BETWEEN + between] = last.towards(next, share);
+      }
+      last = next;
+    }
+    for (int i = 0; i < loads.length; i++) {
+      loadEnds[i] = loads[Math.min(i + 1, loads.length - 1)];
+    }
+  }
+
   private double loadSlope() {
-    if (loads.length < 2) {
+    int last = loads.length - 1;
+    if (last < 1 || loads[last] <= loads[0]) {
       return 0;
     }
-    int last = loads.length - 1;
     int half = 0;
     while (half + 1 < last && loads[half] < loads[last] / 2) {
       half++;
@@ -439,7 +461,7 @@ public final class PlanBound {
         for (int i = 0; isIn && i < which.size(); i++) {
           int c = which.get(i);
           double above = list.price(w, prices.get(c)) - least(leastPrices.get(c), t, used);
-          isIn = above <= slacks[c];
+          isIn = !(above > slacks[c]);
         }
         stays[w] = isIn && fits(way, mostMs);
       }

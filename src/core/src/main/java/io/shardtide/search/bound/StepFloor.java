@@ -208,7 +208,8 @@ final class StepFloor {
     for (int a = 0; a < OTHER_PRICES.length; a++) {
       weight = Math.max(weight, leastWeight(i, a) - OTHER_PRICES[a] * other);
     }
-    return other + compute.leastRatio(left(other, rest, i)) * weight <= rest;
+    // What is not a number is possible.
+    return !(other + compute.leastRatio(left(other, rest, i)) * weight > rest);
   }
 
   /** Returns what is left on a device for the computation. */

@@ -20,6 +20,7 @@ import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.ShapeCosts;
 import io.shardtide.search.TableGroup;
+import io.shardtide.search.bound.PlanBound;
 import io.shardtide.search.local.OptionPlacer.PlacementStrategy;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -320,12 +321,12 @@ public final class LocalSearch {
 
   /** Returns a lower bound of the predicted cost of every plan of a problem, in milliseconds. */
   public static double lowerBoundMs(SearchProblem problem) {
-    return new LocalSearch(problem, SearchSettings.DEFAULTS, SEEDS[0], false).lowerBoundMs();
+    return PlanBound.of(problem);
   }
 
   double lowerBoundMs() {
     if (Double.isNaN(lowerBoundMs)) {
-      lowerBoundMs = LowerBound.of(problem, expected, costs.elementsPerAllToAllUnit());
+      lowerBoundMs = PlanBound.of(problem);
     }
     return lowerBoundMs;
   }
