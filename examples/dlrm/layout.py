@@ -17,6 +17,7 @@ SCOPES = {
     "GRID_SHARD": "node",
     "ROW_WISE": "cluster",
     "DATA_PARALLEL": "copies",
+    "PARTIAL_ROW_WISE": "device",
 }
 
 # The kinds of an unpooled table. Each lookup has one row, which one device has: there are no partial sums to reduce.
@@ -268,6 +269,14 @@ def _check_placement(table: TableShape, kind: str, parts: list[Part], devices: i
     rows = table.rows - first_row
     nodes = {part.device // per_node for part in parts}
     ranges = {(part.column, part.columns) for part in parts}
+    if kind == "PARTIAL_ROW_WISE":
+        block = -(-rows // len(parts))
+        cuts = [(row, min(block, table.rows - row)) for row in range(first_row, table.rows, block)]
+        require(ranges == {(0, table.columns)}, "all columns in each shard")
+        found = [(part.row, part.rows) for part in parts]
+        require(found == cuts, f"blocks of {block} rows, the last of those that are left")
+        require(len({part.device for part in parts}) == len(parts), "each block on a device of its own")
+        return
     if SCOPES[kind] == "device":
         require(all(part.rows == rows for part in parts), "all rows in each shard")
         require(kind != "TABLE_WISE" or len(parts) == 1, "one shard")

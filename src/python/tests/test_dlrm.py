@@ -46,7 +46,7 @@ except ModuleNotFoundError:
 
 KINDS = sorted(SCOPES)
 # Rows of whole columns, whose row-wise state does not depend on the plan.
-WHOLE_COLUMNS = ("DATA_PARALLEL", "ROW_WISE", "TABLE_ROW_WISE", "TABLE_WISE")
+WHOLE_COLUMNS = ("DATA_PARALLEL", "PARTIAL_ROW_WISE", "ROW_WISE", "TABLE_ROW_WISE", "TABLE_WISE")
 
 # The last table leaves devices without rows.
 TABLES = [TableShape("users", 50, 12), TableShape("items", 11, 8), TableShape("tiny", 3, 8)]
@@ -128,6 +128,11 @@ def place(table, kind, variant, devices, per_node=PER_NODE):
         return split_rows(table, kind, 0, table.columns, 0, devices)
     if kind == "TABLE_ROW_WISE":
         return split_rows(table, kind, 0, table.columns, node, per_node)
+    if kind == "PARTIAL_ROW_WISE":
+        # On one device to all of them, in another order in each variant; fewer if some would have no rows.
+        blocks = split_rows(table, kind, 0, table.columns, 0, variant % devices + 1)
+        order = [(variant + (i if variant % 2 else -i)) % devices for i in range(devices)]
+        return [{**block, "device": device} for block, device in zip(blocks, order)]
     if kind == "GRID_SHARD":
         # Both parts on one node, or on different ones.
         firsts = [(variant + i * (variant % 2)) % nodes * per_node for i in range(len(cuts))]
@@ -1038,6 +1043,18 @@ class LayoutTest(unittest.TestCase):
                 [shard("t", "GRID_SHARD", 0, 8, 0, 5, 0), shard("t", "GRID_SHARD", 0, 8, 5, 5, 3)],
                 "columns 0+8, rows 0+5 on device 0; columns 0+8, rows 5+5 on device 1",
             ),
+            (
+                [shard("t", "PARTIAL_ROW_WISE", 0, 8, row, 5, 3) for row in (0, 5)],
+                "each block on a device of its own",
+            ),
+            (
+                [shard("t", "PARTIAL_ROW_WISE", 0, 8, row, rows, row) for row, rows in ((0, 3), (3, 7))],
+                "blocks of 5 rows, the last of those that are left",
+            ),
+            (
+                [shard("t", "PARTIAL_ROW_WISE", c, 4, 0, 10, c // 4) for c in (0, 4)],
+                "all columns in each shard",
+            ),
         ]
         for shards, expected in wrong:
             with self.subTest(shards), self.assertRaises(ValueError) as met:
@@ -1061,7 +1078,7 @@ class LayoutTest(unittest.TestCase):
 
     def test_unpooled_tables_of_kinds_that_sum_are_refused(self):
         unpooled = self.T._replace(pooled=False)
-        for kind in ("TABLE_ROW_WISE", "GRID_SHARD"):
+        for kind in ("TABLE_ROW_WISE", "GRID_SHARD", "PARTIAL_ROW_WISE"):
             for share in ("", "+0.3"):
                 self.refused(
                     place(unpooled, kind + share, 0, 4),

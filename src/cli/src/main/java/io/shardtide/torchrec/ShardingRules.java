@@ -96,6 +96,11 @@ final class ShardingRules {
 
   private static void checkParts(
       String table, ShardKind type, List<ShardMetadata> shards, Ranks ranks) {
+    if (type == ShardKind.PARTIAL_ROW_WISE) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" is partial_row_wise, blocks of rows on devices %s, which TorchRec lacks; publish it without that kind"
+              .formatted(table, shards.stream().map(ShardMetadata::rank).toList()));
+    }
     if (type.scope() == ShardScope.NODE && ranks.worldSize() % ranks.perNode() != 0) {
       throw new IllegalArgumentException(
           "Table \"%s\" is %s on nodes of %d devices; must be a plan of whole nodes, got %d devices"

@@ -116,6 +116,10 @@ class PlanWorkloadsTest {
         table("b", 200, 64, 1));
   }
 
+  private static final String BLOCKS =
+      table("p", 50_000_000, 4, 30)
+          .replace("}", ",\"constraints\":{\"kinds\":[\"partial_row_wise\"]}}");
+
   @Test
   void plans_of_all_kinds_are_complete_and_fit() throws IOException {
     Path workloads =
@@ -126,16 +130,17 @@ class PlanWorkloadsTest {
             nodes(),
             copies(),
             task("grid", cluster(16, 8, 40L << 30, HARDWARE), GRID),
+            task("blocks", cluster(16, 8, 40L << 30, HARDWARE), BLOCKS),
             task("one", cluster(1, 1, 1L << 30, HARDWARE), table("a", 1000, 8, 1)),
             task("short", cluster(2, 2, 1L << 20, HARDWARE), table("a", 1_000_000, 64, 1)));
     assertThat(plan(workloads, "--column-cuts", "equal")).as(err.toString()).isZero();
     assertThat(out.toString())
-        .startsWith("7 of 8 tasks planned")
+        .startsWith("8 of 9 tasks planned")
         .contains("trained on simulated costs");
     List<String> lines = Files.readAllLines(plans());
     List<WorkloadTask> tasks = WorkloadTask.read(workloads);
     Set<String> kinds = new TreeSet<>();
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
       JsonNode line = JSON.readTree(lines.get(i));
       assertThat(line.fieldNames())
           .toIterable()
@@ -154,8 +159,9 @@ class PlanWorkloadsTest {
             "table_row_wise",
             "grid_shard",
             "row_wise",
-            "data_parallel");
-    JsonNode line = JSON.readTree(lines.get(7));
+            "data_parallel",
+            "partial_row_wise");
+    JsonNode line = JSON.readTree(lines.get(8));
     assertThat(line.fieldNames())
         .toIterable()
         .containsExactly("task", "feasible", "seconds", "evaluations", "reason", "bytes_short");
@@ -289,6 +295,7 @@ class PlanWorkloadsTest {
             .extracting(s -> cluster.node(s.get("device").intValue()))
             .containsOnly(cluster.node(shards.get(0).get("device").intValue()));
       }
+      case "partial_row_wise" -> assertThat(shards).hasSizeGreaterThan(1);
       case "grid_shard" -> assertThat(shards.size() % cluster.devicesPerNode()).isZero();
       default -> throw new AssertionError("unexpected kind " + kind);
     }

@@ -126,9 +126,9 @@ class SpecTextsTest {
       delimiter = '|',
       textBlock =
           """
-          kinds=row_wise+rows | each of kinds, joined by +, must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, got "rows"
-          kinds=row_wise+     | grid_shard, data_parallel, got ""
-          kinds=              | grid_shard, data_parallel, got ""
+          kinds=row_wise+rows | each of kinds, joined by +, must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, partial_row_wise, got "rows"
+          kinds=row_wise+     | data_parallel, partial_row_wise, got ""
+          kinds=              | data_parallel, partial_row_wise, got ""
           leastColumns=wide   | leastColumns must be a whole number, got "wide"
           leastColumns=5000   | least columns of a table's constraints must be between 0 and 4096, got 5000
           sameDevicesAs=      | table name in constraints must have 1 to 255 characters, none of them a control character, got ""

@@ -10,19 +10,30 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalDouble;
 
 /**
- * A column part of a table: where its rows are, and how many of them device memory holds.
+ * A column part of a table, or a block of its rows: where its rows are, and how many of them device
+ * memory holds.
  *
  * @param scope where its rows are
  * @param columns its columns
+ * @param blocks 1, or of a table whose rows are cut into blocks on as many devices, their number:
+ *     all of them are taken to have the rows of the first
  * @param cacheShare share of the rows of each shard that device memory holds, the most used ones;
  *     empty if it holds all without a cache
  */
-public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare) {
+public record TablePart(ShardScope scope, int columns, int blocks, OptionalDouble cacheShare) {
+  /** So many devices or fewer: each number of blocks is predicted. */
+  private static final int FEW_DEVICES = 16;
+
+  /** On more devices, each number of blocks is about so many times the one before. */
+  private static final double BLOCKS_RATIO = 1.25;
+
   /**
    * Shares of the rows that a cache may hold: from the least that samples have, each half as much
    * again as the one before.
@@ -34,9 +45,14 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
   /** The smallest cache. */
   public static final double LEAST_CACHE_SHARE = CACHE_SHARES[0];
 
-  /** Checks the share. */
+  /** Checks the blocks and the share. */
   public TablePart {
     Objects.requireNonNull(scope, "scope");
+    if (blocks < 1 || (blocks > 1 && scope != ShardScope.DEVICE)) {
+      throw new IllegalArgumentException(
+          "blocks of rows of a part must be at least 1, and several are on single devices; got %d of scope %s"
+              .formatted(blocks, scope.fileName()));
+    }
     if (cacheShare.isPresent()) {
       double share = cacheShare.getAsDouble();
       if (!(share > 0 && share <= 1) || scope == ShardScope.COPIES) {
@@ -47,6 +63,11 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
     }
   }
 
+  /** A part whose rows are not cut into blocks on any devices. */
+  public TablePart(ShardScope scope, int columns, OptionalDouble cacheShare) {
+    this(scope, columns, 1, cacheShare);
+  }
+
   /** A part that is in device memory. */
   public TablePart(ShardScope scope, int columns) {
     this(scope, columns, OptionalDouble.empty());
@@ -54,9 +75,16 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
 
   /** Returns the part that each shard of a plan is of, or is one of the blocks of. */
   public static List<TablePart> of(List<Shard> shards) {
+    Map<String, Integer> blocks = new HashMap<>();
+    for (Shard shard : shards) {
+      if (shard.kind() == ShardKind.PARTIAL_ROW_WISE) {
+        blocks.merge(shard.table(), 1, Integer::sum);
+      }
+    }
     List<TablePart> parts = new ArrayList<>();
     for (Shard shard : shards) {
-      parts.add(new TablePart(shard.kind().scope(), shard.columns(), shard.cacheShare()));
+      int ofTable = shard.kind() == ShardKind.PARTIAL_ROW_WISE ? blocks.get(shard.table()) : 1;
+      parts.add(new TablePart(shard.kind().scope(), shard.columns(), ofTable, shard.cacheShare()));
     }
     return parts;
   }
@@ -72,7 +100,9 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
    *   <li>on the only device of a cluster, where all kinds are one thing: the table as one that is
    *       split or copied, if it may not be table-wise, or only as another table is;
    *   <li>where the cluster has host memory: parts of equal width on one device, and split parts,
-   *       with caches of various sizes.
+   *       with caches of various sizes;
+   *   <li>if constraints name that kind: blocks of rows on two devices or more, none without rows;
+   *       of several devices some numbers of blocks. Not of unpooled tables, and without caches.
    * </ul>
    *
    * A table is only split over as many devices as it has rows.
@@ -89,7 +119,27 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
         }
       }
     }
+    if (table.pooled() && table.constraints().allows(ShardKind.PARTIAL_ROW_WISE)) {
+      addBlocks(parts, table, inputs.devices());
+    }
     return parts;
+  }
+
+  private static void addBlocks(List<TablePart> parts, TableSpec table, int devices) {
+    for (int blocks = 2; blocks <= devices; blocks = moreBlocks(blocks, devices)) {
+      long rows = Sharding.blockRows(table, blocks);
+      if ((table.rows() - 1) / rows + 1 == blocks) {
+        parts.add(
+            new TablePart(ShardScope.DEVICE, table.columns(), blocks, OptionalDouble.empty()));
+      }
+    }
+  }
+
+  private static int moreBlocks(int blocks, int devices) {
+    boolean isNext = devices <= FEW_DEVICES || blocks == devices;
+    return isNext
+        ? blocks + 1
+        : Math.min(devices, Math.max(blocks + 1, (int) Math.round(BLOCKS_RATIO * blocks)));
   }
 
   private static List<TablePart> split(TableSpec table, PredictionInputs inputs) {
@@ -137,10 +187,11 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
 
   /** Returns what it is, for people. */
   public String describe() {
-    return "%d columns, scope %s%s"
+    return "%d columns, scope %s%s%s"
         .formatted(
             columns,
             scope.fileName(),
+            blocks > 1 ? ", %d blocks of rows".formatted(blocks) : "",
             cacheShare.isPresent()
                 ? ", cache of %s of the rows".formatted(cacheShare.getAsDouble())
                 : "");
@@ -153,12 +204,14 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
 
   /** Returns how many such parts a table has, each at a place of its own. */
   public int count(int tableColumns) {
-    return tableColumns / columns;
+    return tableColumns / columns * blocks;
   }
 
   /** Returns whether a table's constraints allow it to be cut into such parts. */
   public boolean isAllowed(TableSpec table) {
-    return table.constraints().allows(scope, table.columns(), count(table.columns()));
+    return blocks > 1
+        ? table.constraints().allows(ShardKind.PARTIAL_ROW_WISE)
+        : table.constraints().allows(scope, table.columns(), count(table.columns()));
   }
 
   /**
@@ -168,17 +221,21 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
    * @param rows rows of the table
    */
   public Region region(int number, long rows) {
+    if (blocks > 1) {
+      long most = (rows - 1) / blocks + 1;
+      return new Region(0, columns, number * most, Math.min(most, rows - number * most));
+    }
     return new Region(number * columns, columns, 0, rows);
   }
 
   /** Returns this part in device memory. */
   public TablePart withoutCache() {
-    return new TablePart(scope, columns);
+    return new TablePart(scope, columns, blocks, OptionalDouble.empty());
   }
 
   /** Returns this part with another number of columns. */
   public TablePart withColumns(int others) {
-    return new TablePart(scope, others, cacheShare);
+    return new TablePart(scope, others, blocks, cacheShare);
   }
 
   /**
@@ -191,7 +248,7 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
 
   /** Returns whether it has all rows of its columns, on one device. */
   public boolean isByColumns() {
-    return scope == ShardScope.DEVICE;
+    return scope == ShardScope.DEVICE && blocks == 1;
   }
 
   /** Returns whether rows are split, copied or all on one device as those of another part. */
@@ -223,7 +280,8 @@ public record TablePart(ShardScope scope, int columns, OptionalDouble cacheShare
   private int rowBlocks(int devices, int devicesPerNode) {
     return switch (scope) {
       case NODE, CLUSTER -> scope.devices(devices, devicesPerNode);
-      case DEVICE, COPIES -> 1;
+      case DEVICE -> blocks;
+      case COPIES -> 1;
     };
   }
 }

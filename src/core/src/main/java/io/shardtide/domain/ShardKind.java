@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** How a table is sharded: TorchRec's {@code ShardingType}. */
+/** How a table is sharded: TorchRec's {@code ShardingType}, and one more. */
 public enum ShardKind {
   /** The whole table on one device. */
   TABLE_WISE,
@@ -20,29 +20,40 @@ public enum ShardKind {
   /** Ranges of columns, each cut into ranges of rows over the devices of a node. */
   GRID_SHARD,
   /** A copy on each device. */
-  DATA_PARALLEL;
+  DATA_PARALLEL,
+  /**
+   * Ranges of rows, on any devices: each sends partial sums of all samples, as a range of columns
+   * does. Not a kind of TorchRec's, so that constraints must name it; from EMBark (Liu et al.,
+   * RecSys 2024).
+   */
+  PARTIAL_ROW_WISE;
 
   /** Returns which devices a shard of this kind involves. */
   public ShardScope scope() {
     return switch (this) {
-      case TABLE_WISE, COLUMN_WISE, TABLE_COLUMN_WISE -> ShardScope.DEVICE;
+      case TABLE_WISE, COLUMN_WISE, TABLE_COLUMN_WISE, PARTIAL_ROW_WISE -> ShardScope.DEVICE;
       case TABLE_ROW_WISE, GRID_SHARD -> ShardScope.NODE;
       case ROW_WISE -> ShardScope.CLUSTER;
       case DATA_PARALLEL -> ShardScope.COPIES;
     };
   }
 
-  /** Returns the kind with a name of TorchRec's, if there is one. */
+  /** Returns the kind with a name in TorchRec's style, if there is one. */
   public static Optional<ShardKind> ofTorchRecName(String name) {
     return Arrays.stream(values()).filter(kind -> kind.torchRecName().equals(name)).findFirst();
   }
 
-  /** Returns TorchRec's names of all kinds. */
+  /** Returns the names of all kinds in TorchRec's style. */
   public static List<String> torchRecNames() {
     return Arrays.stream(values()).map(ShardKind::torchRecName).toList();
   }
 
-  /** Returns TorchRec's name of the sharding type: {@code table_wise}, say. */
+  /** Returns whether a table is only sharded so if its constraints name the kind. */
+  public boolean mustBeNamed() {
+    return this == PARTIAL_ROW_WISE;
+  }
+
+  /** Returns the name in TorchRec's style: {@code table_wise}, say. */
   public String torchRecName() {
     return name().toLowerCase(Locale.ROOT);
   }

@@ -9,9 +9,8 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * How a table is sharded over a cluster: TorchRec's sharding types. Rows are cut into blocks of
- * {@code ceil(rows / devices)}, as TorchRec cuts them, so that the last devices may hold fewer rows
- * or none.
+ * How a table is sharded over a cluster. Rows are cut into blocks of {@code ceil(rows / devices)},
+ * as TorchRec cuts them, so that the last devices may hold fewer rows or none.
  */
 public sealed interface Sharding {
   /** Returns the sharding type; of a table that is cut by use, that of its other rows. */
@@ -155,6 +154,36 @@ public sealed interface Sharding {
     }
   }
 
+  /**
+   * A block of rows on each of any devices.
+   *
+   * @param devices the devices in the order of their rows, at least one
+   */
+  record PartialRowWise(List<Integer> devices) implements Sharding {
+    /** Checks that there is a device. */
+    public PartialRowWise {
+      devices = checked(devices);
+    }
+
+    @Override
+    public ShardKind kind() {
+      return ShardKind.PARTIAL_ROW_WISE;
+    }
+
+    @Override
+    public List<Shard> shards(TableSpec table, ClusterSpec cluster) {
+      devices.forEach(device -> checkIndex("device", device, cluster.devices()));
+      List<Shard> shards = rowShards(table, 0, table.columns(), devices, kind());
+      if (shards.size() < devices.size() || Set.copyOf(devices).size() < devices.size()) {
+        throw invalid(
+            table,
+            "of %d rows must have some on each of its devices, each named once, got devices %s"
+                .formatted(table.rows(), devices));
+      }
+      return shards;
+    }
+  }
+
   /** A copy on each device. */
   record DataParallel() implements Sharding {
     @Override
@@ -283,6 +312,7 @@ public sealed interface Sharding {
       case TABLE_ROW_WISE -> new TableRowWise(cluster.node(first.device()));
       case GRID_SHARD -> new GridShard(nodeParts(sorted, cluster));
       case DATA_PARALLEL -> new DataParallel();
+      case PARTIAL_ROW_WISE -> new PartialRowWise(sorted.stream().map(Shard::device).toList());
     };
   }
 
@@ -339,7 +369,7 @@ public sealed interface Sharding {
 
   private static <T> List<T> checked(List<T> parts) {
     if (parts.isEmpty()) {
-      throw new IllegalArgumentException("a sharding by columns must have parts, got none");
+      throw new IllegalArgumentException("a sharding must have parts, got none");
     }
     return List.copyOf(parts);
   }

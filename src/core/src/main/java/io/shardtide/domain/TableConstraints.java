@@ -18,7 +18,8 @@ import java.util.stream.Collectors;
  * table_row_wise} and {@code data_parallel} are allowed, or if the least width is above half its
  * columns.
  *
- * @param kinds allowed kinds, in the order of {@link ShardKind}; empty if all are
+ * @param kinds allowed kinds, in the order of {@link ShardKind}; empty if all are that need not be
+ *     named
  * @param leastColumns least width of a column part, 0 to {@value TableSpec#MAX_COLUMNS}; a table
  *     that is narrower stays whole
  * @param sameDevicesAs name of a table that is sharded by the same kind, into equally many parts,
@@ -98,7 +99,7 @@ public record TableConstraints(
 
   /** Returns whether a kind is allowed. */
   public boolean allows(ShardKind kind) {
-    return kinds.isEmpty() || kinds.contains(kind);
+    return kinds.isEmpty() ? !kind.mustBeNamed() : kinds.contains(kind);
   }
 
   /** Returns the kinds that these exclude and others could allow; none if all kinds are allowed. */
@@ -169,6 +170,9 @@ public record TableConstraints(
    * @param isPooled whether it is pooled
    */
   public boolean allowSome(int columns, boolean isPooled) {
+    if (isPooled && allows(ShardKind.PARTIAL_ROW_WISE)) {
+      return true;
+    }
     int units = columns / TableSpec.COLUMN_UNIT;
     for (int parts = 1; parts <= units; parts++) {
       for (ShardScope scope : ShardScope.values()) {

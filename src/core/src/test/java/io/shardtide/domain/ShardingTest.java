@@ -7,6 +7,7 @@ import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.ColumnWise;
 import io.shardtide.domain.Sharding.GridShard;
 import io.shardtide.domain.Sharding.NodePart;
+import io.shardtide.domain.Sharding.PartialRowWise;
 import io.shardtide.domain.Sharding.RowWise;
 import io.shardtide.domain.Sharding.TableColumnWise;
 import io.shardtide.domain.Sharding.TableRowWise;
@@ -88,7 +89,7 @@ class ShardingTest {
   }
 
   @Test
-  void the_names_are_torchrecs() {
+  void the_names_are_in_torchrecs_style() {
     assertThat(ShardKind.values())
         .extracting(ShardKind::torchRecName)
         .containsExactly(
@@ -98,7 +99,27 @@ class ShardingTest {
             "row_wise",
             "table_row_wise",
             "grid_shard",
-            "data_parallel");
+            "data_parallel",
+            "partial_row_wise");
+  }
+
+  /** Ten rows in three blocks of four at most; the order of the devices is that of the rows. */
+  @Test
+  void blocks_of_rows_are_on_any_devices() {
+    ClusterSpec cluster = cluster(7);
+    Sharding blocks = new PartialRowWise(List.of(5, 0, 2));
+    List<Shard> shards = blocks.shards(TABLE, cluster);
+    assertThat(shards).extracting(Shard::device).containsExactly(5, 0, 2);
+    assertThat(shards).extracting(Shard::rowOffset).containsExactly(0L, 4L, 8L);
+    assertThat(shards).extracting(Shard::rows).containsExactly(4L, 4L, 2L);
+    assertThat(shards).extracting(Shard::columns).containsOnly(16);
+    assertThat(Sharding.of(TABLE, shards, cluster)).isEqualTo(blocks);
+    assertThatThrownBy(() -> new PartialRowWise(List.of(0, 1, 2, 3, 4, 5)).shards(TABLE, cluster))
+        .hasMessageContaining("table \"a\" of 10 rows must have some on each of its devices");
+    assertThatThrownBy(() -> new PartialRowWise(List.of(3, 3)).shards(TABLE, cluster))
+        .hasMessageEndingWith("each named once, got devices [3, 3]");
+    assertThatThrownBy(() -> new PartialRowWise(List.of(7)).shards(TABLE, cluster))
+        .hasMessage("device must be between 0 and 6, got 7");
   }
 
   @Test
@@ -131,7 +152,7 @@ class ShardingTest {
     assertThatThrownBy(() -> new ColumnPart(0, 0)).hasMessage("columns must be at least 1, got 0");
     assertThatThrownBy(() -> new NodePart(0, 0)).hasMessage("columns must be at least 1, got 0");
     assertThatThrownBy(() -> new ColumnWise(List.of()))
-        .hasMessage("a sharding by columns must have parts, got none");
+        .hasMessage("a sharding must have parts, got none");
   }
 
   @Test

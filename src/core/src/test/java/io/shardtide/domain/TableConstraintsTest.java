@@ -62,6 +62,20 @@ class TableConstraintsTest {
   }
 
   @Test
+  void blocks_of_rows_are_allowed_where_they_are_named_and_of_pooled_tables() {
+    ShardKind blocks = ShardKind.PARTIAL_ROW_WISE;
+    assertThat(TableConstraints.NONE.allows(blocks)).isFalse();
+    assertThat(TableConstraints.NONE.excludedKinds()).as("no others would do more").isEmpty();
+    assertThat(table(64, 32).constraints().allows(blocks)).isFalse();
+    assertThat(table(64, 0, ShardKind.ROW_WISE).constraints().allows(blocks)).isFalse();
+    assertThat(table(64, 36, blocks).constraints().allows(blocks)).isTrue();
+    assertThat(table(64, 0, blocks).constraints().allows(ShardKind.TABLE_WISE)).isFalse();
+    assertRejected(
+        () -> TableSpecBuilder.builder(table(64, 0, blocks)).pooled(false).build(),
+        "constraints of unpooled table \"t\" contradict each other: it may only be partial_row_wise");
+  }
+
+  @Test
   void values_outside_their_range_are_rejected() {
     assertRejected(() -> table(64, -1), "between 0 and 4096, got -1");
     assertRejected(() -> table(64, 4097), "between 0 and 4096, got 4097");

@@ -9,15 +9,18 @@ import io.shardtide.domain.Sharding.ColumnWise;
 import io.shardtide.domain.Sharding.DataParallel;
 import io.shardtide.domain.Sharding.GridShard;
 import io.shardtide.domain.Sharding.NodePart;
+import io.shardtide.domain.Sharding.PartialRowWise;
 import io.shardtide.domain.Sharding.RowWise;
 import io.shardtide.domain.Sharding.TableColumnWise;
 import io.shardtide.domain.Sharding.TableRowWise;
 import io.shardtide.domain.Sharding.TableWise;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.function.IntSupplier;
+import java.util.stream.IntStream;
 
 /** Random shardings of a cluster, with parts of any widths. */
 public final class RandomShardings {
@@ -62,7 +65,11 @@ public final class RandomShardings {
 
   /** Returns a sharding of a table of two rows or more, some of which are copied. */
   public Sharding byUse(TableSpec table, Sharding others) {
-    return new Sharding.HotColdSplit(1 + random.nextInt((int) table.rows() - 1), others);
+    int hotRows = 1 + random.nextInt((int) table.rows() - 1);
+    // Fewer rows may not be enough for each block.
+    boolean areBlocks = others.kind() == ShardKind.PARTIAL_ROW_WISE;
+    return new Sharding.HotColdSplit(
+        hotRows, areBlocks ? new PartialRowWise(blocks(table.rows() - hotRows)) : others);
   }
 
   /** Returns a sharding of a kind. */
@@ -82,7 +89,17 @@ public final class RandomShardings {
                   .map(part -> new NodePart(part.columns(), part.device()))
                   .toList());
       case DATA_PARALLEL -> new DataParallel();
+      case PARTIAL_ROW_WISE -> new PartialRowWise(blocks(table.rows()));
     };
+  }
+
+  /** Returns any devices, so many that each gets rows. */
+  private List<Integer> blocks(long ofRows) {
+    List<Integer> devices = new ArrayList<>(IntStream.range(0, cluster.devices()).boxed().toList());
+    Collections.shuffle(devices, random);
+    int most = 1 + random.nextInt(devices.size());
+    long rows = (ofRows - 1) / most + 1;
+    return devices.subList(0, (int) ((ofRows - 1) / rows + 1));
   }
 
   private List<ColumnPart> parts(TableSpec table, IntSupplier place) {

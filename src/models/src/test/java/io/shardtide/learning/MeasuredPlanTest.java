@@ -35,6 +35,7 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
@@ -44,6 +45,7 @@ import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -80,6 +82,7 @@ class MeasuredPlanTest {
       case GRID_SHARD -> new Sharding.GridShard(List.of(new NodePart(32, 0), new NodePart(32, 1)));
       case ROW_WISE -> new Sharding.RowWise();
       case DATA_PARALLEL -> new Sharding.DataParallel();
+      case PARTIAL_ROW_WISE -> new Sharding.PartialRowWise(List.of(5, 1, 2));
     };
   }
 
@@ -88,7 +91,12 @@ class MeasuredPlanTest {
     List<TableSpec> planned = new ArrayList<>();
     List<Shard> shards = new ArrayList<>();
     for (ShardKind kind : kinds) {
-      TableSpec table = Fixtures.table(kind.torchRecName(), rows, 64, 20 + tables.size());
+      TableSpec table =
+          Fixtures.table(kind.torchRecName(), rows, 64, 20 + tables.size())
+              .withConstraints(
+                  kind.mustBeNamed()
+                      ? TableConstraints.NONE.withKinds(EnumSet.allOf(ShardKind.class))
+                      : TableConstraints.NONE);
       tables.add(table);
       planned.add(table);
       shards.addAll(sharding(kind).shards(table, CLUSTER));
@@ -235,7 +243,7 @@ class MeasuredPlanTest {
   }
 
   @Test
-  void only_columns_with_all_rows_take_part_in_the_all_to_all() {
+  void only_shards_of_single_devices_take_part_in_the_all_to_all() {
     ShardingPlan plan = plan(1_000_000, ShardKind.values());
     List<MeasuredCollective> collectives = new ArrayList<>();
     for (Direction direction : Direction.values()) {
@@ -254,7 +262,7 @@ class MeasuredPlanTest {
             .build();
     Feedback feedback = trainer.step.measure(trainer.store, measured);
     CostSample.StepCommunication communication = communications(feedback).get(0);
-    assertThat(communication.columns()).containsExactly(0, 0, 0, 96, 32, 0, 32, 32);
+    assertThat(communication.columns()).containsExactly(0, 64, 64, 96, 32, 64, 32, 32);
     assertThat(communication.forwardMs()).isEqualTo(collectives.get(0).ms());
     assertThat(communication.collectives())
         .extracting(

@@ -35,7 +35,9 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.UnknownHardware;
@@ -55,6 +57,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 import net.jqwik.api.ForAll;
@@ -416,6 +419,30 @@ class PlanningTest {
     assertThat(run.plan().reason()).isEqualTo("first plan: 1 tables on 1 devices");
     run.onPredictions(run.predict(event(upsert("b", 1L << 26, 64, 2))));
     assertThat(run.plan().reason()).isEqualTo("1 table added (b), caches from other, scaled");
+  }
+
+  /** Nothing but the constraints changes: the table is predicted again, with blocks of its rows. */
+  @Test
+  void a_table_that_names_blocks_of_rows_gets_them_and_loses_them_again() {
+    PlanningRun run = new PlanningRun();
+    ModelBundle bundle = TestModels.allCollectives();
+    run.models.takeOver(bundle);
+    ClusterSpec cluster = new ClusterSpec(4, MEMORY, 65_536, 4, bundle.hardware());
+    TableSpec table = Fixtures.table("a", 1_000_000, 16, 20);
+    run.onPredictions(
+        run.predict(event(new Change.ClusterSet(cluster), new Change.TableUpserted(table))));
+    assertThat(run.plan().shards()).noneMatch(shard -> shard.kind() == ShardKind.PARTIAL_ROW_WISE);
+    TableSpec named =
+        table.withConstraints(TableConstraints.NONE.withKinds(Set.of(ShardKind.PARTIAL_ROW_WISE)));
+    run.onPredictions(run.predict(event(new Change.TableUpserted(named))));
+    ShardingPlan plan = run.plan();
+    assertThat(plan.shards()).hasSizeBetween(2, 4);
+    assertThat(plan.shards()).allMatch(shard -> shard.kind() == ShardKind.PARTIAL_ROW_WISE);
+    assertThat(plan.reason()).contains("1 table running against new constraints (a)");
+    run.onPredictions(run.predict(event(new Change.TableUpserted(table))));
+    ShardingPlan after = run.plan();
+    assertThat(after.shards()).noneMatch(shard -> shard.kind() == ShardKind.PARTIAL_ROW_WISE);
+    assertThat(after.reason()).contains("1 table running against new constraints (a)");
   }
 
   @Test

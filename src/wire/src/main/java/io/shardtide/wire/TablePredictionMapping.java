@@ -40,7 +40,8 @@ final class TablePredictionMapping {
                         of.part().scope().fileName(),
                         of.part().columns(),
                         withTowers ? Floats.toList(of.tower()) : List.of(),
-                        Nullable.of(of.part().cacheShare())))
+                        Nullable.of(of.part().cacheShare()),
+                        of.part().blocks()))
             .toList(),
         prediction.byUse().stream()
             .map(
@@ -159,6 +160,7 @@ final class TablePredictionMapping {
           new TablePart(
               scope(split.getScope()),
               split.getColumns(),
+              split.getBlocks(),
               Nullable.optional(split.getCacheShare()));
       parts.add(new PartTower(part, partTowers.get(parts.size())));
     }

@@ -328,7 +328,7 @@ class RoundTripTest {
         TablePredictionMapping.toAvro(new VersionedPrediction(predictionOfSplits(), 12));
     avro.setFloats(avro.getFloats().slice(0, avro.getFloats().remaining() - 4));
     assertThatThrownBy(() -> TablePredictionMapping.fromAvro(avro))
-        .hasMessageStartingWith("bytes of 18 arrays of floats must be a multiple of 72, got ");
+        .hasMessageStartingWith("bytes of 19 arrays of floats must be a multiple of 76, got ");
   }
 
   private static TablePrediction predictionOfSplits() {
@@ -345,6 +345,10 @@ class RoundTripTest {
         new PartTower(
             new TablePart(ShardScope.CLUSTER, columns.table().columns(), OptionalDouble.of(0.25)),
             rows);
+    PartTower blocks =
+        new PartTower(
+            new TablePart(ShardScope.DEVICE, columns.table().columns(), 3, OptionalDouble.empty()),
+            copies);
     TableSpec table =
         TableSpecBuilder.builder(columns.table()).accessCdf(AccessCdf.UNKNOWN).build();
     TablePrediction hot =
@@ -366,7 +370,7 @@ class RoundTripTest {
     return new TablePrediction(
         columns.table(),
         columns.towers(),
-        List.of(cached, copy),
+        List.of(cached, copy, blocks),
         List.of(new HotColdPrediction(256, hot, others), new HotColdPrediction(1024, hot, others)),
         List.of(
             new GroupPrediction(new ReplicaGroups(2, GroupLayout.STRIDED), others),

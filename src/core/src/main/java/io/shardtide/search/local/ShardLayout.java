@@ -84,6 +84,9 @@ final class ShardLayout {
                     .contains(group.kindOnOneDevice().orElseThrow()));
     return switch (part.scope()) {
       case DEVICE -> {
+        if (part.blocks() > 1 || (places.devices() == 1 && isOfBlocks(group))) {
+          yield new Sharding.PartialRowWise(Arrays.stream(at).boxed().toList());
+        }
         List<ColumnPart> columns =
             Arrays.stream(at).mapToObj(place -> new ColumnPart(part.columns(), place)).toList();
         if (!isCut) {
@@ -103,6 +106,10 @@ final class ShardLayout {
       case CLUSTER -> new Sharding.RowWise();
       case COPIES -> new Sharding.DataParallel();
     };
+  }
+
+  private static boolean isOfBlocks(TableGroup group) {
+    return group.kindOnOneDevice().orElseThrow() == ShardKind.PARTIAL_ROW_WISE;
   }
 
   /**

@@ -359,7 +359,8 @@ class ConstraintsTest {
     List<TableSpec> tables = new ArrayList<>();
     for (ShardKind kind : ShardKind.values()) {
       TableSpec table = Plans.randomTables(random, 1).get(0);
-      boolean isPooled = kind.scope() == ShardScope.NODE || random.nextBoolean();
+      boolean isPooled =
+          kind.scope() == ShardScope.NODE || kind.mustBeNamed() || random.nextBoolean();
       Set<ShardKind> kinds = EnumSet.of(kind);
       if (random.nextInt(3) == 0) {
         kinds.add(KINDS.get(random.nextInt(KINDS.size())));

@@ -13,7 +13,9 @@ import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
@@ -23,6 +25,7 @@ import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -62,7 +65,7 @@ class MovePriceTest {
                     .boxed()
                     .toList());
         Collections.shuffle(at, random);
-        for (int p = 0; p < columns / part.columns(); p++) {
+        for (int p = 0; p < part.count(columns); p++) {
           state.add(t, search.ways.find(t, 0, part), at.get(p));
         }
       }
@@ -94,7 +97,11 @@ class MovePriceTest {
   @Property(tries = 60)
   void the_price_is_that_of_the_difference_between_the_plans(@ForAll long seed) {
     Random random = new Random(seed);
-    List<TableSpec> tables = Plans.randomTables(random, 1 + random.nextInt(6));
+    List<TableSpec> tables = new ArrayList<>();
+    for (TableSpec table : Plans.randomTables(random, 1 + random.nextInt(6))) {
+      TableConstraints any = TableConstraints.NONE.withKinds(EnumSet.allOf(ShardKind.class));
+      tables.add(random.nextBoolean() ? table : table.withConstraints(any));
+    }
     ClusterSpec before = cluster(8 << random.nextInt(3));
     ClusterSpec after = random.nextBoolean() ? before : cluster(8 << random.nextInt(3));
     List<ReplicaGroups> both =
