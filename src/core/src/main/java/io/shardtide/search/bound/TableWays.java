@@ -105,7 +105,8 @@ final class TableWays {
       load = load == null ? one : load.plus(one);
       // The last device of a split part may have fewer rows than the others.
       double rows = spec.rows() * (part.scope() == ShardScope.COPIES ? devices : 1.0);
-      double share = rows / ((double) ofTable.rows(spec, cluster) * devices);
+      double held = (double) ofTable.rows(spec, cluster) * devices;
+      double share = rows * spec.columns() / (held * ofTable.columns() * count);
       bytes += Math.max(0, count * (share * one.bytes() * devices - devices));
     }
     if (load.bytes() > cluster.usableBytesPerDevice()
