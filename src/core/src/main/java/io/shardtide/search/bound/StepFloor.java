@@ -119,7 +119,7 @@ final class StepFloor {
   boolean limit(double ms) {
     int from = -1;
     int to = 0;
-    for (int i = 0; i < loads.length && allToAlls[i].baseMs() <= ms; i++) {
+    for (int i = 0; i < loads.length; i++) {
       if (isPossible(ms, i)) {
         from = from < 0 ? i : from;
         to = i + 1;
