@@ -91,8 +91,9 @@ final class AllPlans {
   private void add(
       List<Placement> placements, TablePrediction table, TablePart part, float[] tower) {
     TableSpec spec = table.table();
-    int count = spec.columns() / part.columns();
-    if (!spec.constraints().allows(part.scope(), spec.columns(), count)) {
+    // A table cut into blocks of rows has all of them, each on a device of its own.
+    int count = part.count(spec.columns());
+    if (!part.isAllowed(spec)) {
       return;
     }
     ShapeLoad load = ShapeLoad.of(evaluator, tower, part, spec, cluster);
@@ -102,8 +103,9 @@ final class AllPlans {
           case NODE -> cluster.nodes();
           case CLUSTER, COPIES -> 1;
         };
+    boolean isInNode = part.scope() == ShardScope.DEVICE && spec.constraints().keepsPartsInNode();
     for (int set = 0; set < 1 << places; set++) {
-      if (Integer.bitCount(set) == count) {
+      if (Integer.bitCount(set) == count && (!isInNode || isInNode(set))) {
         List<List<ShapeLoad>> loads = new ArrayList<>();
         for (int d = 0; d < cluster.devices(); d++) {
           int place =
@@ -117,6 +119,16 @@ final class AllPlans {
         placements.add(new Placement(loads));
       }
     }
+  }
+
+  /** Returns whether all devices of a set are in one node. */
+  private boolean isInNode(int set) {
+    return IntStream.range(0, cluster.devices())
+            .filter(d -> (set >> d & 1) != 0)
+            .map(cluster::node)
+            .distinct()
+            .count()
+        == 1;
   }
 
   private void place(int table, List<Placement> placed) {
