@@ -117,18 +117,9 @@ public final class LocalSearch {
 
   /** Searches a problem; if checked, compares every cost with one from scratch, which is slow. */
   static SearchResult search(SearchProblem problem, SearchSettings settings, boolean checked) {
-    SearchResult result = searchTables(problem, settings, checked);
-    return result instanceof SearchResult.NotFound none
-        ? new SearchResult.NotFound(
-            Relaxations.explain(problem, none.shortfall()), none.evaluations())
-        : result;
-  }
-
-  private static SearchResult searchTables(
-      SearchProblem problem, SearchSettings settings, boolean checked) {
     Shortfall impossible = Feasibility.refutePredicted(problem.tables(), problem.cluster());
     if (impossible != null) {
-      return new SearchResult.NotFound(impossible, 0);
+      return Relaxations.notFound(problem, impossible, 0);
     }
     if (!problem.start().isEmpty() && !problem.tables().isEmpty()) {
       LocalSearch search = new LocalSearch(problem, settings, SEED, checked);
@@ -137,11 +128,6 @@ public final class LocalSearch {
         return search.found(repaired, search.evaluator.evaluations());
       }
     }
-    return fromScratch(problem, settings, checked);
-  }
-
-  private static SearchResult fromScratch(
-      SearchProblem problem, SearchSettings settings, boolean checked) {
     ScratchSearch search = new ScratchSearch(problem, settings, checked);
     search.advance(1);
     return search.result();

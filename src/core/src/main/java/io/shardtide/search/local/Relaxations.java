@@ -12,6 +12,7 @@ import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
+import io.shardtide.search.SearchResult;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -51,8 +52,9 @@ final class Relaxations {
     constrained.sort(Comparator.comparingLong((Integer t) -> -table(t).bytes()));
   }
 
-  /** Returns a shortfall whose message says what would help, if anything was found. */
-  static Shortfall explain(SearchProblem problem, Shortfall shortfall) {
+  /** Returns that there is no plan; the message says what would help, if anything was found. */
+  static SearchResult.NotFound notFound(
+      SearchProblem problem, Shortfall shortfall, long evaluations) {
     Relaxations relaxations = new Relaxations(problem);
     String host =
         relaxations
@@ -64,11 +66,13 @@ final class Relaxations {
             .orElse("");
     String constraints =
         relaxations.constraints().map(relaxation -> relaxation(shortfall, relaxation)).orElse("");
-    return new Shortfall(
-        shortfall.bytesShort(),
-        shortfall.proven(),
-        shortfall.tablesToBlame(),
-        shortfall.message() + host + constraints);
+    return new SearchResult.NotFound(
+        new Shortfall(
+            shortfall.bytesShort(),
+            shortfall.proven(),
+            shortfall.tablesToBlame(),
+            shortfall.message() + host + constraints),
+        evaluations);
   }
 
   private static String relaxation(Shortfall shortfall, String relaxation) {

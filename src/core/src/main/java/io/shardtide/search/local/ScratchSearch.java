@@ -111,8 +111,8 @@ public final class ScratchSearch {
     if (better.best == null) {
       long unplaced = Math.min(first.search.unplacedBytes(), second.search.unplacedBytes());
       List<TableSpec> tables = problem.tables().stream().map(TablePrediction::table).toList();
-      return new SearchResult.NotFound(
-          Feasibility.notFound(tables, problem.cluster(), unplaced), evaluations());
+      return Relaxations.notFound(
+          problem, Feasibility.notFound(tables, problem.cluster(), unplaced), evaluations());
     }
     return better.search.found(better.best.best(), evaluations());
   }

@@ -16,6 +16,8 @@ import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchResult;
@@ -23,10 +25,12 @@ import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
@@ -127,6 +131,24 @@ class GroupSearchTest {
             problem(tables(), cluster(bytes / 40, 100_000, 1, 2), PlanShards.NONE, false), BRIEF);
     assertThat(none).isInstanceOf(SearchResult.NotFound.class);
     assertThat(((SearchResult.NotFound) none).shortfall().message()).contains("16 devices");
+  }
+
+  /** Seventeen tables, each most of a device, on sixteen: nothing proves that they do not fit. */
+  @Test
+  void tables_that_find_no_room_in_any_groups_name_the_kind_that_would_fit() {
+    TableSpec table = Fixtures.table("ads", 1_000_000, 64, 10);
+    TableConstraints whole = TableConstraints.NONE.withKinds(EnumSet.of(ShardKind.TABLE_WISE));
+    List<TableSpec> tables =
+        IntStream.range(0, 17)
+            .mapToObj(i -> Fixtures.table("ads" + i, 1_000_000, 64, 10).withConstraints(whole))
+            .toList();
+    ClusterSpec cluster = cluster((long) (table.bytes() / 0.9), 100_000, 1, 2);
+    SearchResult.NotFound none =
+        (SearchResult.NotFound)
+            GroupSearch.search(problem(tables, cluster, PlanShards.NONE, false), BRIEF);
+    assertThat(none.shortfall().proven()).isFalse();
+    assertThat(none.shortfall().message())
+        .endsWith(" short; with column_wise allowed for table ads0 it would fit");
   }
 
   /** The answer to a change keeps the groups; a background search may change them. */
