@@ -18,14 +18,16 @@ import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.TableGroup;
 import io.shardtide.search.local.Placer.PlacementStrategy;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Searches plans by local moves, from scratch or from the running plan.
@@ -135,8 +137,11 @@ public final class LocalSearch {
 
   /** Returns whether a placement is found without searching a good one. */
   static boolean fits(SearchProblem problem) {
-    return Feasibility.refutePredicted(problem.tables(), problem.cluster()) == null
-        && !new LocalSearch(problem, SearchSettings.DEFAULTS, SEED, false).starts().isEmpty();
+    if (Feasibility.isRefuted(problem)) {
+      return false;
+    }
+    LocalSearch search = new LocalSearch(problem, SearchSettings.DEFAULTS, SEED, false);
+    return Stream.concat(search.placements(), search.lastPlacements()).findFirst().isPresent();
   }
 
   /** Returns whether no table can be anywhere else than where it is placed first. */
@@ -146,33 +151,56 @@ public final class LocalSearch {
 
   /** Returns searches from tables that are sharded in various ways; none if nothing fits. */
   List<Annealing> starts() {
-    List<Annealing> searches = new ArrayList<>();
-    if (hasOnePlan()) {
-      addStart(searches, placer::placeCopies);
-      return searches;
-    }
-    for (double grain : Placer.GRAINS) {
-      for (double cap : units.areExact() ? CAPS : UNPOOLED_CAPS) {
-        addStart(searches, state -> placer.place(state, grain, cap));
-      }
-    }
-    for (double copied : COPIED) {
-      for (double grain : COPIED_GRAINS) {
-        addStart(searches, state -> placer.place(state, grain, 1, copied));
-      }
-    }
+    List<Annealing> searches = searches(placements());
+    return searches.isEmpty() ? searches(lastPlacements().limit(1)) : searches;
+  }
+
+  private List<Annealing> searches(Stream<State> from) {
+    return from.map(state -> annealing(state, false)).toList();
+  }
+
+  /** Returns the tables sharded in various ways, made one by one as they are asked for. */
+  private Stream<State> placements() {
     // The last table without a copy costs an all-to-all, whatever its size.
-    addStart(searches, placer::placeCopies);
-    for (int small = 1; searches.isEmpty() && small < 2 * tables.size(); small *= 2) {
-      int smallest = small;
-      addStart(searches, state -> placer.placeSmall(state, smallest));
+    Stream<Predicate<State>> copies = Stream.of(placer::placeCopies);
+    if (hasOnePlan()) {
+      return placed(copies);
     }
-    for (int attempt = 0; attempt < packings() && searches.isEmpty(); attempt++) {
-      PlacementStrategy strategy = STRATEGIES.get(attempt % STRATEGIES.size());
-      double disorder = attempt < STRATEGIES.size() ? 0 : DISORDER * attempt;
-      addStart(searches, state -> placer.pack(state, strategy, disorder, random));
+    double[] caps = units.areExact() ? CAPS : UNPOOLED_CAPS;
+    Stream<Predicate<State>> even =
+        pairs(Placer.GRAINS, caps, (grain, cap) -> state -> placer.place(state, grain, cap));
+    Stream<Predicate<State>> partlyCopied =
+        pairs(
+            COPIED,
+            COPIED_GRAINS,
+            (copied, grain) -> state -> placer.place(state, grain, 1, copied));
+    return placed(Stream.of(even, partlyCopied, copies).flatMap(s -> s));
+  }
+
+  private static Stream<Predicate<State>> pairs(
+      double[] first, double[] second, BiFunction<Double, Double, Predicate<State>> placement) {
+    return Arrays.stream(first)
+        .boxed()
+        .flatMap(a -> Arrays.stream(second).mapToObj(b -> placement.apply(a, b)));
+  }
+
+  /** Returns placements by bytes, for tables that find no room by cost. */
+  private Stream<State> lastPlacements() {
+    if (hasOnePlan()) {
+      return Stream.empty();
     }
-    return searches;
+    Stream<Predicate<State>> small =
+        IntStream.iterate(1, count -> count < 2 * tables.size(), count -> 2 * count)
+            .mapToObj(count -> state -> placer.placeSmall(state, count));
+    Stream<Predicate<State>> packed =
+        IntStream.range(0, packings())
+            .mapToObj(
+                attempt -> {
+                  PlacementStrategy strategy = STRATEGIES.get(attempt % STRATEGIES.size());
+                  double disorder = attempt < STRATEGIES.size() ? 0 : DISORDER * attempt;
+                  return state -> placer.pack(state, strategy, disorder, random);
+                });
+    return placed(Stream.concat(small, packed));
   }
 
   /** Returns how many packings may be tried: fewer of many tables on many devices. */
@@ -181,13 +209,17 @@ public final class LocalSearch {
     return (int) Math.max(STRATEGIES.size(), Math.min(PACKINGS, PACKING_WORK / work));
   }
 
-  private void addStart(List<Annealing> searches, Predicate<State> start) {
+  private Stream<State> placed(Stream<Predicate<State>> placements) {
+    return placements.map(this::placed).flatMap(Optional::stream);
+  }
+
+  private Optional<State> placed(Predicate<State> placement) {
     State state = empty();
-    if (start.test(state)) {
-      searches.add(annealing(state, false));
-    } else {
-      unplacedBytes = Math.min(unplacedBytes, placer.unplacedBytes(state));
+    if (placement.test(state)) {
+      return Optional.of(state);
     }
+    unplacedBytes = Math.min(unplacedBytes, placer.unplacedBytes(state));
+    return Optional.empty();
   }
 
   /** Returns the least bytes that a start has left without a device. */
@@ -238,12 +270,12 @@ public final class LocalSearch {
 
   /** Returns a lower bound of the predicted cost of every plan of a problem, in milliseconds. */
   public static double lowerBoundMs(SearchProblem problem) {
-    return new LocalSearch(problem, SearchSettings.DEFAULTS, SEED, false).lowerBoundMs();
+    return LowerBound.of(problem);
   }
 
   double lowerBoundMs() {
     if (Double.isNaN(lowerBoundMs)) {
-      lowerBoundMs = LowerBound.of(problem, expected, units.elementsPerUnit());
+      lowerBoundMs = LowerBound.of(problem);
     }
     return lowerBoundMs;
   }

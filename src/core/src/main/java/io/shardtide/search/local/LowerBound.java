@@ -13,6 +13,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.search.SearchProblem;
+import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -79,14 +80,12 @@ final class LowerBound {
         .toList();
   }
 
-  /**
-   * Returns the bound of a problem.
-   *
-   * @param evaluator predicts expected costs
-   * @param elementsPerUnit numbers in a unit of all-to-all load
-   */
-  static double of(SearchProblem problem, CostEvaluator evaluator, double elementsPerUnit) {
-    return new LowerBound(problem.tables(), problem.cluster(), evaluator, elementsPerUnit).ms()
+  /** Returns the bound of a problem. */
+  static double of(SearchProblem problem) {
+    CostEvaluator evaluator = problem.model().evaluator();
+    LoadUnits units = LoadUnits.of(TableGroup.of(problem.tables()), problem.cluster());
+    return new LowerBound(problem.tables(), problem.cluster(), evaluator, units.elementsPerUnit())
+            .ms()
         + synchronizationMs(problem, evaluator);
   }
 
