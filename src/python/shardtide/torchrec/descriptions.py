@@ -164,9 +164,9 @@ def _sharding(
     if len(kinds) > 1:
         raise ValueError(f'Table "{table}" has shards of kinds {", ".join(kinds)}; must be of one kind')
     if kinds == ["partial_row_wise"]:
-        devices = [shard["device"] for shard in shards]
+        where = [shard["device"] for shard in shards]
         raise ValueError(
-            f'Table "{table}" is partial_row_wise, blocks of rows on devices {devices}, which TorchRec lacks; publish it'
+            f'Table "{table}" is partial_row_wise, blocks of rows on devices {where}, which TorchRec lacks; publish it'
             " without that kind"
         )
     found = [_Shard(s["columnOffset"], s["columns"], s["rowOffset"], s["rows"], s["device"]) for s in shards]

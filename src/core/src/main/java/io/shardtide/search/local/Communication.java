@@ -256,13 +256,4 @@ final class Communication {
   AllToAllCosts betweenNodes(Direction direction) {
     return allToAll[2 * NODE + DIRECTIONS.indexOf(direction)][0];
   }
-
-  /** Returns the codec of a number of a slot, for a collective that has one. */
-  CollectiveCodec codec(int slot, int number) {
-    return new CollectiveCodec(
-        StepComm.SCOPES.get(slot / 2),
-        DIRECTIONS.get(slot % 2),
-        candidates.get(slot).get(number - 1),
-        0);
-  }
 }

@@ -15,9 +15,10 @@ import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
@@ -297,18 +298,18 @@ final class Explainer {
     List<Shard> now = shards.stream().filter(shard -> !shard.isCopied()).toList();
     PlanShards planned = new PlanShards(now, problem.cluster().devices());
     record MovePath(int table, int from, int to) {}
-    Map<MovePath, Boolean> paths = new LinkedHashMap<>();
+    Set<MovePath> paths = new LinkedHashSet<>();
     for (Overlap overlap : Overlap.between(before, planned)) {
       int table = positions.get(overlap.table());
       // The devices of a node get their rows by one decision.
       int from = firstDevice(table, overlap.fromDevice());
       int to = firstDevice(table, overlap.toDevice());
       if (from != to) {
-        paths.put(new MovePath(table, from, to), true);
+        paths.add(new MovePath(table, from, to));
       }
     }
     List<Explanation> explanations = new ArrayList<>();
-    for (MovePath path : paths.keySet()) {
+    for (MovePath path : paths) {
       moved(explanations, path.table(), path.from(), path.to());
     }
     return explanations;

@@ -51,14 +51,4 @@ final class LargestThree {
     }
     return 0;
   }
-
-  /** Returns whether a device is one of the three. */
-  boolean has(int d) {
-    return top[0] == d || top[1] == d || top[2] == d;
-  }
-
-  /** Returns whether a device's value is below those of the three. */
-  boolean isAbove(int d) {
-    return top[2] >= 0 && values[d] < values[top[2]];
-  }
 }

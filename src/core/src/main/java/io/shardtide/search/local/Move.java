@@ -62,23 +62,26 @@ final class Move {
     Move move = new Move();
     move.begin();
     for (int table : tables) {
-      int[] at = move.add(table, state.way(table));
-      System.arraycopy(state.placesOf(table), 0, at, 0, state.count(table));
+      move.restore(state, table);
     }
     return move;
   }
 
-  /** Adds that a part of a table goes to another place. */
-  void shift(State state, int ofTable, int part, int to) {
-    int[] at = add(ofTable, state.way(ofTable));
-    System.arraycopy(state.placesOf(ofTable), 0, at, 0, state.count(ofTable));
-    at[part] = to;
+  /** Adds that a table is sharded as in a state, and returns the array of its places. */
+  int[] restore(State state, int ofTable) {
+    return change(state, ofTable, state.way(ofTable));
   }
 
-  /** Adds that a table gets another way, at the places where it is. */
-  void change(State state, int ofTable, Way to) {
+  /** Adds that a part of a table goes to another place. */
+  void shift(State state, int ofTable, int part, int to) {
+    restore(state, ofTable)[part] = to;
+  }
+
+  /** Adds that a table gets a way at the places where it is, and returns the array of those. */
+  int[] change(State state, int ofTable, Way to) {
     int[] at = add(ofTable, to);
-    System.arraycopy(state.placesOf(ofTable), 0, at, 0, to.parts);
+    System.arraycopy(state.placesOf(ofTable), 0, at, 0, to == null ? 0 : to.parts);
+    return at;
   }
 
   /** Applies the change of tables. */

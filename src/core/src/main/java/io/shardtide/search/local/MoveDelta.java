@@ -70,6 +70,16 @@ final class MoveDelta {
     return stampOf[d] == stamp;
   }
 
+  /** Returns the first device that the move changes, or -1. */
+  int first() {
+    return count > 0 ? device[0] : -1;
+  }
+
+  /** Returns the second device that the move changes, or the first if it changes one. */
+  int second() {
+    return count > 1 ? device[1] : first();
+  }
+
   /**
    * Collects what a move changes.
    *

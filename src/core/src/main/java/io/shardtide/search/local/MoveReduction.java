@@ -84,9 +84,9 @@ final class MoveReduction {
   /** Takes back two tables, or one table twice, if that makes the cost smaller. */
   private boolean takeBack(int table, int other) {
     move.begin();
-    add(table);
+    move.restore(earlier, table);
     if (other != table) {
-      add(other);
+      move.restore(earlier, other);
     }
     if (objective.evaluate(move) == Double.POSITIVE_INFINITY
         || objective.movedCostMs() >= objective.costMs()) {
@@ -94,10 +94,5 @@ final class MoveReduction {
     }
     objective.apply(move);
     return true;
-  }
-
-  private void add(int table) {
-    int[] at = move.add(table, earlier.way(table));
-    System.arraycopy(earlier.placesOf(table), 0, at, 0, earlier.count(table));
   }
 }

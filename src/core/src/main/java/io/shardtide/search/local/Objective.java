@@ -335,10 +335,8 @@ final class Objective {
     double squares = 0;
     double squaresOfUnits = unitSquares;
     if (isSame && delta.count <= FEW) {
-      int first = delta.count > 0 ? delta.device[0] : -1;
-      int second = delta.count > 1 ? delta.device[1] : first;
-      lastStart = latestStart.largestBut(first, second);
-      lastForward = longestForward.largestBut(first, second);
+      lastStart = latestStart.largestBut(delta.first(), delta.second());
+      lastForward = longestForward.largestBut(delta.first(), delta.second());
       squares = startSquares;
       for (int i = 0; i < delta.count; i++) {
         squares -= TieBreaker.square(startMs[delta.device[i]]);
@@ -401,9 +399,7 @@ final class Objective {
     int total = state.totalUnits + delta.totalUnits;
     int max = minMaxUnits;
     if (delta.count <= FEW) {
-      int first = delta.count > 0 ? delta.device[0] : -1;
-      int second = delta.count > 1 ? delta.device[1] : first;
-      max = Math.max(max, (int) largestUnits.largestBut(first, second));
+      max = Math.max(max, (int) largestUnits.largestBut(delta.first(), delta.second()));
     } else {
       for (int d = 0; d < devices; d++) {
         if (!delta.touches(d)) {

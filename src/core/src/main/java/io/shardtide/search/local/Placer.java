@@ -37,6 +37,11 @@ final class Placer {
   private static final double MOST_MS_PER_BYTE = 1e-3;
   private static final int PRICES = 40;
 
+  private static final Comparator<Way> MOST_EXPENSIVE_FIRST =
+      Comparator.comparingDouble((Way part) -> part.aloneMs)
+          .reversed()
+          .thenComparingInt(part -> part.table);
+
   private final List<TableGroup> tables;
   private final ClusterSpec cluster;
   private final LoadUnits units;
@@ -50,15 +55,7 @@ final class Placer {
   private final List<Integer> largestFirst = new ArrayList<>();
 
   /** Tables that may be copied or not, those first whose work grows the least if they are. */
-  private final List<Integer> copiedFirst = new ArrayList<>();
-
-  /** A part that waits for a device. */
-  private record WaitingPart(Way way) {
-    static final Comparator<WaitingPart> MOST_EXPENSIVE_FIRST =
-        Comparator.comparingDouble((WaitingPart part) -> part.way().aloneMs)
-            .reversed()
-            .thenComparingInt(part -> part.way().table);
-  }
+  private List<Integer> copiedFirst;
 
   Placer(
       List<TableGroup> tables,
@@ -100,33 +97,36 @@ final class Placer {
    * @param copied share of the tables that are copied, those whose work grows the least by it
    */
   boolean place(State state, double grain, double cap, double copied) {
-    if (copiedFirst.isEmpty()) {
-      for (int t = 0; t < tables.size(); t++) {
-        if (with(t, true).length > 0 && with(t, false).length > 0) {
-          copiedFirst.add(t);
-        }
-      }
-      copiedFirst.sort(
-          Comparator.comparingDouble(
-                  (Integer t) -> with(t, true)[0].workMs - with(t, false)[0].workMs)
-              .thenComparingInt(t -> t));
-    }
+    copiedFirst = copiedFirst == null ? copiedFirst() : copiedFirst;
     Set<Integer> copies =
         new HashSet<>(copiedFirst.subList(0, (int) Math.round(copied * copiedFirst.size())));
     return place(
         state,
         grain,
         cap,
-        t -> {
-          Way[] some = with(t, copies.contains(t));
-          return some.length == 0 ? ways.of(t) : some;
-        });
+        t -> allowed(t, scope -> (scope == ShardScope.COPIES) == copies.contains(t)));
   }
 
-  private Way[] with(int table, boolean copied) {
-    return Arrays.stream(ways.of(table))
-        .filter(way -> (way.scope == ShardScope.COPIES) == copied)
-        .toArray(Way[]::new);
+  private List<Integer> copiedFirst() {
+    double[] moreMs = new double[tables.size()];
+    List<Integer> both = new ArrayList<>();
+    for (int t = 0; t < moreMs.length; t++) {
+      if (Arrays.stream(ways.of(t)).map(way -> way.scope == ShardScope.COPIES).distinct().count()
+          == 2) {
+        Way copy = allowed(t, scope -> scope == ShardScope.COPIES)[0];
+        moreMs[t] = copy.workMs - allowed(t, scope -> scope != ShardScope.COPIES)[0].workMs;
+        both.add(t);
+      }
+    }
+    both.sort(Comparator.comparingDouble((Integer t) -> moreMs[t]).thenComparingInt(t -> t));
+    return both;
+  }
+
+  /** Returns the ways of a table in some scopes, or all if it has none there. */
+  private Way[] allowed(int table, Predicate<ShardScope> isAllowed) {
+    Way[] some =
+        Arrays.stream(ways.of(table)).filter(way -> isAllowed.test(way.scope)).toArray(Way[]::new);
+    return some.length == 0 ? ways.of(table) : some;
   }
 
   private boolean place(State state, double grain, double cap, IntFunction<Way[]> allowed) {
@@ -194,16 +194,7 @@ final class Placer {
     double meanMs =
         IntStream.range(0, cluster.devices()).mapToDouble(d -> loadMs(state, d)).sum()
             / cluster.devices();
-    return place(
-        state,
-        t -> {
-          Way[] allowed =
-              Arrays.stream(ways.of(t))
-                  .filter(way -> isAllowed.test(way.scope))
-                  .toArray(Way[]::new);
-          return way(
-              allowed.length == 0 ? ways.of(t) : allowed, meanMs, Double.POSITIVE_INFINITY, 0);
-        });
+    return place(state, t -> way(allowed(t, isAllowed), meanMs, Double.POSITIVE_INFINITY, 0));
   }
 
   /** Returns an even share of all costs, in milliseconds. */
@@ -220,13 +211,7 @@ final class Placer {
 
   /** Places everything, copied where tables may be; see {@link #place(State, double, double)}. */
   boolean placeCopies(State state) {
-    return place(
-        state,
-        t ->
-            Arrays.stream(ways.of(t))
-                .filter(way -> way.scope == ShardScope.COPIES)
-                .findFirst()
-                .orElse(ways.of(t)[0]));
+    return place(state, t -> allowed(t, scope -> scope == ShardScope.COPIES)[0]);
   }
 
   /**
@@ -327,7 +312,7 @@ final class Placer {
   }
 
   private boolean place(State state, IntFunction<Way> choice) {
-    List<WaitingPart> waiting = new ArrayList<>();
+    List<Way> waiting = new ArrayList<>();
     for (int t : largestFirst) {
       if (state.isComplete(t)) {
         continue;
@@ -347,21 +332,21 @@ final class Placer {
         continue;
       }
       for (int i = state.count(t); i < way.parts; i++) {
-        waiting.add(new WaitingPart(way));
+        waiting.add(way);
       }
     }
-    waiting.sort(WaitingPart.MOST_EXPENSIVE_FIRST);
+    waiting.sort(MOST_EXPENSIVE_FIRST);
     double[] loadMs = new double[state.devices];
     Arrays.setAll(loadMs, d -> loadMs(state, d));
-    for (WaitingPart part : waiting) {
-      int table = part.way().table;
+    for (Way part : waiting) {
+      int table = part.table;
       if (state.isComplete(table)) {
         continue;
       }
-      int device = bestDevice(state, loadMs, part.way());
+      int device = bestDevice(state, loadMs, part);
       if (device >= 0) {
-        boolean isAlone = part.way().hot == null || state.count(table) > 0;
-        state.add(table, part.way(), device);
+        boolean isAlone = part.hot == null || state.count(table) > 0;
+        state.add(table, part, device);
         if (isAlone) {
           loadMs[device] = loadMs(state, device);
           continue;

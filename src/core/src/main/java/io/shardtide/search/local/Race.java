@@ -22,11 +22,10 @@ final class Race {
 
   private double startMs;
 
-  /** What the first cooling of a search takes: each has that in advance. */
-  private double firstEvaluations;
+  /** How many have cooled once, and what that has taken. */
+  private int cooled;
 
-  private int begun;
-  private long spentOnFirst;
+  private long cooledEvaluations;
 
   /** A search, and what it has got. */
   private static final class Entrant {
@@ -65,13 +64,13 @@ final class Race {
         entrant.expectedMs = entrant.search.bestMs() * (entrant.hasCooled ? 1 : gain);
       }
       entrants.sort(Entrant.CHEAPEST_FIRST);
+      // What the first cooling of a search takes: each has that in advance.
+      double advance = cooled == 0 ? 0 : (double) cooledEvaluations / cooled;
       Entrant next = entrants.get(0);
       double least = Double.POSITIVE_INFINITY;
       for (int rank = 0; rank < entrants.size(); rank++) {
         double deserved =
-            (entrants.get(rank).evaluations + firstEvaluations)
-                * (rank + 1)
-                * Math.sqrt(rank + 1.0);
+            (entrants.get(rank).evaluations + advance) * (rank + 1) * Math.sqrt(rank + 1.0);
         if (deserved < least) {
           next = entrants.get(rank);
           least = deserved;
@@ -86,9 +85,8 @@ final class Race {
         next.search.begin(budget);
         cooledMs += next.search.bestMs();
         next.hasCooled = true;
-        begun++;
-        spentOnFirst += work.evaluations() - before;
-        firstEvaluations = (double) spentOnFirst / begun;
+        cooled++;
+        cooledEvaluations += work.evaluations() - before;
       }
       next.evaluations += 1 + work.evaluations() - before;
       idle = work.moves() == moves ? idle + 1 : 0;

@@ -35,18 +35,17 @@ public final class ScratchSearch {
     }
 
     /** Goes on until a budget is spent; without a plan if none is found. */
-    Annealing advance(long budget) {
+    void advance(long budget) {
       if (!hasBegun) {
         hasBegun = true;
         List<Annealing> starts = search.starts();
         if (starts.isEmpty()) {
-          return null;
+          return;
         }
         best = starts.get(0);
         race = search.hasOnePlan() ? null : new Race(starts, search.work);
       }
       best = race == null ? best : race.run(budget);
-      return best;
     }
 
     double bestMs() {
@@ -74,8 +73,8 @@ public final class ScratchSearch {
   public void advance(double part) {
     long budget = (long) (part * settings.evaluationsFromScratch(first.search.tables.size()) / 2);
     boolean isOne = first.search.hasOnePlan();
-    FutureTask<Annealing> other =
-        new FutureTask<>(isOne ? () -> null : () -> second.advance(budget));
+    FutureTask<Void> other =
+        new FutureTask<>(isOne ? () -> {} : () -> second.advance(budget), null);
     ForkJoinPool.commonPool().execute(other);
     try {
       first.advance(budget);
@@ -98,11 +97,6 @@ public final class ScratchSearch {
   /** Returns how often a computation was predicted until now. */
   public long evaluations() {
     return first.search.evaluator.evaluations() + second.search.evaluator.evaluations();
-  }
-
-  /** Returns the cost of the best plan found, in milliseconds; infinity if there is none. */
-  public double bestMs() {
-    return Math.min(first.bestMs(), second.bestMs());
   }
 
   /** Returns the best plan found, or why there is none. */

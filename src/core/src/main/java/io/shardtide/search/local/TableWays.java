@@ -336,13 +336,6 @@ final class TableWays {
             .toArray();
   }
 
-  /** Returns the tables that may be cut by use, by position. */
-  int[] withHotRows() {
-    return IntStream.range(0, tables.size())
-        .filter(t -> ofTables.get(t).variants.size() > 1)
-        .toArray();
-  }
-
   /**
    * Returns the milliseconds that a part adds to a step whose devices are equally loaded: its
    * computation, and its share of collectives, at the rate of large ones.
