@@ -1,0 +1,204 @@
+package io.shardtide.search.bound;
+
+import io.shardtide.cost.LaunchCosts;
+import io.shardtide.cost.LaunchGroups;
+import io.shardtide.cost.ModelBundle;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The least that the computation of devices takes, by the weights of their parts. Weights are about
+ * the milliseconds that a part adds to a device with a mean load; what a device takes at least is
+ * its weight times a ratio near 1.
+ *
+ * <p>Copies that a model computes in a launch of their own are apart: all devices have the same, so
+ * that they take the same time everywhere.
+ */
+final class ComputeFloor {
+  private final HeadNet net;
+  private final int towerSize;
+  private final int[] owners;
+  private final List<LaunchHull> launches = new ArrayList<>();
+  private final double[] weights;
+  private final double[] copyMs;
+  private double copyLaunchMs;
+
+  /** Ascending milliseconds of a device, and the least ratio of devices that take so long. */
+  private double[] thresholds = {};
+
+  private double[] ratios = {};
+
+  /**
+   * @param towers what each part adds to the sum of its device
+   * @param owners what each is a part of
+   * @param isThere which parts a plan may have
+   */
+  ComputeFloor(ModelBundle bundle, List<double[]> towers, int[] owners, boolean[] isThere) {
+    net = new HeadNet(bundle);
+    towerSize = bundle.towerSize();
+    this.owners = owners;
+    weights = new double[towers.size()];
+    copyMs = new double[towers.size()];
+    for (int group = 0; group < bundle.sumSize() / towerSize; group++) {
+      add(group, towers, isThere, bundle.launches());
+    }
+  }
+
+  private void add(
+      int group, List<double[]> towers, boolean[] isThere, Optional<LaunchCosts> costs) {
+    int at = group * towerSize;
+    int numbers = at + net.sums;
+    List<Integer> found = new ArrayList<>();
+    for (int p = 0; p < towers.size(); p++) {
+      if (isThere[p] && (costs.isEmpty() || LaunchGroups.isLaunched(towers.get(p), numbers))) {
+        found.add(p);
+      }
+    }
+    if (found.isEmpty()) {
+      return;
+    }
+    int[] parts = found.stream().mapToInt(Integer::intValue).toArray();
+    double[][] ofHead = new double[parts.length][];
+    double[] widths = new double[parts.length];
+    double[] lookups = new double[parts.length];
+    for (int i = 0; i < parts.length; i++) {
+      double[] tower = towers.get(parts[i]);
+      ofHead[i] = Arrays.copyOfRange(tower, at, numbers);
+      if (costs.isPresent()) {
+        widths[i] = LaunchGroups.widest(tower, numbers);
+        lookups[i] = Math.max(0, tower[numbers + 1]);
+      }
+    }
+    int[] ofParts = Arrays.stream(parts).map(p -> owners[p]).toArray();
+    launches.add(
+        new LaunchHull(net, launch(group, costs), parts, ofHead, ofParts, widths, lookups));
+  }
+
+  private static LaunchHull.Launch launch(int group, Optional<LaunchCosts> costs) {
+    if (costs.isEmpty()) {
+      return new LaunchHull.Launch(group, false, 0, 0);
+    }
+    double[] coefficients = new double[LaunchCosts.TERMS.size()];
+    Arrays.setAll(
+        coefficients, i -> costs.get().forwardMs().get(i) + costs.get().backwardMs().get(i));
+    double ms = LaunchGroups.ms(coefficients, group, new double[] {1, 0}, 0);
+    double withOne = LaunchGroups.ms(coefficients, group, new double[] {1, 1}, 0);
+    return new LaunchHull.Launch(
+        group, group >= LaunchGroups.of(true, Float.BYTES), ms, withOne - ms);
+  }
+
+  /** Sets the weights of parts to what they take at the factors of a mean sum of towers. */
+  void weighBy(double[] mean) {
+    for (LaunchHull of : launches) {
+      int at = of.launch().group() * towerSize;
+      of.weighBy(Arrays.copyOfRange(mean, at, at + net.sums));
+    }
+    collect();
+  }
+
+  /**
+   * Sets the weights of parts to what they take at least, and how that changes with the load.
+   *
+   * @param devices for each part, how many devices have it in a plan of the load that matters, as a
+   *     share of all devices
+   */
+  void follow(double[] devices, ComputeCurve.Resolution resolution) {
+    copyLaunchMs = Double.POSITIVE_INFINITY;
+    List<double[]> all = new ArrayList<>();
+    for (LaunchHull of : launches) {
+      of.follow(devices, owners, resolution);
+      if (of.launch().areCopies()) {
+        copyLaunchMs = Math.min(copyLaunchMs, of.launch().ms());
+      } else {
+        of.curve().addThresholds(all);
+      }
+    }
+    all.sort(
+        Comparator.comparingDouble((double[] pair) -> pair[0])
+            .thenComparingDouble(pair -> pair[1]));
+    thresholds = new double[all.size()];
+    ratios = new double[all.size()];
+    double least = Double.POSITIVE_INFINITY;
+    for (int i = 0; i < thresholds.length; i++) {
+      least = Math.min(least, all.get(i)[1]);
+      thresholds[i] = all.get(i)[0];
+      ratios[i] = least;
+    }
+    collect();
+  }
+
+  private void collect() {
+    Arrays.fill(weights, 0);
+    Arrays.fill(copyMs, 0);
+    for (LaunchHull of : launches) {
+      boolean areCopies = of.launch().areCopies();
+      double ratio = areCopies && of.curve() != null ? of.curve().leastRatio() : 1;
+      double[] to = areCopies ? copyMs : weights;
+      for (int i = 0; i < of.parts().length; i++) {
+        to[of.parts()[i]] += ratio * of.weight(i);
+      }
+    }
+  }
+
+  /** Returns the weight of a part. */
+  double weight(int part) {
+    return weights[part];
+  }
+
+  /** Returns the milliseconds that a copy adds at least, where copies are computed apart. */
+  double copyMs(int part) {
+    return copyMs[part];
+  }
+
+  /** Returns what a launch of copies takes beside the copies, where they are computed apart. */
+  double copyLaunchMs() {
+    return copyLaunchMs == Double.POSITIVE_INFINITY ? 0 : copyLaunchMs;
+  }
+
+  /** Returns how many parts were bounded so far, those of each bound counted. */
+  int bounds() {
+    return launches.stream().mapToInt(LaunchHull::bounds).sum();
+  }
+
+  /** Returns the least milliseconds of a unit of weight, on devices that take at most so long. */
+  double leastRatio(double mostMs) {
+    int low = 0;
+    int high = thresholds.length;
+    while (low < high) {
+      int middle = (low + high) >>> 1;
+      if (thresholds[middle] <= mostMs) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return ratios.length == 0 ? 0 : ratios[Math.max(0, low - 1)];
+  }
+
+  /** Returns the least milliseconds of a device with a part, for each part; 0 of those apart. */
+  double[] leastMs() {
+    double[] least = new double[weights.length];
+    for (LaunchHull of : launches) {
+      for (int i = 0; !of.launch().areCopies() && i < of.parts().length; i++) {
+        int p = of.parts()[i];
+        least[p] = Math.max(least[p], of.leastMs(i));
+      }
+    }
+    return least;
+  }
+
+  /** Returns the least milliseconds of a device with a part, closer but slower. */
+  double leastMsWith(int part) {
+    double least = 0;
+    for (LaunchHull of : launches) {
+      int at = of.launch().areCopies() ? -1 : Arrays.binarySearch(of.parts(), part);
+      if (at >= 0) {
+        least = Math.max(least, of.leastMsWith(at));
+      }
+    }
+    return least;
+  }
+}
