@@ -41,7 +41,8 @@ public record StepComm(ClusterSpec cluster, List<CollectiveCodec> codecs) {
 
   /**
    * Returns steps whose collectives are, one by one, as short as those of any choice of codecs: one
-   * without codecs, and one for each codec that the cluster allows, used wherever it may be.
+   * without codecs, and one for each codec that the cluster allows, used wherever it may be and
+   * sends fewer bytes.
    */
   public static List<StepComm> extremes(ClusterSpec cluster) {
     List<StepComm> all = new ArrayList<>();
@@ -55,7 +56,9 @@ public record StepComm(ClusterSpec cluster, List<CollectiveCodec> codecs) {
           }
         }
       }
-      all.add(new StepComm(cluster, everywhere));
+      if (!everywhere.isEmpty()) {
+        all.add(new StepComm(cluster, everywhere));
+      }
     }
     return all;
   }

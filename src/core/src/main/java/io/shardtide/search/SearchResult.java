@@ -29,7 +29,8 @@ public sealed interface SearchResult {
    * @param replication the replica groups
    * @param codecs the codecs of collectives, in {@link CollectiveCodec#ORDER}
    * @param predictedMs cost of one step in milliseconds, synchronization included
-   * @param insight analysis of the plan; empty from the reference search
+   * @param insight analysis of the plan; empty from the reference search, and while a search goes
+   *     on
    * @param evaluations predicted computations of a device
    */
   record Found(
@@ -52,6 +53,18 @@ public sealed interface SearchResult {
     public Found after(long allEvaluations) {
       return new Found(
           shards, deviceCosts, replication, codecs, predictedMs, insight, allEvaluations);
+    }
+
+    /** Returns this plan with an analysis. */
+    public Found with(Insight analysis) {
+      return new Found(
+          shards,
+          deviceCosts,
+          replication,
+          codecs,
+          predictedMs,
+          Optional.of(analysis),
+          evaluations);
     }
 
     /** Returns the shards on their devices. */

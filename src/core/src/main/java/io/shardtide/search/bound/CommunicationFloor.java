@@ -54,7 +54,7 @@ final class CommunicationFloor {
     this.cluster = cluster;
     wires = StepComm.extremes(cluster);
     all = DeviceGroup.of(cluster);
-    share = cluster.codecs().isEmpty() ? SHARE : SHARE_WITH_CODECS;
+    share = wires.size() == 1 ? SHARE : SHARE_WITH_CODECS;
   }
 
   /**

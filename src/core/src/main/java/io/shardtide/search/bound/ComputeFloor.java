@@ -18,37 +18,65 @@ import java.util.Optional;
  * that they take the same time everywhere.
  */
 final class ComputeFloor {
-  private final HeadNet net;
   private final int towerSize;
   private final int[] owners;
   private final List<LaunchHull> launches = new ArrayList<>();
   private final double[] weights;
   private final double[] copyMs;
-  private double copyLaunchMs;
+  private double copyLaunchMs = Double.POSITIVE_INFINITY;
 
   /** Ascending milliseconds of a device, and the least ratio of devices that take so long. */
   private double[] thresholds = {};
 
   private double[] ratios = {};
 
+  private ComputeFloor(int towerSize, int[] owners, int parts) {
+    this.towerSize = towerSize;
+    this.owners = owners;
+    weights = new double[parts];
+    copyMs = new double[parts];
+  }
+
   /**
+   * Prepares for the parts of a plan.
+   *
    * @param towers what each part adds to the sum of its device
    * @param owners what each is a part of
    * @param isThere which parts a plan may have
    */
   ComputeFloor(ModelBundle bundle, List<double[]> towers, int[] owners, boolean[] isThere) {
-    net = new HeadNet(bundle);
-    towerSize = bundle.towerSize();
-    this.owners = owners;
-    weights = new double[towers.size()];
-    copyMs = new double[towers.size()];
+    this(bundle.towerSize(), owners, towers.size());
+    HeadNet net = new HeadNet(bundle);
     for (int group = 0; group < bundle.sumSize() / towerSize; group++) {
-      add(group, towers, isThere, bundle.launches());
+      add(net, group, towers, isThere, bundle.launches());
     }
   }
 
+  /**
+   * Returns what parts add at least to any device: their latency components, each times the least
+   * factor that the head has for it.
+   */
+  static ComputeFloor ofAnyDevice(
+      double[] leastFactors, ModelBundle bundle, List<double[]> towers) {
+    ComputeFloor floor = new ComputeFloor(bundle.towerSize(), new int[0], towers.size());
+    for (int p = 0; p < towers.size(); p++) {
+      for (int at = 0; at < bundle.sumSize(); at += bundle.towerSize()) {
+        for (int k = 0; k < leastFactors.length; k++) {
+          floor.weights[p] += leastFactors[k] * towers.get(p)[at + k];
+        }
+      }
+    }
+    floor.thresholds = new double[1];
+    floor.ratios = new double[] {1};
+    return floor;
+  }
+
   private void add(
-      int group, List<double[]> towers, boolean[] isThere, Optional<LaunchCosts> costs) {
+      HeadNet net,
+      int group,
+      List<double[]> towers,
+      boolean[] isThere,
+      Optional<LaunchCosts> costs) {
     int at = group * towerSize;
     int numbers = at + net.sums;
     List<Integer> found = new ArrayList<>();
@@ -94,7 +122,7 @@ final class ComputeFloor {
   void weighBy(double[] mean) {
     for (LaunchHull of : launches) {
       int at = of.launch().group() * towerSize;
-      of.weighBy(Arrays.copyOfRange(mean, at, at + net.sums));
+      of.weighBy(Arrays.copyOfRange(mean, at, at + of.sums()));
     }
     collect();
   }

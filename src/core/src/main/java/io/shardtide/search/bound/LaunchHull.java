@@ -92,6 +92,11 @@ final class LaunchHull {
     }
   }
 
+  /** Returns how many sums of a device the head reads. */
+  int sums() {
+    return net.sums;
+  }
+
   Launch launch() {
     return launch;
   }

@@ -11,6 +11,7 @@ import io.shardtide.search.bound.CommunicationFloor.Line;
 import io.shardtide.search.bound.WayList.Prices;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A lower bound of the predicted cost of every plan.
@@ -25,6 +26,8 @@ import java.util.List;
  *       scopes that a plan may use: what a collective takes at any load is paid in full.
  *   <li>For given prices of loads, collectives and memory, each table takes its cheapest way
  *       (Lagrangian duality); {@link StepFloor} combines several prices.
+ *   <li>Before all that, and instead of it if no more time is given, the head is taken at its least
+ *       factors, whatever devices hold.
  *   <li>All of it is repeated for plans whose step is shorter than a hypothetical time. Ways that
  *       none of them can have are left out, because they cost too much or one of their parts takes
  *       too long alone. Then bounds of the head are closer, and what is left costs more. If the
@@ -57,11 +60,16 @@ public final class PlanBound {
   /** A bound this close to a time that no plan may take is not raised any more. */
   private static final double CLOSE = 0.99;
 
-  /** Parts that are bounded in all rounds together; a round that has begun is finished. */
-  private static final int MOST_BOUNDS = 300_000;
-
   /** With more parts, intervals are coarse. */
   private static final int MOST_FINE = 5_000;
+
+  /** How often a part is bounded in a round, about: with coarse intervals, and with fine ones. */
+  private static final int COARSE_BOUNDS = 15;
+
+  private static final int FINE_BOUNDS = 30;
+
+  /** Hypothetical time before rounds, as a multiple of what an even plan might take. */
+  private static final double ANY_OF_GUESS = 4;
 
   /** Parts that are bounded alone in a round, times all parts. */
   private static final int MOST_ALONE = 16_000;
@@ -97,8 +105,8 @@ public final class PlanBound {
   private final int[] owners;
   private final CommunicationFloor communication;
 
-  /** Milliseconds of each part on a device without others. */
-  private final double[] aloneMs;
+  /** Milliseconds of each part on a device without others; computed when they are needed. */
+  private double[] aloneMs = {};
 
   private final double[] loads;
 
@@ -130,7 +138,6 @@ public final class PlanBound {
     towers = ways.towers();
     owners = ways.owners();
     communication = new CommunicationFloor(cluster, evaluator);
-    aloneMs = towers.stream().mapToDouble(evaluator::computeMs).toArray();
     double[] some = loads();
     loads = new double[some.length * BETWEEN];
     loadEnds = new double[loads.length];
@@ -141,15 +148,19 @@ public final class PlanBound {
     loadSlope = loadSlope();
   }
 
-  /** Returns a lower bound of the predicted cost of every plan of a problem, in milliseconds. */
-  public static double of(SearchProblem problem) {
+  /**
+   * Returns a lower bound of the predicted cost of every plan of a problem, in milliseconds.
+   *
+   * @param work how often a part of a table may be bounded on devices of some kind, about half a
+   *     microsecond each; the more, the closer. 0 is as fast as predicting the tables, and some
+   *     thousands for each table suffice for all rounds
+   */
+  public static double of(SearchProblem problem, long work) {
     CostEvaluator evaluator = problem.model().evaluator();
     TableWays ways = new TableWays(problem.tables(), problem.cluster(), evaluator);
     boolean isKnown =
-        HeadNet.fits(problem.model().bundle())
-            && !ways.ofTables().isEmpty()
-            && ways.ofTables().stream().noneMatch(List::isEmpty);
-    double ms = isKnown ? new PlanBound(problem, evaluator, ways).ms() * SAFETY : 0;
+        !ways.ofTables().isEmpty() && ways.ofTables().stream().noneMatch(List::isEmpty);
+    double ms = isKnown ? new PlanBound(problem, evaluator, ways).ms(work) * SAFETY : 0;
     return ms + synchronizationMs(problem, evaluator);
   }
 
@@ -212,13 +223,18 @@ public final class PlanBound {
         0, (allToAlls[last].baseMs() - allToAlls[half].baseMs()) / (loads[last] - loads[half]));
   }
 
-  private double ms() {
+  private double ms(long work) {
+    double least = leastOfAnyDevice();
+    int ofRound = towers.size() * (towers.size() > MOST_FINE ? COARSE_BOUNDS : FINE_BOUNDS);
+    if (!HeadNet.fits(bundle) || ofRound > work) {
+      return least;
+    }
+    aloneMs = towers.stream().mapToDouble(evaluator::computeMs).toArray();
     double[] mean = firstMean();
-    double least = 0;
     double highest = FIRST_COLLECTIVE_MS;
     double hypothesis = highest;
     boolean[] ofHighest = list.isActive.clone();
-    for (int round = 0; round < ROUNDS && bounds < MOST_BOUNDS; round++) {
+    for (int round = 0; round < ROUNDS && bounds + ofRound <= work; round++) {
       compute = new ComputeFloor(bundle, towers, owners, list.parts(towers.size()));
       Line[] lines = lines(hypothesis);
       compute.weighBy(mean);
@@ -242,7 +258,9 @@ public final class PlanBound {
       isClose = new boolean[towers.size()];
       closeLeft = MOST_ALONE / towers.size();
       list.price(compute, lines, meanSlope, cluster.devices());
-      double bound = run(hypothesis, lines);
+      boolean[] stays = new boolean[list.ways.length];
+      double bound = run(hypothesis, lines, Optional.of(stays));
+      list.isActive = stays;
       bounds += compute.bounds();
       boolean isPossible = bound < hypothesis && list.areAllActive();
       least = Math.max(least, isPossible ? bound : hypothesis);
@@ -258,6 +276,16 @@ public final class PlanBound {
       hypothesis = Math.sqrt(least * highest);
     }
     return least;
+  }
+
+  /** Returns a bound with the least that a part adds to any device. */
+  private double leastOfAnyDevice() {
+    compute = ComputeFloor.ofAnyDevice(evaluator.leastFactors(), bundle, towers);
+    double guessMs = guessMs(mean(choose(lines(FIRST_COLLECTIVE_MS))));
+    double hypothesis = Math.min(MOST_MS, ANY_OF_GUESS * guessMs);
+    Line[] lines = lines(hypothesis);
+    list.price(compute, lines, meanSlope, cluster.devices());
+    return run(hypothesis, lines, Optional.empty());
   }
 
   /** Returns what a plan takes whose devices all have the same. */
@@ -340,10 +368,11 @@ public final class PlanBound {
   }
 
   /**
-   * Returns a bound of plans whose step is shorter than a hypothetical time, that time at most, and
-   * leaves out the ways that none of them has.
+   * Returns a bound of plans whose step is shorter than a hypothetical time, that time at most.
+   *
+   * @param stays receives which ways some of them may have
    */
-  private double run(double hypothesis, Line[] lines) {
+  private double run(double hypothesis, Line[] lines, Optional<boolean[]> stays) {
     double memoryPrice = memoryPrice();
     double[] memoryPrices = memoryPrice > 0 ? new double[] {0, memoryPrice} : new double[] {0};
     List<Prices> prices = new ArrayList<>();
@@ -364,7 +393,6 @@ public final class PlanBound {
             list.most(ShardScope.NODE),
             hypothesis);
     int scopes = list.scopes();
-    boolean[] stays = new boolean[list.ways.length];
     double least = hypothesis;
     for (int used = 1; used < Scopes.SETS; used++) {
       double[] sums = new double[prices.size()];
@@ -380,11 +408,12 @@ public final class PlanBound {
         floor.add(sums[c], of.load(), of.other());
       }
       if (floor.limit(hypothesis)) {
-        keep(stays, used, hypothesis, floor, prices, sums, leastPrices);
+        if (stays.isPresent()) {
+          keep(stays.get(), used, hypothesis, floor, prices, sums, leastPrices);
+        }
         least = Math.min(least, floor.leastMs(least, PRECISION));
       }
     }
-    list.isActive = stays;
     return least;
   }
 
@@ -471,7 +500,7 @@ public final class PlanBound {
   /** Returns whether each part of a way may be on a device that computes at most so long. */
   private boolean fits(TableWay way, double mostMs) {
     for (int p : way.parts()) {
-      if (leastMs[p] <= mostMs && aloneMs[p] > mostMs && !isClose[p] && closeLeft > 0) {
+      if (closeLeft > 0 && leastMs[p] <= mostMs && aloneMs[p] > mostMs && !isClose[p]) {
         closeLeft--;
         isClose[p] = true;
         leastMs[p] = Math.max(leastMs[p], compute.leastMsWith(p));

@@ -12,6 +12,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiFunction;
 
 /** All ways to shard the tables of a problem that a plan may have, and perhaps more. */
 final class TableWays {
@@ -73,35 +74,49 @@ final class TableWays {
           && (!group.isConstrained()
               || group.allows(
                   new TablePart(ShardScope.DEVICE, group.columns() / count), cluster))) {
-        add(ways, group, new TablePart(ShardScope.DEVICE, group.columns() / count), count);
+        add(
+            ways,
+            group,
+            new TablePart(ShardScope.DEVICE, group.columns() / count),
+            count,
+            (table, part) -> table.tower(part.columns()));
       }
     }
     if (group.isShared()) {
       for (TablePart part : group.parts(cluster)) {
-        addAllowed(ways, group, part);
+        addAllowed(ways, group, part, (table, of) -> table.tower(of).orElseThrow());
       }
     } else {
       for (PartTower of : group.tables().get(0).parts()) {
-        addAllowed(ways, group, of.part());
+        addAllowed(ways, group, of.part(), (table, part) -> of.tower());
       }
     }
     return ways;
   }
 
-  private void addAllowed(List<TableWay> ways, TableGroup group, TablePart part) {
+  private void addAllowed(
+      List<TableWay> ways,
+      TableGroup group,
+      TablePart part,
+      BiFunction<TablePrediction, TablePart, float[]> tower) {
     if (group.allows(part, cluster)) {
-      add(ways, group, part, part.count(group.columns()));
+      add(ways, group, part, part.count(group.columns()), tower);
     }
   }
 
-  private void add(List<TableWay> ways, TableGroup group, TablePart part, int count) {
+  private void add(
+      List<TableWay> ways,
+      TableGroup group,
+      TablePart part,
+      int count,
+      BiFunction<TablePrediction, TablePart, float[]> tower) {
     int devices = part.scope().devices(cluster);
     ShapeLoad load = null;
     double bytes = 0;
     for (TablePrediction table : group.tables()) {
       TableSpec spec = table.table();
       TablePart ofTable = part.withColumns(group.columnsOf(spec, part.columns()));
-      ShapeLoad one = ShapeLoad.of(evaluator, tower(table, ofTable), ofTable, spec, cluster);
+      ShapeLoad one = ShapeLoad.of(evaluator, tower.apply(table, ofTable), ofTable, spec, cluster);
       load = load == null ? one : load.plus(one);
       // The last device of a split part may have fewer rows than the others.
       double rows = spec.rows() * (part.scope() == ShardScope.COPIES ? devices : 1.0);
@@ -131,9 +146,5 @@ final class TableWays {
             bytes));
     towers.add(load.tower());
     owners.add(owner);
-  }
-
-  private static float[] tower(TablePrediction table, TablePart part) {
-    return part.isOnDevice() ? table.tower(part.columns()) : table.tower(part).orElseThrow();
   }
 }

@@ -10,12 +10,12 @@ import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
+import io.shardtide.search.bound.PlanBound;
 import io.shardtide.search.local.LocalSearch;
 import io.shardtide.search.local.ScratchSearch;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -71,7 +71,7 @@ public final class GroupSearch {
 
     GroupCandidate(SearchProblem inGroup) {
       this.inGroup = inGroup;
-      lowerBoundMs = LocalSearch.lowerBoundMs(inGroup);
+      lowerBoundMs = PlanBound.of(inGroup, 0);
     }
 
     /** Searches until a part of a budget is spent; returns whether there is a plan. */
@@ -91,6 +91,11 @@ public final class GroupSearch {
             found.predictedMs() + settings.moveMs(found.moves(problem.running(), problem.tables()));
       }
       return result instanceof SearchResult.Found;
+    }
+
+    /** Returns its plan with the analysis. */
+    SearchResult.Found explained() {
+      return (SearchResult.Found) (search == null ? result : search.explained());
     }
 
     /** Returns what a plan of a part of a budget is expected to cost after a whole one. */
@@ -183,7 +188,7 @@ public final class GroupSearch {
    */
   private SearchResult explained(List<GroupCandidate> plans) {
     double bestMs = plans.get(0).totalMs;
-    SearchResult.Found best = (SearchResult.Found) plans.get(0).result;
+    SearchResult.Found best = plans.get(0).explained();
     Insight insight = best.insight().orElseThrow();
     double otherMs =
         plans.stream().skip(1).mapToDouble(plan -> plan.totalMs).reduce(leftOutMs, Math::min);
@@ -194,13 +199,7 @@ public final class GroupSearch {
                 ms ->
                     new Explanation(
                         ExplainedAction.GROUPS, "", -1, -1, Cause.COMMUNICATION, ms - bestMs));
-    return new SearchResult.Found(
-        best.shards(),
-        best.deviceCosts(),
-        best.replication(),
-        best.codecs(),
-        best.predictedMs(),
-        Optional.of(
+    return best.with(
             new Insight(
                 insight.lowerBoundMs(),
                 insight.uncertaintyMs(),
@@ -208,7 +207,7 @@ public final class GroupSearch {
                 Stream.concat(reason, insight.explanations().stream())
                     .sorted(Explanation.ORDER)
                     .limit(Insight.MAX_EXPLANATIONS)
-                    .toList())),
-        evaluations);
+                    .toList()))
+        .after(evaluations);
   }
 }

@@ -17,6 +17,7 @@ import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.TableGroup;
+import io.shardtide.search.bound.PlanBound;
 import io.shardtide.search.local.Placer.PlacementStrategy;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -65,6 +66,12 @@ public final class LocalSearch {
   /** How much more each packing shuffles the order of tables than the one before it. */
   private static final double DISORDER = 0.02;
 
+  /**
+   * The lower bound of all plans may bound a part once for so many evaluations of the search: it
+   * takes a small share of its time, and is as close as that allows.
+   */
+  private static final int EVALUATIONS_PER_BOUND = 8;
+
   /** Seed of a search that is alone. */
   private static final long SEED = 1;
 
@@ -87,7 +94,6 @@ public final class LocalSearch {
   private final SeededRandom random;
   final SearchWork work;
   private long unplacedBytes = Long.MAX_VALUE;
-  private double lowerBoundMs = Double.NaN;
 
   LocalSearch(SearchProblem problem, SearchSettings settings, long seed, boolean checked) {
     this.checked = checked;
@@ -127,12 +133,12 @@ public final class LocalSearch {
       LocalSearch search = new LocalSearch(problem, settings, SEED, checked);
       State repaired = new Repair(search).run();
       if (repaired != null) {
-        return search.found(repaired, search.evaluator.evaluations());
+        return search.explained(repaired, search.evaluator.evaluations());
       }
     }
     ScratchSearch search = new ScratchSearch(problem, settings, checked);
     search.advance(1);
-    return search.result();
+    return search.explained();
   }
 
   /** Returns whether a placement is found without searching a good one. */
@@ -268,43 +274,49 @@ public final class LocalSearch {
         checker);
   }
 
-  /** Returns a lower bound of the predicted cost of every plan of a problem, in milliseconds. */
-  public static double lowerBoundMs(SearchProblem problem) {
-    return LowerBound.of(problem);
-  }
-
-  double lowerBoundMs() {
-    if (Double.isNaN(lowerBoundMs)) {
-      lowerBoundMs = LowerBound.of(problem);
-    }
-    return lowerBoundMs;
+  /** Returns a lower bound of the cost of every plan, in milliseconds, that takes no time. */
+  double anyPlanMs() {
+    return PlanBound.of(problem, 0);
   }
 
   State empty() {
     return new State(tables.size(), problem.model().sumSize(), places, cluster);
   }
 
+  /** Returns a plan, without an analysis. */
   SearchResult.Found found(State state, long evaluations) {
     List<DeviceLoad> loads = state.loads();
-    List<CollectiveCodec> codecs = CodecChoice.of(expected, cluster, loads, problem.slowdowns());
-    StepComm comm = new StepComm(cluster, codecs);
+    StepComm comm =
+        new StepComm(cluster, CodecChoice.of(expected, cluster, loads, problem.slowdowns()));
     StepCost cost = StepCost.of(expected, comm, loads, problem.slowdowns());
-    StepCost worse = StepCost.of(problem.model().evaluator(1), comm, loads, problem.slowdowns());
     Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, cluster, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
     Replication replication = problem.synchronization().of(expected, loads);
-    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
-    Objective objective = objective(state, nothing, codecs, null);
-    Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
     return new SearchResult.Found(
         shards,
         cost.deviceCosts(loads),
         replication,
-        codecs,
+        comm.codecs(),
         cost.predictedMs() + replication.msPerStep(),
-        Optional.of(
-            explainer.insight(shards, lowerBoundMs(), worse.predictedMs() - cost.predictedMs())),
+        Optional.empty(),
         evaluations);
+  }
+
+  /** Returns a plan with its analysis. */
+  SearchResult.Found explained(State state, long evaluations) {
+    SearchResult.Found found = found(state, evaluations);
+    List<DeviceLoad> loads = state.loads();
+    StepComm comm = new StepComm(cluster, found.codecs());
+    StepCost cost = StepCost.of(expected, comm, loads, problem.slowdowns());
+    StepCost worse = StepCost.of(problem.model().evaluator(1), comm, loads, problem.slowdowns());
+    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
+    Objective objective = objective(state, nothing, found.codecs(), null);
+    Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
+    return found.with(
+        explainer.insight(
+            found.shards(),
+            PlanBound.of(problem, evaluations / EVALUATIONS_PER_BOUND),
+            worse.predictedMs() - cost.predictedMs()));
   }
 }

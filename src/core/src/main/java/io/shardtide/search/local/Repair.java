@@ -104,7 +104,7 @@ final class Repair {
     double costMs = first.bestMs();
     double reshardMs = first.moveMs() > 0 ? 0 : search.settings.reshardMsPerStep();
     if (search.settings.repairEvaluations() == 0
-        || (reshardMs > 0 && costMs - search.lowerBoundMs() <= reshardMs)) {
+        || (reshardMs > 0 && costMs - search.anyPlanMs() <= reshardMs)) {
       return state;
     }
     long limit = evaluator.evaluations() + search.settings.repairEvaluations();

@@ -99,15 +99,30 @@ public final class ScratchSearch {
     return first.search.evaluator.evaluations() + second.search.evaluator.evaluations();
   }
 
-  /** Returns the best plan found, or why there is none. */
+  /** Returns the best plan found, without an analysis, or why there is none. */
   public SearchResult result() {
-    Half better = first.bestMs() <= second.bestMs() ? first : second;
-    if (better.best == null) {
-      long unplaced = Math.min(first.search.unplacedBytes(), second.search.unplacedBytes());
-      List<TableSpec> tables = problem.tables().stream().map(TablePrediction::table).toList();
-      return Relaxations.notFound(
-          problem, Feasibility.notFound(tables, problem.cluster(), unplaced), evaluations());
-    }
-    return better.search.found(better.best.best(), evaluations());
+    Half better = better();
+    return better.best == null
+        ? notFound()
+        : better.search.found(better.best.best(), evaluations());
+  }
+
+  /** Returns the best plan found with its analysis, or why there is none. */
+  public SearchResult explained() {
+    Half better = better();
+    return better.best == null
+        ? notFound()
+        : better.search.explained(better.best.best(), evaluations());
+  }
+
+  private Half better() {
+    return first.bestMs() <= second.bestMs() ? first : second;
+  }
+
+  private SearchResult notFound() {
+    long unplaced = Math.min(first.search.unplacedBytes(), second.search.unplacedBytes());
+    List<TableSpec> tables = problem.tables().stream().map(TablePrediction::table).toList();
+    return Relaxations.notFound(
+        problem, Feasibility.notFound(tables, problem.cluster(), unplaced), evaluations());
   }
 }

@@ -1,7 +1,6 @@
 package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
 import io.shardtide.cost.CostModel;
@@ -84,7 +83,7 @@ class CodecSearchTest {
     assertThat(found.codecs()).isEmpty();
   }
 
-  /** Also the lower bound, which holds for the best choice of codecs, and the analysis. */
+  /** Also the lower bound, of all choices of codecs and thus a little lower. */
   @Test
   void a_plan_costs_what_a_cluster_with_half_the_bytes_costs() {
     List<TableSpec> tables = Plans.randomTables(new Random(3), 12);
@@ -100,8 +99,9 @@ class CodecSearchTest {
         .isEqualTo(stepMs(problem, found, StepComm.of(half)))
         .isLessThan(stepMs(problem, found, StepComm.of(PLAIN)));
     SearchResult.Found ofHalf = plan(problem(tables, half, PlanShards.NONE));
+    double boundOfHalf = ofHalf.insight().orElseThrow().lowerBoundMs();
     assertThat(found.insight().orElseThrow().lowerBoundMs())
-        .isEqualTo(ofHalf.insight().orElseThrow().lowerBoundMs(), within(1e-9))
+        .isBetween(0.98 * boundOfHalf, boundOfHalf)
         .isLessThan(found.predictedMs());
   }
 

@@ -19,6 +19,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
+import io.shardtide.search.bound.PlanBound;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -167,7 +168,7 @@ class HotRowsTest {
     ClusterSpec cluster =
         ClusterSpecBuilder.builder(KindsTest.cluster(devices, 8, 100 * Fixtures.GIB)).build();
     SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE);
-    double bound = LocalSearch.lowerBoundMs(problem);
+    double bound = PlanBound.of(problem, 100_000);
     SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF, true);
     KindsTest.check(problem, found);
     assertThat(bound).isLessThanOrEqualTo(found.predictedMs());
