@@ -132,7 +132,7 @@ final class Placer {
   private boolean place(State state, double grain, double cap, IntFunction<Way[]> allowed) {
     Way[][] of = new Way[tables.size()][];
     Arrays.setAll(of, allowed);
-    double maxUnits = cap * Math.max(1, units.total()) / cluster.devices();
+    double maxUnits = cap * Math.max(1, Arrays.stream(of).mapToInt(Placer::mostUnits).sum()) / cluster.devices();
     double maxMs = grain * targetMs();
     for (double fill : FILLS) {
       // Of the attempt before.
@@ -146,6 +146,11 @@ final class Placer {
       }
     }
     return false;
+  }
+
+  /** Returns the all-to-all load of a table on devices, 0 if it is on all. */
+  private static int mostUnits(Way[] of) {
+    return Arrays.stream(of).mapToInt(way -> way.units * way.parts).max().orElse(0);
   }
 
   /**
