@@ -253,7 +253,10 @@ final class CommunicationFloor {
     return samples.computeIfAbsent(what + fewest, key -> new Samples(fewest, ms));
   }
 
-  /** Returns the line from the first load to the last one, moved below all between them. */
+  /**
+   * Returns the line from the first load to the last one, moved below all between them; or, if that
+   * were below 0 without load, the steepest one from 0.
+   */
   private static Line below(Samples of, double most, double mostMs) {
     int last = 0;
     double end = of.fewest;
@@ -263,12 +266,14 @@ final class CommunicationFloor {
     }
     double slope = last == 0 ? 0 : Math.max(0, (of.ms(last) - of.ms(0)) / (end - of.fewest));
     double at0 = Double.POSITIVE_INFINITY;
+    double leastSlope = Double.POSITIVE_INFINITY;
     double e = of.fewest;
     for (int i = 0; i <= last; i++) {
       at0 = Math.min(at0, of.ms(i) - slope * e);
+      leastSlope = Math.min(leastSlope, of.ms(i) / e);
       e *= GRID;
     }
-    return new Line(Math.max(0, at0), slope);
+    return at0 >= 0 ? new Line(at0, slope) : new Line(0, leastSlope);
   }
 
   private double rowsMs(ShardScope scope, DeviceGroup group, double elements) {

@@ -48,6 +48,9 @@ final class Annealing {
   /** Random tables of which the one is taken whose work grows the least. */
   private static final int CANDIDATES = 4;
 
+  /** Parts that a kick tries to take from each device with much to send. */
+  private static final int UNLOAD_TRIES = 8;
+
   private static final ShardScope[] SCOPES = ShardScope.values();
 
   private final State state;
@@ -163,17 +166,23 @@ final class Annealing {
    */
   void cycle(long evaluations) {
     int now = objective.maxUnits();
-    int which = random.below(3);
+    int step = Math.max(1, now / 64);
+    int which = random.below(4);
     if (which == 0) {
+      kick();
       mostUnits = Integer.MAX_VALUE;
     } else if (which == 1) {
+      kick();
       mostUnits = now;
-    } else {
-      int step = Math.max(1, now / 64);
+    } else if (which == 2) {
       mostUnits = now + step * (1 + random.below(4));
       objective.setMinMaxUnits(mostUnits);
+      kick();
+    } else {
+      kickLoads(now - step * (1 + random.below(4)));
+      kick();
+      mostUnits = objective.maxUnits();
     }
-    kick();
     cool(WARM, MOVES_AFTER_KICK * (state.tables() + state.devices), evaluations);
     end(isRepair ? 0 : MOST_WORSE);
   }
@@ -225,6 +234,22 @@ final class Annealing {
       }
       if (best >= 0 && proposals.proposeWay(move, best, proposals.cheapest(best, scope))) {
         applyAnyhow();
+      }
+    }
+  }
+
+  /**
+   * Takes parts from the devices that send most: an all-to-all gets shorter only when all of them
+   * send less, so that each part alone would not gain.
+   *
+   * @param units the most that a device may send afterwards, if that is found
+   */
+  private void kickLoads(int units) {
+    for (int d = 0; d < state.devices; d++) {
+      for (int tries = 0; tries < UNLOAD_TRIES && state.units[d] > units; tries++) {
+        if (proposals.proposeUnload(move, d, units)) {
+          applyAnyhow();
+        }
       }
     }
   }

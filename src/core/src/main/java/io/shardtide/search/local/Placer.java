@@ -44,7 +44,6 @@ final class Placer {
 
   private final List<TableGroup> tables;
   private final ClusterSpec cluster;
-  private final LoadUnits units;
   private final CostEvaluator evaluator;
   private final Slowdowns slowdowns;
   private final TableWays ways;
@@ -60,13 +59,11 @@ final class Placer {
   Placer(
       List<TableGroup> tables,
       ClusterSpec cluster,
-      LoadUnits units,
       CostEvaluator evaluator,
       Slowdowns slowdowns,
       TableWays ways) {
     this.tables = tables;
     this.cluster = cluster;
-    this.units = units;
     this.evaluator = evaluator;
     this.slowdowns = slowdowns;
     this.ways = ways;
@@ -132,7 +129,8 @@ final class Placer {
   private boolean place(State state, double grain, double cap, IntFunction<Way[]> allowed) {
     Way[][] of = new Way[tables.size()][];
     Arrays.setAll(of, allowed);
-    double maxUnits = cap * Math.max(1, Arrays.stream(of).mapToInt(Placer::mostUnits).sum()) / cluster.devices();
+    double maxUnits =
+        cap * Math.max(1, Arrays.stream(of).mapToInt(Placer::mostUnits).sum()) / cluster.devices();
     double maxMs = grain * targetMs();
     for (double fill : FILLS) {
       // Of the attempt before.

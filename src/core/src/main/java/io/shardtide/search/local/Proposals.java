@@ -105,27 +105,58 @@ final class Proposals {
       return false;
     }
     int i = random.below(count);
-    int table = state.tableAt(d, i);
     int e = recipient(d);
-    if (e == d || !mayMove(table, e)) {
+    if (!isSwap) {
+      return add(move, d, i, e);
+    }
+    int back = state.countAt(e);
+    return back > 0 && addSwap(move, d, i, e, random.below(back));
+  }
+
+  /**
+   * Moves a part to a device that sends little, or lets it change places with a part there that
+   * sends less.
+   *
+   * @param units the most that the other device may send afterwards
+   */
+  boolean proposeUnload(Move move, int d, int units) {
+    move.begin();
+    int count = state.countAt(d);
+    if (count == 0) {
       return false;
     }
-    if (!isSwap) {
-      move.shift(state, table, state.partAt(d, i), e);
-      return true;
+    int i = random.below(count);
+    int own = state.way(state.tableAt(d, i)).units;
+    int e = random.below(state.devices);
+    for (int c = 1; c < CANDIDATES; c++) {
+      int other = random.below(state.devices);
+      e = state.units[other] < state.units[e] ? other : e;
+    }
+    if (state.units[e] + own <= units) {
+      return own > 0 && add(move, d, i, e);
     }
     int back = state.countAt(e);
     if (back == 0) {
       return false;
     }
     int j = random.below(back);
-    int other = state.tableAt(e, j);
-    if (other == table || !mayMove(other, d)) {
+    int more = own - state.way(state.tableAt(e, j)).units;
+    return more > 0 && state.units[e] + more <= units && addSwap(move, d, i, e, j);
+  }
+
+  /** Adds that a part of a device goes to another one; returns false if it may not. */
+  private boolean add(Move move, int d, int i, int e) {
+    int table = state.tableAt(d, i);
+    if (e == d || !mayMove(table, e)) {
       return false;
     }
     move.shift(state, table, state.partAt(d, i), e);
-    move.shift(state, other, state.partAt(e, j), d);
     return true;
+  }
+
+  /** Adds that parts of two devices change places; returns false if they may not. */
+  private boolean addSwap(Move move, int d, int i, int e, int j) {
+    return state.tableAt(d, i) != state.tableAt(e, j) && add(move, d, i, e) && add(move, e, j, d);
   }
 
   /** Moves a part that is split over a node to another node, or lets two change places. */

@@ -167,22 +167,22 @@ class PlanBoundTest {
     assertThat(PlanBound.of(problem, ALL)).isBetween(some, bestMs);
   }
 
-  @Property(tries = 60)
+  @Property(tries = 40)
   void no_plan_of_a_few_tables_is_below_it(@ForAll long seed) {
     check(small(new Random(seed), false, false));
   }
 
-  @Property(tries = 40)
+  @Property(tries = 25)
   void no_plan_is_below_it_where_memory_is_scarce(@ForAll long seed) {
     check(small(new Random(seed), true, false));
   }
 
-  @Property(tries = 60)
+  @Property(tries = 40)
   void no_plan_with_caches_is_below_it(@ForAll long seed) {
     check(small(new Random(seed), true, true));
   }
 
-  @Property(tries = 60)
+  @Property(tries = 40)
   void no_plan_that_a_search_finds_is_below_it(@ForAll long seed) {
     Random random = new Random(seed);
     ModelBundle bundle = model(random);
