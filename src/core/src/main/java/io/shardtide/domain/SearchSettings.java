@@ -69,7 +69,7 @@ public record SearchSettings(
       new SearchSettings(7_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL, 0.3);
 
   /**
-   * What answers a change at once: a first plan of 2,000 tables in half a second, 2 to 3% above the
+   * What answers a change at once: a first plan of 2,000 tables in half a second, 2% above the
    * defaults' on average ({@code bench search --regret}). From a running plan, shards move only if
    * they have to: gains are left to the background search.
    */

@@ -11,7 +11,6 @@ import io.shardtide.search.bound.CommunicationFloor.Line;
 import io.shardtide.search.bound.WayList.Prices;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * A lower bound of the predicted cost of every plan.
@@ -67,9 +66,6 @@ public final class PlanBound {
   private static final int COARSE_BOUNDS = 15;
 
   private static final int FINE_BOUNDS = 30;
-
-  /** Hypothetical time before rounds, as a multiple of what an even plan might take. */
-  private static final double ANY_OF_GUESS = 4;
 
   /** Parts that are bounded alone in a round, times all parts. */
   private static final int MOST_ALONE = 16_000;
@@ -259,7 +255,7 @@ public final class PlanBound {
       closeLeft = MOST_ALONE / towers.size();
       list.price(compute, lines, meanSlope, cluster.devices());
       boolean[] stays = new boolean[list.ways.length];
-      double bound = run(hypothesis, lines, Optional.of(stays));
+      double bound = run(hypothesis, lines, stays);
       list.isActive = stays;
       bounds += compute.bounds();
       boolean isPossible = bound < hypothesis && list.areAllActive();
@@ -278,14 +274,24 @@ public final class PlanBound {
     return least;
   }
 
-  /** Returns a bound with the least that a part adds to any device. */
+  /**
+   * Returns a bound with the least that a part adds to any device, and no collective paid in full.
+   */
   private double leastOfAnyDevice() {
     compute = ComputeFloor.ofAnyDevice(evaluator.leastFactors(), bundle, towers);
-    double guessMs = guessMs(mean(choose(lines(FIRST_COLLECTIVE_MS))));
-    double hypothesis = Math.min(MOST_MS, ANY_OF_GUESS * guessMs);
-    Line[] lines = lines(hypothesis);
-    list.price(compute, lines, meanSlope, cluster.devices());
-    return run(hypothesis, lines, Optional.empty());
+    list.price(compute, lines(MOST_MS), meanSlope, cluster.devices());
+    // The largest load is at least the mean one.
+    double constant = 0;
+    for (int i = 0; i < loads.length; i++) {
+      constant = Math.min(constant, allToAlls[i].baseMs() - loadSlope * loadEnds[i]);
+    }
+    double price = memoryPrice();
+    double least = -price * cluster.usableBytes();
+    Prices prices = new Prices(loadSlope, PLAIN, price);
+    for (int w : list.cheapest(prices)) {
+      least += list.price(w, prices);
+    }
+    return Math.max(0, constant + least);
   }
 
   /** Returns what a plan takes whose devices all have the same. */
@@ -372,7 +378,7 @@ public final class PlanBound {
    *
    * @param stays receives which ways some of them may have
    */
-  private double run(double hypothesis, Line[] lines, Optional<boolean[]> stays) {
+  private double run(double hypothesis, Line[] lines, boolean[] stays) {
     double memoryPrice = memoryPrice();
     double[] memoryPrices = memoryPrice > 0 ? new double[] {0, memoryPrice} : new double[] {0};
     List<Prices> prices = new ArrayList<>();
@@ -408,9 +414,7 @@ public final class PlanBound {
         floor.add(sums[c], of.load(), of.other());
       }
       if (floor.limit(hypothesis)) {
-        if (stays.isPresent()) {
-          keep(stays.get(), used, hypothesis, floor, prices, sums, leastPrices);
-        }
+        keep(stays, used, hypothesis, floor, prices, sums, leastPrices);
         least = Math.min(least, floor.leastMs(least, PRECISION));
       }
     }

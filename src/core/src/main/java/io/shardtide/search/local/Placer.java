@@ -26,7 +26,7 @@ import java.util.stream.IntStream;
  */
 final class Placer {
   /** Largest costs of a part, as multiples of an even share of all costs. */
-  static final double[] GRAINS = {1, 0.7, 0.5, 0.35, 0.25, 1.4};
+  static final double[] GRAINS = {1, 0.7, 0.5, 0.35, 0.25, 1.4, 2, 2.8};
 
   /** Shares of all device memory that tables may take by their bytes: devices are not filled. */
   private static final double[] FILLS = {1, 0.97, 0.94, 0.9, 0.8};
