@@ -4,6 +4,6 @@
  * <p>Inputs: tables with predictions for each way to form groups, the cluster, maybe a running
  * plan. Output: the best plan of a group found, with its groups. Each way is a problem of one group
  * that {@code search.local} solves; few are searched in full. Imports {@code search}, {@code
- * search.local}, {@code cost} and {@code domain}.
+ * search.bound}, {@code search.local}, {@code cost} and {@code domain}.
  */
 package io.shardtide.search.groups;
