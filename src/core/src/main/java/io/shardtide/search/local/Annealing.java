@@ -322,7 +322,9 @@ final class Annealing {
     objective.clearMinMaxUnits();
     objective.refresh();
     homeMs = objective.costMs();
-    if (isBestNew) {
+    // Among larger loads a plan that is the best without them may have looked worse.
+    if (isBestNew || homeMs < bestMs) {
+      bestMs = Math.min(bestMs, homeMs);
       best.take(state, objective.codecs);
       isBestNew = false;
     }

@@ -103,6 +103,13 @@ class LocalSearchTest {
     more_budget_is_never_worse(seed, 3);
   }
 
+  /** In this one, a cooling ended at a plan that had looked worse among larger loads. */
+  @Test
+  void nor_is_it_after_a_cooling_that_ended_at_the_best_plan() {
+    more_budget_is_never_worse(-2620924804444200338L, 6);
+    more_budget_is_never_worse(258_415, 6);
+  }
+
   private static SearchResult.Found found(SearchResult result) {
     assertThat(result).isInstanceOf(SearchResult.Found.class);
     return (SearchResult.Found) result;
