@@ -11,7 +11,6 @@ import io.shardtide.bench.RegretBenchmark.RegretBudget;
 import io.shardtide.bench.RegretBenchmark.RegretRow;
 import io.shardtide.bench.RegretWorkloads;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.PlanShards;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.groups.GroupedProblem;
 import java.io.IOException;
@@ -193,8 +192,7 @@ final class BenchRegretOption {
   private static GroupedProblem problem(PlanModels models, WorkloadTask task) {
     PlanModels.PlanModel model = models.of(task.cluster().hardware());
     List<TablePrediction> predictions = model.towers().predict(task.tables(), task.cluster());
-    return new GroupedProblem(
-        predictions, task.cluster(), model.cost(), PlanShards.NONE, false, List.of());
+    return new GroupedProblem(predictions, task.cluster(), model.cost());
   }
 
   private static void print(PrintWriter out, List<RegretRow> rows, List<RegretBudget> budgets) {

@@ -7,7 +7,6 @@ import io.shardtide.bench.RegretBenchmark.RegretBudget;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
@@ -118,12 +117,7 @@ class RegretWorkloadsTest {
         WorkloadTask task = task(name);
         GroupedProblem problem =
             new GroupedProblem(
-                towers.predict(task.tables(), task.cluster()),
-                task.cluster(),
-                model,
-                PlanShards.NONE,
-                false,
-                List.of());
+                towers.predict(task.tables(), task.cluster()), task.cluster(), model);
         SearchSettings settings = RegretBudget.of(100).small();
         plans.put(name, (SearchResult.Found) GroupSearch.search(problem, settings));
       }

@@ -7,7 +7,6 @@ import io.shardtide.cost.TableShapes;
 import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
-import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.SearchResult;
@@ -75,9 +74,7 @@ final class OfflinePlanning {
     ClusterSpec cluster = task.cluster();
     PlanModels.PlanModel model = models.of(cluster.hardware());
     long start = System.nanoTime();
-    GroupedProblem problem =
-        new GroupedProblem(
-            predictions(model, task), cluster, model.cost(), PlanShards.NONE, false, List.of());
+    GroupedProblem problem = new GroupedProblem(predictions(model, task), cluster, model.cost());
     SearchResult result = GroupSearch.search(problem, settings);
     double seconds = (System.nanoTime() - start) / 1e9;
     warnings.add(model.cost(), cluster, problem.tables());

@@ -7,8 +7,8 @@ import java.util.Objects;
  * A search's analysis of its plan.
  *
  * @param lowerBoundMs lower bound of the predicted cost of all plans of these tables on this
- *     cluster, with the plan's replica groups, in milliseconds; derived in the search's
- *     RATIONALE.md
+ *     cluster, with the plan's replica groups, in milliseconds; derived in the RATIONALE.md of
+ *     {@code search.bound}
  * @param uncertaintyMs how much longer a step is if each cost is one standard deviation above its
  *     prediction, in milliseconds; 0 of a model that was not fine-tuned, which does not say
  * @param bottleneck the device that all others wait for

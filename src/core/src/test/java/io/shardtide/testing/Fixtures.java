@@ -1,5 +1,7 @@
 package io.shardtide.testing;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
@@ -7,7 +9,9 @@ import io.shardtide.domain.Change.ClusterSet;
 import io.shardtide.domain.Change.TableDropped;
 import io.shardtide.domain.Change.TableUpserted;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
@@ -41,6 +45,17 @@ public final class Fixtures {
 
   public static ClusterSpec cluster(int devices, long memoryBytes) {
     return new ClusterSpec(devices, memoryBytes, 65_536, 8, HARDWARE);
+  }
+
+  /** Returns whether the devices of a cluster can form so many replica groups. */
+  public static boolean canFormGroups(ClusterSpec cluster, int count) {
+    try {
+      ClusterSpecBuilder.builder(cluster).replicaGroups(List.of(count)).build();
+      return true;
+    } catch (RejectedException e) {
+      assertThat(e).hasMessageContaining("replica groups");
+      return false;
+    }
   }
 
   /** Shares that fall by half from one to the next. */

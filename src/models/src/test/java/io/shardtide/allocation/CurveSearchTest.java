@@ -6,7 +6,6 @@ import io.shardtide.allocation.CurveSearch.SearchedCurve;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
@@ -125,13 +124,7 @@ class CurveSearchTest {
       ClusterSpec cluster = pool.cluster(CLUSTER, point.devices());
       SearchResult plan =
           GroupSearch.search(
-              new GroupedProblem(
-                  TOWERS.predict(tables, cluster),
-                  cluster,
-                  MODEL,
-                  PlanShards.NONE,
-                  false,
-                  List.of()),
+              new GroupedProblem(TOWERS.predict(tables, cluster), cluster, MODEL),
               SearchSettings.DEFAULTS);
       if (plan instanceof SearchResult.Found found) {
         assertThat(point.stepMs()).isPresent();

@@ -617,13 +617,8 @@ class FeaturePairsTest {
   private static List<Integer> groups(Random random, ClusterSpec cluster) {
     List<Integer> groups = new ArrayList<>();
     for (int count = 1; count <= cluster.devices(); count++) {
-      if (random.nextBoolean()) {
-        try {
-          ClusterSpecBuilder.builder(cluster).replicaGroups(List.of(count)).build();
-          groups.add(count);
-        } catch (RejectedException e) {
-          assertThat(e).hasMessageContaining("replica groups");
-        }
+      if (random.nextBoolean() && Fixtures.canFormGroups(cluster, count)) {
+        groups.add(count);
       }
     }
     return groups.isEmpty() ? ClusterSpec.ONE_GROUP : groups;

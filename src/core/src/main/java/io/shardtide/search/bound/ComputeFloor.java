@@ -60,11 +60,14 @@ final class ComputeFloor {
       double[] leastFactors, ModelBundle bundle, List<double[]> towers) {
     ComputeFloor floor = new ComputeFloor(bundle.towerSize(), new int[0], towers.size());
     for (int p = 0; p < towers.size(); p++) {
+      double[] tower = towers.get(p);
+      double ms = 0;
       for (int at = 0; at < bundle.sumSize(); at += bundle.towerSize()) {
         for (int k = 0; k < leastFactors.length; k++) {
-          floor.weights[p] += leastFactors[k] * towers.get(p)[at + k];
+          ms += leastFactors[k] * tower[at + k];
         }
       }
+      floor.weights[p] = ms;
     }
     floor.thresholds = new double[1];
     floor.ratios = new double[] {1};

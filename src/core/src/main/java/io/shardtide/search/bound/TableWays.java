@@ -70,16 +70,12 @@ final class TableWays {
     boolean areOnDevices = group.tables().stream().noneMatch(table -> table.towers().isEmpty());
     int most = areOnDevices ? group.maxColumnParts(cluster) : 0;
     for (int count = 1; count <= most; count++) {
-      if (group.isDivisible(count)
-          && (!group.isConstrained()
-              || group.allows(
-                  new TablePart(ShardScope.DEVICE, group.columns() / count), cluster))) {
-        add(
-            ways,
-            group,
-            new TablePart(ShardScope.DEVICE, group.columns() / count),
-            count,
-            (table, part) -> table.tower(part.columns()));
+      if (!group.isDivisible(count)) {
+        continue;
+      }
+      TablePart part = new TablePart(ShardScope.DEVICE, group.columns() / count);
+      if (!group.isConstrained() || group.allows(part, cluster)) {
+        add(ways, group, part, count, (table, of) -> table.tower(of.columns()));
       }
     }
     if (group.isShared()) {
@@ -88,7 +84,7 @@ final class TableWays {
       }
     } else {
       for (PartTower of : group.tables().get(0).parts()) {
-        addAllowed(ways, group, of.part(), (table, part) -> of.tower());
+        addAllowed(ways, group, of.part(), (table, same) -> of.tower());
       }
     }
     return ways;

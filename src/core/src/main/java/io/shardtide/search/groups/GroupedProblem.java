@@ -30,6 +30,11 @@ public record GroupedProblem(
     PlanShards running,
     boolean keepsGroups,
     List<DeviceSpeed> slow) {
+  /** A problem without a running plan and without slow devices. */
+  public GroupedProblem(List<TablePrediction> tables, ClusterSpec cluster, CostModel model) {
+    this(tables, cluster, model, PlanShards.NONE, false, List.of());
+  }
+
   /** Copies what may change. */
   public GroupedProblem {
     tables = List.copyOf(tables);

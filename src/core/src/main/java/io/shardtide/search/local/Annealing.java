@@ -168,19 +168,15 @@ final class Annealing {
     int now = objective.maxUnits();
     int step = Math.max(1, now / 64);
     int which = random.below(4);
-    if (which == 0) {
-      kick();
-      mostUnits = Integer.MAX_VALUE;
-    } else if (which == 1) {
-      kick();
-      mostUnits = now;
-    } else if (which == 2) {
+    mostUnits = which == 1 ? now : Integer.MAX_VALUE;
+    if (which == 2) {
       mostUnits = now + step * (1 + random.below(4));
       objective.setMinMaxUnits(mostUnits);
-      kick();
-    } else {
+    } else if (which == 3) {
       kickLoads(now - step * (1 + random.below(4)));
-      kick();
+    }
+    kick();
+    if (which == 3) {
       mostUnits = objective.maxUnits();
     }
     cool(WARM, MOVES_AFTER_KICK * (state.tables() + state.devices), evaluations);

@@ -297,9 +297,29 @@ public final class LocalSearch {
   /** Returns a plan, without an analysis. */
   SearchResult.Found found(State state, long evaluations) {
     List<DeviceLoad> loads = state.loads();
-    StepComm comm =
-        new StepComm(cluster, CodecChoice.of(expected, cluster, loads, problem.slowdowns()));
-    StepCost cost = StepCost.of(expected, comm, loads, problem.slowdowns());
+    StepComm comm = comm(loads);
+    return found(state, evaluations, loads, comm, cost(expected, comm, loads));
+  }
+
+  /** Returns a plan with its analysis. */
+  SearchResult.Found explained(State state, long evaluations) {
+    List<DeviceLoad> loads = state.loads();
+    StepComm comm = comm(loads);
+    StepCost cost = cost(expected, comm, loads);
+    SearchResult.Found found = found(state, evaluations, loads, comm, cost);
+    StepCost worse = cost(problem.model().evaluator(1), comm, loads);
+    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
+    Objective objective = objective(state, nothing, comm.codecs(), null);
+    Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
+    return found.with(
+        explainer.insight(
+            found.shards(),
+            PlanBound.of(problem, evaluations / EVALUATIONS_PER_BOUND),
+            worse.predictedMs() - cost.predictedMs()));
+  }
+
+  private SearchResult.Found found(
+      State state, long evaluations, List<DeviceLoad> loads, StepComm comm, StepCost cost) {
     Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, cluster, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
@@ -314,20 +334,12 @@ public final class LocalSearch {
         evaluations);
   }
 
-  /** Returns a plan with its analysis. */
-  SearchResult.Found explained(State state, long evaluations) {
-    SearchResult.Found found = found(state, evaluations);
-    List<DeviceLoad> loads = state.loads();
-    StepComm comm = new StepComm(cluster, found.codecs());
-    StepCost cost = StepCost.of(expected, comm, loads, problem.slowdowns());
-    StepCost worse = StepCost.of(problem.model().evaluator(1), comm, loads, problem.slowdowns());
-    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
-    Objective objective = objective(state, nothing, found.codecs(), null);
-    Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
-    return found.with(
-        explainer.insight(
-            found.shards(),
-            PlanBound.of(problem, evaluations / EVALUATIONS_PER_BOUND),
-            worse.predictedMs() - cost.predictedMs()));
+  /** Returns the collectives of loads, with the codecs that are best for them. */
+  private StepComm comm(List<DeviceLoad> loads) {
+    return new StepComm(cluster, CodecChoice.of(expected, cluster, loads, problem.slowdowns()));
+  }
+
+  private StepCost cost(CostEvaluator by, StepComm comm, List<DeviceLoad> loads) {
+    return StepCost.of(by, comm, loads, problem.slowdowns());
   }
 }

@@ -214,13 +214,7 @@ class GroupSearchTest {
   void tables_without_predictions_for_groups_are_planned_in_one() {
     ClusterSpec cluster = cluster(200 * Fixtures.GIB, 100_000, 1, 2);
     GroupedProblem problem =
-        new GroupedProblem(
-            TOWERS.predict(tables(), cluster.batchSize()),
-            cluster,
-            MODEL,
-            PlanShards.NONE,
-            false,
-            List.of());
+        new GroupedProblem(TOWERS.predict(tables(), cluster.batchSize()), cluster, MODEL);
     SearchResult.Found found = (SearchResult.Found) GroupSearch.search(problem, BRIEF);
     assertThat(found.replication().groups()).isEqualTo(ReplicaGroups.ONE);
   }
@@ -231,10 +225,7 @@ class GroupSearchTest {
         new GroupedProblem(
             TOWERS.predict(tables(), cluster(Fixtures.GIB, 1, 1)),
             cluster(Fixtures.GIB, 1, 2),
-            MODEL,
-            PlanShards.NONE,
-            false,
-            List.of());
+            MODEL);
     assertThatThrownBy(() -> GroupSearch.search(problem, BRIEF))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("must have predictions for replica groups of [2], got none");

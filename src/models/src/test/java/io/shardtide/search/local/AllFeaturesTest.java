@@ -162,13 +162,8 @@ class AllFeaturesTest {
     private List<Integer> groups(ClusterSpec cluster) {
       List<Integer> groups = new ArrayList<>();
       for (int count = 1; count <= 4; count++) {
-        if (random.nextInt(3) == 0) {
-          try {
-            ClusterSpecBuilder.builder(cluster).replicaGroups(List.of(count)).build();
-            groups.add(count);
-          } catch (RejectedException e) {
-            assertThat(e).hasMessageContaining("replica groups");
-          }
+        if (random.nextInt(3) == 0 && Fixtures.canFormGroups(cluster, count)) {
+          groups.add(count);
         }
       }
       return groups.isEmpty() ? ClusterSpec.ONE_GROUP : groups;
@@ -278,9 +273,7 @@ class AllFeaturesTest {
       ClusterSpec then = random.nextBoolean() ? cluster : cluster(tables);
       ReplicaGroups groups = any(then.groupings());
       SearchProblem problem =
-          new GroupedProblem(
-                  predicted(before, then), then, used.model(), PlanShards.NONE, false, List.of())
-              .inGroup(groups);
+          new GroupedProblem(predicted(before, then), then, used.model()).inGroup(groups);
       if (random.nextBoolean()
           && LocalSearch.search(problem, settings()) instanceof SearchResult.Found found) {
         return found.placed();

@@ -35,6 +35,13 @@ class ExtremesTest {
   /** Bytes of a row of the narrowest table. */
   private static final long ROW_BYTES = 4L * TableSpec.COLUMN_UNIT;
 
+  /** They fill two devices with room for 100 rows each. */
+  private static final List<TableSpec> TWO_FULL_DEVICES =
+      List.of(
+          only(narrow("a", 100), ShardKind.TABLE_WISE),
+          only(narrow("b", 60), ShardKind.TABLE_WISE),
+          only(narrow("c", 40), ShardKind.TABLE_WISE));
+
   private static TableSpec only(TableSpec table, ShardKind kind) {
     return table.withConstraints(TableConstraints.NONE.withKinds(EnumSet.of(kind)));
   }
@@ -65,12 +72,7 @@ class ExtremesTest {
   @Test
   @Timeout(20)
   void where_nothing_has_room_to_move_the_first_plan_stays() {
-    List<TableSpec> tables =
-        List.of(
-            only(narrow("a", 100), ShardKind.TABLE_WISE),
-            only(narrow("b", 60), ShardKind.TABLE_WISE),
-            only(narrow("c", 40), ShardKind.TABLE_WISE));
-    SearchProblem problem = problem(tables, KindsTest.cluster(2, 2, 100 * ROW_BYTES));
+    SearchProblem problem = problem(TWO_FULL_DEVICES, KindsTest.cluster(2, 2, 100 * ROW_BYTES));
     List<Shard> shards = found(problem).shards();
     assertThat(shards.get(1).device()).isEqualTo(shards.get(2).device());
     assertThat(shards.get(0).device()).isNotEqualTo(shards.get(1).device());
@@ -83,14 +85,9 @@ class ExtremesTest {
   @Test
   @Timeout(20)
   void where_nothing_has_room_to_move_a_running_plan_stays() {
-    List<TableSpec> tables =
-        List.of(
-            only(narrow("a", 100), ShardKind.TABLE_WISE),
-            only(narrow("b", 60), ShardKind.TABLE_WISE),
-            only(narrow("c", 40), ShardKind.TABLE_WISE));
     ClusterSpec cluster = KindsTest.cluster(2, 2, 100 * ROW_BYTES);
-    SearchResult.Found running = found(problem(tables, cluster));
-    SearchProblem again = KindsTest.problem(tables, cluster, running.placed());
+    SearchResult.Found running = found(problem(TWO_FULL_DEVICES, cluster));
+    SearchProblem again = KindsTest.problem(TWO_FULL_DEVICES, cluster, running.placed());
     assertThat(found(again).shards()).isEqualTo(running.shards());
     SearchResult.Found deep = (SearchResult.Found) LocalSearch.search(again, SearchSettings.DEEP);
     assertThat(deep.shards()).isEqualTo(running.shards());
