@@ -5,8 +5,11 @@ import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.UnaryOperator;
@@ -22,7 +25,9 @@ final class SpecTexts {
           + " leastColumns (0), sameDevicesAs (none), mayBeCached (true), mayHaveHotRows (true), pooled (true),"
           + " optimizer (the cluster's; or "
           + OPTIMIZERS
-          + "), enforceHbm (false)";
+          + "), enforceHbm (false), features (one; "
+          + FeatureTexts.FORM
+          + "; poolingFactor is their sum then), idWeights (none; given or learned)";
   static final String CLUSTER_KEYS =
       "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
           + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
@@ -32,6 +37,8 @@ final class SpecTexts {
           + "), optimizer of tables that name none (rowwise_adagrad; or "
           + OPTIMIZERS
           + ")";
+
+  private static final String FEATURES = "features";
 
   private static final double GIB = 1L << 30;
 
@@ -57,12 +64,21 @@ final class SpecTexts {
     known.addAll(constraintKeys);
     known.removeAll(NOT_IN_A_TEXT);
     Map<String, String> ofTable = values(text, TABLE_KEYS, known);
-    require(text, ofTable, TABLE_KEYS, "name", "rows", "columns", "poolingFactor");
+    require(text, ofTable, TABLE_KEYS, "name", "rows", "columns");
+    List<TableFeature> features =
+        ofTable.containsKey(FEATURES) ? FeatureTexts.parse(ofTable.remove(FEATURES)) : List.of();
+    if (features.isEmpty()) {
+      require(text, ofTable, TABLE_KEYS, "poolingFactor");
+    }
     Map<String, String> ofConstraints = new LinkedHashMap<>(ofTable);
     ofConstraints.keySet().retainAll(constraintKeys);
     ofTable.keySet().removeAll(constraintKeys);
-    return in(new TableSpec("-", 1, 4, 1, ReuseHistogram.UNKNOWN, 4), text, ofTable)
-        .withConstraints(in(TableConstraints.NONE, text, ofConstraints));
+    TableSpec table = in(new TableSpec("-", 1, 4, 1, ReuseHistogram.UNKNOWN, 4), text, ofTable);
+    TableSpec used =
+        ofTable.containsKey("poolingFactor")
+            ? TableSpecBuilder.builder(table).features(features).build()
+            : table.withFeatures(features);
+    return used.withConstraints(in(TableConstraints.NONE, text, ofConstraints));
   }
 
   /** Returns a cluster. */

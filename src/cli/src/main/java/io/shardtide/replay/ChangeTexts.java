@@ -5,10 +5,13 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.Workload;
 import io.shardtide.domain.WorkloadChange;
 import java.util.ArrayList;
@@ -35,6 +38,14 @@ final class ChangeTexts {
               "outputs",
               TableSpec::pooled,
               table -> table.pooled() ? "one a sample" : "one a lookup"));
+
+  private static final List<Quantity<TableSpec>> OF_FEATURES =
+      List.of(
+          new Quantity<>("features", TableSpec::features, ChangeTexts::features),
+          new Quantity<>(
+              "weights of ids",
+              TableSpec::idWeights,
+              table -> table.idWeights().map(IdWeights::fileName).orElse("none")));
 
   private static final List<Quantity<TableSpec>> OF_CONSTRAINTS =
       List.of(
@@ -148,7 +159,13 @@ final class ChangeTexts {
               after.columns(),
               number(after.poolingFactor()),
               ByteSizes.describe(after.bytes()));
-      return withOthers(added, OF_CONSTRAINTS, after.withConstraints(TableConstraints.NONE), after);
+      TableSpec plain =
+          TableSpecBuilder.builder(after)
+              .constraints(TableConstraints.NONE)
+              .features(List.of())
+              .idWeights(Optional.empty())
+              .build();
+      return withOthers(withOthers(added, OF_FEATURES, plain, after), OF_CONSTRAINTS, plain, after);
     }
     List<String> parts = new ArrayList<>(differences(OF_TABLE, before, after));
     if (!before.reuseHistogram().equals(after.reuseHistogram())) {
@@ -157,6 +174,7 @@ final class ChangeTexts {
     if (!before.accessCdf().equals(after.accessCdf())) {
       parts.add("access CDF " + difference(before.accessCdf(), after.accessCdf()));
     }
+    parts.addAll(differences(OF_FEATURES, before, after));
     parts.addAll(differences(OF_CONSTRAINTS, before, after));
     return "table %s: %s".formatted(after.name(), changes(parts));
   }
@@ -167,6 +185,19 @@ final class ChangeTexts {
         : table.constraints().kinds().stream()
             .map(ShardKind::torchRecName)
             .collect(Collectors.joining(" or "));
+  }
+
+  private static String features(TableSpec table) {
+    return table.features().isEmpty()
+        ? "one"
+        : table.features().stream().map(ChangeTexts::feature).collect(Collectors.joining(" and "));
+  }
+
+  private static String feature(TableFeature feature) {
+    String lookups = "%s of %s lookups".formatted(feature.name(), number(feature.poolingFactor()));
+    return feature.samples() == 1
+        ? lookups
+        : lookups + " in %s of the samples".formatted(number(feature.samples()));
   }
 
   private static String codecs(ClusterSpec cluster) {

@@ -12,8 +12,8 @@ import java.util.OptionalDouble;
  * shard.
  *
  * @param table the table, with the shard's columns as its columns
- * @param samples outputs that the device pools for it: the global batch, or a device's part of it
- *     for a copy; above 0
+ * @param samples samples that the device works on: the global batch, or a device's part of it for a
+ *     copy; above 0
  * @param rowShare share of the table's rows, above 0 and at most 1
  * @param replicated whether each device has a copy
  * @param cacheShare share of its rows that device memory holds; empty if it holds all

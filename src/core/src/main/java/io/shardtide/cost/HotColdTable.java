@@ -69,9 +69,9 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
 
   private static TableSpecBuilder part(
       TableSpec table, RowUse use, long first, long end, double lookupShare) {
-    return TableSpecBuilder.builder(table.withoutUse())
+    TableSpec used = table.withoutUse().withPoolingFactor(table.poolingFactor() * lookupShare);
+    return TableSpecBuilder.builder(used)
         .rows(end - first)
-        .poolingFactor(table.poolingFactor() * lookupShare)
         .accessCdf(cdf(use, first, end, lookupShare));
   }
 

@@ -61,7 +61,7 @@ final class RowUse {
     if (table.accessCdf().isKnown()) {
       return ofCdf(table.accessCdf(), (double) table.rows());
     }
-    double lookups = table.poolingFactor() * reuseBatchSize;
+    double lookups = table.lookups(reuseBatchSize, 1);
     if (table.reuseHistogram().isKnown() && lookups > 0) {
       return ofReuse(table.reuseHistogram(), (double) table.rows(), lookups);
     }

@@ -40,12 +40,14 @@ public final class SampleShapes {
             .computeIfAbsent(shard.table(), t -> new HashMap<>())
             .computeIfAbsent(
                 shard.samples(),
-                samples -> BatchUse.of(rowUse(shard.table()), samples * table.poolingFactor()));
+                samples -> BatchUse.of(rowUse(shard.table()), table.lookups(samples, 1)));
     boolean pooled = shard.pooled() && table.pooled();
     return new ShardShape(
         ShardShape.rows(table.rows(), shard.rowShare()),
         shard.columns(),
-        pooled ? shard.samples() : shard.samples() * table.poolingFactor() * shard.rowShare(),
+        pooled
+            ? table.outputs(shard.samples(), shard.rowShare())
+            : table.lookups(shard.samples(), shard.rowShare()),
         use.ofRows(shard.rowShare()),
         shard.bytesPerElement(),
         shard.replicated(),

@@ -6,12 +6,13 @@ import java.util.Objects;
 import java.util.OptionalDouble;
 
 /**
- * A shard in a compute sample. Its lookups are {@code samples * poolingFactor * rowShare}.
+ * A shard in a compute sample. {@link SampleShapes} has its lookups and outputs, which its table
+ * says.
  *
  * @param table position of the table in {@link SampleSet#tables}, from 0
  * @param columns columns of the shard, at least 1
- * @param samples outputs that the device pools for it: the global batch, or a device's part of it
- *     for a copy; above 0
+ * @param samples samples that the device works on: the global batch, or a device's part of it for a
+ *     copy; above 0
  * @param rowShare share of the table's rows, above 0 and at most 1
  * @param replicated whether each device has a copy
  * @param cacheShare share of its rows that device memory holds, the most used ones, 0 to 1; empty

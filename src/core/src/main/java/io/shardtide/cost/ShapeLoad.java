@@ -88,7 +88,7 @@ public record ShapeLoad(
         copied ? (double) cluster.batchSize() / cluster.devices() : cluster.batchSize();
     double rowShare = rows / (double) table.rows();
     double outputs = table.outputs(samples, rowShare);
-    double lookups = samples * table.poolingFactor() * rowShare;
+    double lookups = table.lookups(samples, rowShare);
     return of(
         evaluator.addend(tower, copied, table.bytesPerElement()),
         part.collectives(table),

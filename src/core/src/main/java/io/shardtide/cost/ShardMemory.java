@@ -9,8 +9,9 @@ import java.util.OptionalDouble;
  * weights and optimizer state, of a cached shard the share of them that device memory holds, with a
  * named optimizer as {@link TableSpec#bytes(long, int, OptionalDouble)} says; and where {@link
  * ClusterSpec#countsStepMemory} asks for it, what a step needs beside them: 64-bit ids of the
- * lookups, outputs and their gradients in single precision, and the dense gradient of a copy. The
- * buffers of all shards are taken to live at the same time.
+ * lookups and their {@linkplain TableSpec#weightBytesPerLookup weights}, outputs and their
+ * gradients in single precision, and the dense gradient of a copy. The buffers of all shards are
+ * taken to live at the same time.
  *
  * @param rows rows of the shard
  * @param columns columns of the shard
@@ -35,7 +36,8 @@ record ShardMemory(
     if (!cluster.countsStepMemory()) {
       return weights;
     }
-    double buffers = lookups * ID_BYTES + 2 * outputs * columns * FLOAT_BYTES;
+    double buffers =
+        lookups * (ID_BYTES + table.weightBytesPerLookup()) + 2 * outputs * columns * FLOAT_BYTES;
     double gradient = replicated ? (double) rows * columns * FLOAT_BYTES : 0;
     return weights + (long) Math.ceil(buffers + gradient);
   }

@@ -10,8 +10,8 @@ import java.util.OptionalDouble;
  *
  * @param rows rows of the shard, at least 1
  * @param columns columns of the shard, at least 1
- * @param outputs rows that the device passes on in a step: one for each sample, of an unpooled
- *     table one for each lookup; at least 0
+ * @param outputs rows that the device passes on in a step: one for each sample of each feature, of
+ *     an unpooled table one for each lookup; at least 0
  * @param use lookups in the shard's rows
  * @param weightBytes bytes of an element of the weights, above 0
  * @param replicated whether every device has a copy and gradients are summed over all of them

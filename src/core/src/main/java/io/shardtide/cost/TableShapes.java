@@ -31,7 +31,7 @@ public final class TableShapes {
     this.table = table;
     this.batchSize = batchSize;
     rowUse = RowUse.of(table, batchSize);
-    use = BatchUse.of(rowUse, table.poolingFactor() * batchSize);
+    use = BatchUse.of(rowUse, table.lookups(batchSize, 1));
   }
 
   /**
@@ -100,7 +100,7 @@ public final class TableShapes {
     return shape(
         columns,
         table.outputs(samples, 1),
-        BatchUse.of(rowUse, table.poolingFactor() * samples),
+        BatchUse.of(rowUse, table.lookups(samples, 1)),
         1,
         true,
         OptionalDouble.empty());

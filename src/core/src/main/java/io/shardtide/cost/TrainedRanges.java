@@ -172,15 +172,16 @@ public final class TrainedRanges {
    * Returns the values of a device that are out of range.
    *
    * @param wire the devices, and what their collectives send
-   * @param columns columns on the device
+   * @param columns numbers that the device sends for each sample of the batch: the columns of its
+   *     shards, as often as their tables have an output for a sample
    * @param shards number of its shards
    */
-  public List<OutOfRange> ofDevice(StepComm wire, int device, int columns, int shards) {
+  public List<OutOfRange> ofDevice(StepComm wire, int device, double columns, int shards) {
     List<OutOfRange> outside = new ArrayList<>();
     ClusterSpec cluster = wire.cluster();
     if (shards > 0) {
       if (cluster.devices() > 1) {
-        double elements = (double) columns * cluster.batchSize() / cluster.devices();
+        double elements = columns * cluster.batchSize() / cluster.devices();
         double bytes = wire.bytesPerElement(ShardScope.DEVICE, Direction.FORWARD);
         check(outside, "device " + device, BYTES_PER_PEER, elements * bytes);
         double backwardBytes = wire.bytesPerElement(ShardScope.DEVICE, Direction.BACKWARD);

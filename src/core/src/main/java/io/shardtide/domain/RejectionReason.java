@@ -45,6 +45,11 @@ public enum RejectionReason {
   /** An optimizer that is not known. */
   INVALID_OPTIMIZER,
   /**
+   * Features of a table with a value outside its range, two of one name, or with other lookups than
+   * the table; weights of ids that are not known.
+   */
+  INVALID_FEATURES,
+  /**
    * Constraints of a table that are out of range, contradict each other, or have no kind in common
    * with those of the table that shares its devices.
    */

@@ -47,7 +47,21 @@ public final class SpecHash {
         .put(constraints.mayHaveHotRows() ? 1 : 0)
         .put(table.pooled() ? 1 : 0);
     putOptimizer(hash, table.optimizer());
-    return table.enforceHbm() ? hash.put("enforceHbm") : hash;
+    if (table.enforceHbm()) {
+      hash.put("enforceHbm");
+    }
+    if (!table.features().isEmpty()) {
+      hash.put("features").putAll(table.features(), feature -> put(hash, feature));
+    }
+    table.idWeights().ifPresent(weights -> hash.put("idWeights").put(weights.name()));
+    return hash;
+  }
+
+  private static void put(CanonicalHash hash, TableFeature feature) {
+    hash.put(feature.name())
+        .put(feature.poolingFactor())
+        .put(feature.batchShare())
+        .put(feature.duplicates());
   }
 
   /** Hashes of tables and clusters that name no optimizer are older than this. */

@@ -2,6 +2,7 @@ package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -16,7 +17,8 @@ import java.util.stream.Collectors;
  * @param rows number of rows (hash size), 1 to {@value #MAX_ROWS}
  * @param columns number of columns (embedding dimension), a multiple of {@value #COLUMN_UNIT} up to
  *     {@value #MAX_COLUMNS}
- * @param poolingFactor mean number of lookups per sample, 0 to {@value #MAX_POOLING_FACTOR}
+ * @param poolingFactor mean number of lookups that a step does for each sample of the cluster's
+ *     batch, of all features together; 0 to {@value #MAX_POOLING_FACTOR}
  * @param reuseHistogram how often a batch uses the rows that it touches
  * @param bytesPerElement bytes of an element of the weights, and of the optimizer's state where it
  *     is not told apart; above 0, at most {@value #MAX_BYTES_PER_ELEMENT}
@@ -33,6 +35,10 @@ import java.util.stream.Collectors;
  * @param optimizer what updates the weights; empty: what the cluster names
  * @param enforceHbm whether the state of a named optimizer is in device memory also where rows are
  *     cached (FBGEMM's {@code enforce_hbm}); if not, all of it is in host memory then
+ * @param features the features whose ids are looked up in it; empty: one, with the table's pooling
+ *     factor, all samples of the batch, and none of them twice. A list of one such feature becomes
+ *     an empty one
+ * @param idWeights where the weights of its ids come from; empty if ids have none
  */
 @RecordBuilder
 public record TableSpec(
@@ -48,7 +54,9 @@ public record TableSpec(
     TableConstraints constraints,
     boolean pooled,
     Optional<Optimizer> optimizer,
-    boolean enforceHbm) {
+    boolean enforceHbm,
+    List<TableFeature> features,
+    Optional<IdWeights> idWeights) {
 
   /**
    * Columns of tables and shards are multiples of this: FBGEMM's kernels load 4 floats (16 bytes)
@@ -80,6 +88,7 @@ public record TableSpec(
     Objects.requireNonNull(reuseHistogram, "reuseHistogram");
     Objects.requireNonNull(accessCdf, "accessCdf");
     Objects.requireNonNull(optimizer, "optimizer");
+    Objects.requireNonNull(idWeights, "idWeights");
     if (rows < 1 || rows > MAX_ROWS) {
       throw rejected(RejectionReason.INVALID_ROWS, "rows", name, "between 1 and 2^36", rows);
     }
@@ -118,6 +127,40 @@ public record TableSpec(
           accessCdf.shares().size());
     }
     constraints.check(name, columns, pooled);
+    features = TableFeature.ofTable(features, name, poolingFactor);
+  }
+
+  /** A table of one feature, whose ids have no weights. */
+  public TableSpec(
+      String name,
+      long rows,
+      int columns,
+      double poolingFactor,
+      ReuseHistogram reuseHistogram,
+      double bytesPerElement,
+      AccessCdf accessCdf,
+      double optimizerBytesPerElement,
+      double optimizerBytesPerRow,
+      TableConstraints constraints,
+      boolean pooled,
+      Optional<Optimizer> optimizer,
+      boolean enforceHbm) {
+    this(
+        name,
+        rows,
+        columns,
+        poolingFactor,
+        reuseHistogram,
+        bytesPerElement,
+        accessCdf,
+        optimizerBytesPerElement,
+        optimizerBytesPerRow,
+        constraints,
+        pooled,
+        optimizer,
+        enforceHbm,
+        List.of(),
+        Optional.empty());
   }
 
   /**
@@ -171,9 +214,20 @@ public record TableSpec(
         .build();
   }
 
-  /** Returns this table with another pooling factor. */
+  /** Returns this table with another pooling factor, which its features share as before. */
   public TableSpec withPoolingFactor(double lookups) {
-    return TableSpecBuilder.builder(this).poolingFactor(lookups).build();
+    return TableSpecBuilder.builder(this)
+        .poolingFactor(lookups)
+        .features(TableFeature.withLookups(features, lookups))
+        .build();
+  }
+
+  /** Returns this table with the features that a step looks up in it, and their pooling factor. */
+  public TableSpec withFeatures(List<TableFeature> others) {
+    return TableSpecBuilder.builder(this)
+        .poolingFactor(others.isEmpty() ? poolingFactor : TableFeature.lookups(others))
+        .features(others)
+        .build();
   }
 
   /** Returns this table with another reuse histogram. */
@@ -200,13 +254,42 @@ public record TableSpec(
   }
 
   /**
-   * Returns how many outputs a device has of samples: one each, or of an unpooled table one for
-   * each lookup in the device's rows.
+   * Returns how many outputs a step has of a pooled table for each sample of the cluster's batch:
+   * one for each sample of each feature, as often as it is looked up.
+   */
+  public double outputsPerSample() {
+    return features.isEmpty() ? 1 : features.stream().mapToDouble(TableFeature::samples).sum();
+  }
+
+  /** Returns whether each sample of the batch has one output, as of a pooled table by default. */
+  public boolean hasOneOutputPerSample() {
+    return pooled && outputsPerSample() == 1;
+  }
+
+  /**
+   * Returns how many lookups a device does for samples of the cluster's batch. This and {@link
+   * #outputs} are all that features change in what a step costs.
+   *
+   * @param rowShare share of the rows that the device has
+   */
+  public double lookups(double samples, double rowShare) {
+    return samples * poolingFactor * rowShare;
+  }
+
+  /**
+   * Returns how many outputs a device has for samples of the cluster's batch: {@link
+   * #outputsPerSample} each, whatever rows the device has, or of an unpooled table one for each
+   * lookup in its rows.
    *
    * @param rowShare share of the rows that the device has
    */
   public double outputs(double samples, double rowShare) {
-    return pooled ? samples : samples * poolingFactor * rowShare;
+    return pooled ? samples * outputsPerSample() : lookups(samples, rowShare);
+  }
+
+  /** Returns the bytes that the weight of a looked-up id takes in a step; 0 without weights. */
+  public double weightBytesPerLookup() {
+    return idWeights.map(IdWeights::bytesPerLookup).orElse(0);
   }
 
   /**

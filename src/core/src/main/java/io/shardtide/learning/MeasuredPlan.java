@@ -200,8 +200,8 @@ record MeasuredPlan(
   /** Returns the communication as a training sample, if there is any. */
   private Optional<CostSample.StepCommunication> communication(MeasuredCosts measured) {
     StepComm wire = new StepComm(cluster, plan.codecs());
-    // Samples tell what is sent by columns, which says nothing of unpooled tables, nor of coding.
-    if (!communicates() || !arePooled() || wire.takesCodingTime()) {
+    // Samples tell what is sent by columns, which says nothing of other outputs, nor of coding.
+    if (!communicates() || !haveOneOutputPerSample() || wire.takesCodingTime()) {
       return Optional.empty();
     }
     MeasuredCollectives collectives = new MeasuredCollectives(plan.shards(), wire);
@@ -224,8 +224,10 @@ record MeasuredPlan(
     return plan.deviceCosts().size() > 1 && !shards.isEmpty();
   }
 
-  private boolean arePooled() {
-    return shards.values().stream().flatMap(List::stream).allMatch(shard -> shard.table().pooled());
+  private boolean haveOneOutputPerSample() {
+    return shards.values().stream()
+        .flatMap(List::stream)
+        .allMatch(shard -> shard.table().hasOneOutputPerSample());
   }
 
   private static List<Double> allToAllMs(MeasuredCosts measured, Direction direction) {

@@ -31,6 +31,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -228,14 +229,16 @@ public final class Planner {
     ClusterSpec cluster = wire.cluster();
     List<OutOfRange> places = new ArrayList<>(limits.ofCluster(cluster));
     tables.forEach(table -> places.addAll(table.outOfRange()));
-    int[] columns = new int[cluster.devices()];
+    Map<String, Double> outputs = new HashMap<>();
+    tables.forEach(t -> outputs.put(t.table().name(), t.table().outputsPerSample()));
+    double[] columns = new double[cluster.devices()];
     int[] counts = new int[cluster.devices()];
     for (Shard shard : shards) {
       shard
           .holders(cluster.devices())
           .forEach(
               d -> {
-                columns[d] += shard.columns();
+                columns[d] += shard.columns() * outputs.getOrDefault(shard.table(), 1.0);
                 counts[d]++;
               });
     }

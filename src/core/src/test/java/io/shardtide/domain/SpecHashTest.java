@@ -139,6 +139,8 @@ class SpecHashTest {
     changes.put("pooled", b -> b.pooled(true));
     changes.put("optimizer", b -> b.optimizer(Optional.of(Optimizer.ADAM)));
     changes.put("enforceHbm", b -> b.enforceHbm(true));
+    changes.put("features", b -> b.features(List.of(new TableFeature("a", 25, 0.5, 1))));
+    changes.put("idWeights", b -> b.idWeights(Optional.of(IdWeights.GIVEN)));
     check(
         TableSpec.class,
         changes,
@@ -146,6 +148,29 @@ class SpecHashTest {
         TABLE,
         TableSpecBuilder::build,
         SpecHashTest::id);
+  }
+
+  @Test
+  void each_field_of_a_feature_is_in_the_id_of_its_table() {
+    Map<String, TableFeature> others = new LinkedHashMap<>();
+    others.put("name", new TableFeature("b", 6.25, 4, 2));
+    others.put("poolingFactor", new TableFeature("a", 6.2501, 4, 2));
+    others.put("batchShare", new TableFeature("a", 6.25, 4.0001, 2));
+    others.put("duplicates", new TableFeature("a", 6.25, 4, 2.0001));
+    assertThat(others.keySet())
+        .containsExactlyElementsOf(
+            Arrays.stream(TableFeature.class.getRecordComponents())
+                .map(RecordComponent::getName)
+                .toList());
+    String id = id(with(new TableFeature("a", 6.25, 4, 2)));
+    others.forEach((name, other) -> assertThat(id(with(other))).as(name).isNotEqualTo(id));
+    assertThat(id(with(new TableFeature("a", 12.5))))
+        .as("what all tables have")
+        .isEqualTo(id(TABLE));
+  }
+
+  private static TableSpec with(TableFeature feature) {
+    return TableSpecBuilder.builder(TABLE).features(List.of(feature)).build();
   }
 
   @Test

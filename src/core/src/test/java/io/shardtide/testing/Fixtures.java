@@ -10,20 +10,25 @@ import io.shardtide.domain.Change.TableDropped;
 import io.shardtide.domain.Change.TableUpserted;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.WorkloadChange;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Random;
 import java.util.UUID;
 import java.util.stream.IntStream;
 
@@ -41,6 +46,23 @@ public final class Fixtures {
 
   public static TableSpec table(String name, long rows, int columns, double poolingFactor) {
     return new TableSpec(name, rows, columns, poolingFactor, ReuseHistogram.UNKNOWN, 4);
+  }
+
+  /** Returns a table with one to three features of any batch sizes and duplicates, or weights. */
+  public static TableSpec withFeatures(TableSpec table, Random random) {
+    List<TableFeature> features = new ArrayList<>();
+    for (int i = 0, count = 1 + random.nextInt(3); i < count; i++) {
+      features.add(
+          new TableFeature(
+              "f" + i,
+              random.nextInt(8) == 0 ? 0 : Math.pow(10, 1.5 * random.nextDouble()),
+              random.nextBoolean() ? 1 : 0.1 + 2 * random.nextDouble(),
+              random.nextBoolean() ? 1 : 1 + 4 * random.nextDouble()));
+    }
+    IdWeights weights = random.nextBoolean() ? IdWeights.GIVEN : IdWeights.LEARNED;
+    return TableSpecBuilder.builder(table.withFeatures(features))
+        .idWeights(random.nextBoolean() ? Optional.empty() : Optional.of(weights))
+        .build();
   }
 
   public static ClusterSpec cluster(int devices, long memoryBytes) {

@@ -8,6 +8,7 @@ import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -75,6 +76,15 @@ public final class SampleFolderWriter {
     json.writeStringField("name", table.name());
     json.writeNumberField("rows", table.rows());
     number(json, "poolingFactor", table.poolingFactor());
+    if (!table.features().isEmpty()) {
+      json.writeArrayFieldStart("features");
+      for (TableFeature feature : table.features()) {
+        json.writeStartObject();
+        feature(json, feature);
+        json.writeEndObject();
+      }
+      json.writeEndArray();
+    }
     if (table.reuseHistogram().isKnown()) {
       numbers(json, "reuseHistogram", array(table.reuseHistogram().shares()));
     }
@@ -83,6 +93,17 @@ public final class SampleFolderWriter {
     }
     if (reuseBatchSize != SampleTables.REUSE_BATCH_SIZE) {
       json.writeNumberField("reuseBatchSize", reuseBatchSize);
+    }
+  }
+
+  private static void feature(JsonGenerator json, TableFeature feature) throws IOException {
+    json.writeStringField("name", feature.name());
+    number(json, "poolingFactor", feature.poolingFactor());
+    if (feature.batchShare() != 1) {
+      number(json, "batchShare", feature.batchShare());
+    }
+    if (feature.duplicates() != 1) {
+      number(json, "duplicates", feature.duplicates());
     }
   }
 

@@ -3,6 +3,7 @@ package io.shardtide.samples;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.files.TextFiles;
 import java.io.IOException;
@@ -30,6 +31,9 @@ record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
 
   private static final double BYTES_PER_ELEMENT = 4;
 
+  private static final List<String> FEATURE_FIELDS =
+      List.of("name", "poolingFactor", "batchShare", "duplicates");
+
   static final SampleTables NONE = new SampleTables(List.of(), List.of());
 
   static SampleTables read(Path file) throws IOException {
@@ -55,13 +59,19 @@ record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
     return new SampleTables(tables, batchSizes);
   }
 
-  /** Returns a table of the fields that all files of tables share. */
+  /**
+   * Returns a table of the fields that all files of tables share. A table with features may leave
+   * out its pooling factor.
+   */
   static TableSpec table(JsonFields json) {
+    List<TableFeature> features =
+        json.has("features") ? json.objects("features", SampleTables::feature) : List.of();
+    boolean isSum = !json.has("poolingFactor") && !features.isEmpty();
     return new TableSpec(
         json.text("name"),
         json.wholeNumber("rows", 1, TableSpec.MAX_ROWS),
         COLUMNS,
-        json.number("poolingFactor"),
+        isSum ? TableFeature.lookups(features) : json.number("poolingFactor"),
         new ReuseHistogram(json.optionalNumbers("reuseHistogram")),
         BYTES_PER_ELEMENT,
         new AccessCdf(json.optionalNumbers("accessCdf")),
@@ -70,6 +80,17 @@ record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false);
+        false,
+        features,
+        Optional.empty());
+  }
+
+  private static TableFeature feature(JsonFields json) {
+    json.checkNames(FEATURE_FIELDS);
+    return new TableFeature(
+        json.text("name"),
+        json.number("poolingFactor"),
+        json.number("batchShare", 1),
+        json.number("duplicates", 1));
   }
 }

@@ -2,6 +2,7 @@ package io.shardtide.samples;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
@@ -63,7 +64,9 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "constraints",
           "pooled",
           "optimizer",
-          "enforceHbm");
+          "enforceHbm",
+          "features",
+          "idWeights");
 
   private static final List<String> CONSTRAINT_FIELDS =
       List.of("kinds", "least_columns", "same_devices_as", "may_be_cached", "may_have_hot_rows");
@@ -140,6 +143,10 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         .pooled(json.flag("pooled", true))
         .optimizer(optimizer(json))
         .enforceHbm(json.flag("enforceHbm", false))
+        .idWeights(
+            json.has("idWeights")
+                ? Optional.of(IdWeights.of(json.text("idWeights")))
+                : Optional.empty())
         .build();
   }
 

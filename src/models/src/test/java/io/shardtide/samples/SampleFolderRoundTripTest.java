@@ -14,7 +14,9 @@ import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.files.MalformedFileException;
+import io.shardtide.testing.Fixtures;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -150,20 +152,26 @@ class SampleFolderRoundTripTest {
     double first = random.nextDouble();
     reuse.set(0, first);
     reuse.set(random.nextInt(ReuseHistogram.SIZE - 1) + 1, 1 - first);
-    return new TableSpec(
-        name,
-        rows,
-        TableSpec.COLUMN_UNIT,
-        random.nextInt(3) == 0 ? random.nextInt(100) : 1e6 * random.nextDouble(),
-        random.nextBoolean() ? ReuseHistogram.UNKNOWN : new ReuseHistogram(reuse),
-        4,
-        random.nextBoolean() ? AccessCdf.UNKNOWN : new AccessCdf(shares),
-        0,
-        0,
-        TableConstraints.NONE,
-        true,
-        Optional.empty(),
-        false);
+    TableSpec table =
+        new TableSpec(
+            name,
+            rows,
+            TableSpec.COLUMN_UNIT,
+            random.nextInt(3) == 0 ? random.nextInt(100) : 1e6 * random.nextDouble(),
+            random.nextBoolean() ? ReuseHistogram.UNKNOWN : new ReuseHistogram(reuse),
+            4,
+            random.nextBoolean() ? AccessCdf.UNKNOWN : new AccessCdf(shares),
+            0,
+            0,
+            TableConstraints.NONE,
+            true,
+            Optional.empty(),
+            false);
+    return random.nextInt(3) > 0
+        ? table
+        : TableSpecBuilder.builder(Fixtures.withFeatures(table, random))
+            .idWeights(Optional.empty())
+            .build();
   }
 
   private static SampledShard shard(int table, Random random) {

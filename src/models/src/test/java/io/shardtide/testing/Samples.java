@@ -23,6 +23,7 @@ import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
+import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.MeasuredCollective;
@@ -51,6 +52,7 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.UseKnowledge;
 import io.shardtide.domain.WorkloadChange;
@@ -82,7 +84,9 @@ public final class Samples {
             EnumSet.of(ShardKind.GRID_SHARD, ShardKind.TABLE_WISE), 16, Optional.of("an\"other 表")),
         true,
         Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM),
-        true);
+        true,
+        List.of(new TableFeature("a\"d 表", 7, 0.5, 1), new TableFeature("another", 11.25, 1, 3)),
+        Optional.of(IdWeights.LEARNED));
   }
 
   public static ClusterSpec cluster() {

@@ -4,12 +4,14 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.AvroMapping;
 import java.util.List;
@@ -33,9 +35,14 @@ interface SpecMapping {
   @Mapping(target = "withColumns", ignore = true)
   @Mapping(target = "withPoolingFactor", ignore = true)
   @Mapping(target = "withReuse", ignore = true)
+  @Mapping(target = "withFeatures", ignore = true)
   @Mapping(target = "withConstraints", ignore = true)
   @Mapping(target = "withOptimizerOf", ignore = true)
   TableSpec fromAvro(io.shardtide.avro.TableSpec table);
+
+  io.shardtide.avro.TableFeature toAvro(TableFeature feature);
+
+  TableFeature fromAvro(io.shardtide.avro.TableFeature feature);
 
   @Mapping(target = "withKinds", ignore = true)
   @Mapping(target = "withLeastColumns", ignore = true)
@@ -79,6 +86,14 @@ interface SpecMapping {
 
   default Optional<Optimizer> optimizer(String name) {
     return Optional.ofNullable(name).map(Optimizer::of);
+  }
+
+  default String weightsName(Optional<IdWeights> weights) {
+    return weights.map(IdWeights::fileName).orElse(null);
+  }
+
+  default Optional<IdWeights> idWeights(String name) {
+    return Optional.ofNullable(name).map(IdWeights::of);
   }
 
   default String name(Direction direction) {

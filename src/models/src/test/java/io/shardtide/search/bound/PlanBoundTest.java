@@ -85,7 +85,8 @@ class PlanBoundTest {
       kinds.add(ShardKind.TABLE_WISE);
       builder.constraints(new TableConstraints(kinds, 0, Optional.empty()));
     }
-    return builder.build();
+    TableSpec built = builder.build();
+    return random.nextInt(4) == 0 ? Fixtures.withFeatures(built, random) : built;
   }
 
   private static AccessCdf used(long rows) {

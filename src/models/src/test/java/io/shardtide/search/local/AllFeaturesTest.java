@@ -30,6 +30,7 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.models.ModelFiles;
@@ -59,9 +60,10 @@ import org.junit.jupiter.api.Test;
 
 /**
  * All features of a search at once: nodes of which the last may be smaller, replica groups, host
- * memory, codecs, slow devices; tables that are pooled or not, with hot rows, constraints and
- * optimizers; and running plans of other tables on other devices. Every cost on the way is compared
- * with one from scratch, and so is all that a plan says of itself.
+ * memory, codecs, slow devices; tables that are pooled or not, with hot rows, constraints,
+ * optimizers and features of any batch sizes; and running plans of other tables on other devices.
+ * Every cost on the way is compared with one from scratch, and so is all that a plan says of
+ * itself.
  */
 class AllFeaturesTest {
   private static final List<ShardKind> KINDS = List.of(ShardKind.values());
@@ -225,7 +227,15 @@ class AllFeaturesTest {
       if (random.nextBoolean()) {
         spec.accessCdf(skewed(rows, random.nextBoolean() ? 0.02 : random.nextDouble()));
       }
-      return random.nextInt(5) > 0 ? spec.build() : constrained(spec.build(), others);
+      TableSpec built = random.nextInt(4) > 0 ? spec.build() : features(spec.build());
+      return random.nextInt(5) > 0 ? built : constrained(built, others);
+    }
+
+    /** Whole numbers of outputs are counted exactly, others are not. */
+    private TableSpec features(TableSpec table) {
+      return random.nextBoolean()
+          ? Fixtures.withFeatures(table, random)
+          : table.withFeatures(List.of(new TableFeature("a", 3), new TableFeature("b", 1.5, 2, 1)));
     }
 
     /** The most used rows get more of the lookups the smaller the exponent is. */
@@ -507,9 +517,12 @@ class AllFeaturesTest {
     }
   }
 
-  /** Searches count loads of unpooled tables in units, which gains are rounded by. */
+  /** Searches count loads in units; gains are rounded by them if outputs are no multiple. */
   private static double tolerance(SearchProblem problem, SearchResult.Found found) {
-    boolean areExact = problem.tables().stream().allMatch(t -> t.table().pooled());
+    boolean areExact =
+        problem.tables().stream()
+            .map(TablePrediction::table)
+            .allMatch(t -> t.pooled() && t.outputsPerSample() == Math.rint(t.outputsPerSample()));
     return areExact ? 1e-9 : 0.01 * found.predictedMs();
   }
 
@@ -629,6 +642,14 @@ class AllFeaturesTest {
     count("slow devices", problem.slowdowns().factor(0, CostPart.COMPUTATION) > 1);
     count("launch groups", problem.model().hardware().equals(MODELS.get(1).model().hardware()));
     ClusterSpec cluster = problem.cluster();
+    count(
+        "features with a whole number of outputs",
+        problem.tables().stream().anyMatch(t -> t.table().outputsPerSample() == 3));
+    count(
+        "features with other outputs",
+        problem.tables().stream()
+            .map(t -> t.table().outputsPerSample())
+            .anyMatch(outputs -> outputs != Math.rint(outputs)));
     count("smaller node", cluster.devices() % cluster.devicesPerNode() != 0);
     Set<String> names = byTable(shards).keySet();
     count(
