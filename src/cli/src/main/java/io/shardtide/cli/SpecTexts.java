@@ -5,7 +5,9 @@ import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -22,7 +24,9 @@ final class SpecTexts {
           + " leastColumns (0), sameDevicesAs (none), mayBeCached (true), mayHaveHotRows (true), pooled (true),"
           + " optimizer (the cluster's; or "
           + OPTIMIZERS
-          + "), enforceHbm (false)";
+          + "), enforceHbm (false), computeKernel (the planner's choice; or dense, fused, fused_uvm, fused_uvm_caching),"
+          + " cacheLoadFactor (the planner's choice), cacheAlgorithm (LRU or LFU), outputType (FP32, FP16, BF16 or INT8),"
+          + " stochasticRounding (TorchRec's default)";
   static final String CLUSTER_KEYS =
       "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
           + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
@@ -44,7 +48,7 @@ final class SpecTexts {
 
   /** Components that have no room in a text. */
   private static final Set<String> NOT_IN_A_TEXT =
-      Set.of("reuseHistogram", "accessCdf", "constraints");
+      Set.of("reuseHistogram", "accessCdf", "constraints", "kernel");
 
   private SpecTexts() {}
 
@@ -55,14 +59,22 @@ final class SpecTexts {
     Set<String> constraintKeys = RecordText.keys(TableConstraints.class);
     Set<String> known = RecordText.keys(TableSpec.class);
     known.addAll(constraintKeys);
+    Set<String> kernelKeys = RecordText.keys(TableKernel.class);
+    known.addAll(kernelKeys);
     known.removeAll(NOT_IN_A_TEXT);
     Map<String, String> ofTable = values(text, TABLE_KEYS, known);
     require(text, ofTable, TABLE_KEYS, "name", "rows", "columns", "poolingFactor");
     Map<String, String> ofConstraints = new LinkedHashMap<>(ofTable);
     ofConstraints.keySet().retainAll(constraintKeys);
     ofTable.keySet().removeAll(constraintKeys);
-    return in(new TableSpec("-", 1, 4, 1, ReuseHistogram.UNKNOWN, 4), text, ofTable)
-        .withConstraints(in(TableConstraints.NONE, text, ofConstraints));
+    Map<String, String> ofKernel = new LinkedHashMap<>(ofTable);
+    ofKernel.keySet().retainAll(kernelKeys);
+    ofTable.keySet().removeAll(kernelKeys);
+    TableSpec plain = in(new TableSpec("-", 1, 4, 1, ReuseHistogram.UNKNOWN, 4), text, ofTable);
+    return TableSpecBuilder.builder(plain)
+        .constraints(in(TableConstraints.NONE, text, ofConstraints))
+        .kernel(in(TableKernel.NONE, text, ofKernel))
+        .build();
   }
 
   /** Returns a cluster. */

@@ -5,10 +5,13 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.Workload;
 import io.shardtide.domain.WorkloadChange;
 import java.util.ArrayList;
@@ -56,7 +59,19 @@ final class ChangeTexts {
           new Quantity<>(
               "optimizer state of cached rows",
               TableSpec::enforceHbm,
-              table -> table.enforceHbm() ? "in device memory" : "in host memory"));
+              table -> table.enforceHbm() ? "in device memory" : "in host memory"),
+          decided("compute kernel", kernel -> kernel.computeKernel().map(ComputeKernel::torchRecName)),
+          decided(
+              "cache load factor",
+              kernel ->
+                  kernel.cacheLoadFactor().isPresent()
+                      ? Optional.of(number(kernel.cacheLoadFactor().getAsDouble()))
+                      : Optional.empty()),
+          decided("cache algorithm", kernel -> kernel.cacheAlgorithm().map(Enum::name)),
+          decided("output type", kernel -> kernel.outputType().map(Enum::name)),
+          decided(
+              "stochastic rounding",
+              kernel -> kernel.stochasticRounding().map(is -> is ? "on" : "off")));
 
   private static final List<Quantity<ClusterSpec>> OF_CLUSTER =
       List.of(
@@ -106,6 +121,15 @@ final class ChangeTexts {
     }
   }
 
+  /** Returns what a table's kernel says of something, if its publisher decided that. */
+  private static Quantity<TableSpec> decided(
+      String name, Function<TableKernel, Optional<String>> text) {
+    return new Quantity<>(
+        name,
+        table -> text.apply(table.kernel()),
+        table -> text.apply(table.kernel()).orElse("(not decided)"));
+  }
+
   private static <T> Quantity<T> count(String name, Function<T, Long> value) {
     return new Quantity<>(name, value::apply, spec -> text("%,d", value.apply(spec)));
   }
@@ -148,7 +172,12 @@ final class ChangeTexts {
               after.columns(),
               number(after.poolingFactor()),
               ByteSizes.describe(after.bytes()));
-      return withOthers(added, OF_CONSTRAINTS, after.withConstraints(TableConstraints.NONE), after);
+      TableSpec plain =
+          TableSpecBuilder.builder(after)
+              .constraints(TableConstraints.NONE)
+              .kernel(TableKernel.NONE)
+              .build();
+      return withOthers(added, OF_CONSTRAINTS, plain, after);
     }
     List<String> parts = new ArrayList<>(differences(OF_TABLE, before, after));
     if (!before.reuseHistogram().equals(after.reuseHistogram())) {

@@ -1,7 +1,10 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
@@ -9,8 +12,8 @@ import java.util.OptionalDouble;
  * weights and optimizer state, of a cached shard the share of them that device memory holds, with a
  * named optimizer as {@link TableSpec#bytes(long, int, OptionalDouble)} says; and where {@link
  * ClusterSpec#countsStepMemory} asks for it, what a step needs beside them: 64-bit ids of the
- * lookups, outputs and their gradients in single precision, and the dense gradient of a copy. The
- * buffers of all shards are taken to live at the same time.
+ * lookups, outputs and their gradients in the table's output type, and the dense gradient of a copy
+ * and of a table that is computed by {@link ComputeKernel#DENSE}. The buffers of all shards are taken to live at the same time.
  *
  * @param rows rows of the shard
  * @param columns columns of the shard
@@ -35,8 +38,11 @@ record ShardMemory(
     if (!cluster.countsStepMemory()) {
       return weights;
     }
-    double buffers = lookups * ID_BYTES + 2 * outputs * columns * FLOAT_BYTES;
-    double gradient = replicated ? (double) rows * columns * FLOAT_BYTES : 0;
+    TableKernel kernel = table.kernel();
+    double buffers = lookups * ID_BYTES + 2 * outputs * columns * kernel.outputBytes();
+    boolean isDense =
+        replicated || kernel.computeKernel().equals(Optional.of(ComputeKernel.DENSE));
+    double gradient = isDense ? (double) rows * columns * FLOAT_BYTES : 0;
     return weights + (long) Math.ceil(buffers + gradient);
   }
 

@@ -47,7 +47,19 @@ public final class SpecHash {
         .put(constraints.mayHaveHotRows() ? 1 : 0)
         .put(table.pooled() ? 1 : 0);
     putOptimizer(hash, table.optimizer());
-    return table.enforceHbm() ? hash.put("enforceHbm") : hash;
+    if (table.enforceHbm()) {
+      hash.put("enforceHbm");
+    }
+    return table.kernel().isEmpty() ? hash : put(hash.put("kernel"), table.kernel());
+  }
+
+  /** Adds a kernel, which its plan's id has too. */
+  static CanonicalHash put(CanonicalHash hash, TableKernel kernel) {
+    return hash.put(kernel.computeKernel().map(Enum::name).orElse(""))
+        .put(kernel.cacheLoadFactor().orElse(TableKernel.NO_CACHE))
+        .put(kernel.cacheAlgorithm().map(Enum::name).orElse(""))
+        .put(kernel.outputType().map(Enum::name).orElse(""))
+        .put(kernel.stochasticRounding().map(String::valueOf).orElse(""));
   }
 
   /** Hashes of tables and clusters that name no optimizer are older than this. */

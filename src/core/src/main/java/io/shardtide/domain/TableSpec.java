@@ -1,6 +1,7 @@
 package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Objects;
@@ -33,6 +34,7 @@ import java.util.stream.Collectors;
  * @param optimizer what updates the weights; empty: what the cluster names
  * @param enforceHbm whether the state of a named optimizer is in device memory also where rows are
  *     cached (FBGEMM's {@code enforce_hbm}); if not, all of it is in host memory then
+ * @param kernel how its lookups are computed, where the publisher decides that
  */
 @RecordBuilder
 public record TableSpec(
@@ -48,7 +50,8 @@ public record TableSpec(
     TableConstraints constraints,
     boolean pooled,
     Optional<Optimizer> optimizer,
-    boolean enforceHbm) {
+    boolean enforceHbm,
+    TableKernel kernel) {
 
   /**
    * Columns of tables and shards are multiples of this: FBGEMM's kernels load 4 floats (16 bytes)
@@ -80,6 +83,7 @@ public record TableSpec(
     Objects.requireNonNull(reuseHistogram, "reuseHistogram");
     Objects.requireNonNull(accessCdf, "accessCdf");
     Objects.requireNonNull(optimizer, "optimizer");
+    Objects.requireNonNull(kernel, "kernel");
     if (rows < 1 || rows > MAX_ROWS) {
       throw rejected(RejectionReason.INVALID_ROWS, "rows", name, "between 1 and 2^36", rows);
     }
@@ -118,6 +122,7 @@ public record TableSpec(
           accessCdf.shares().size());
     }
     constraints.check(name, columns, pooled);
+    checkKernel(name, kernel, constraints);
   }
 
   /**
@@ -144,7 +149,36 @@ public record TableSpec(
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false);
+        false,
+        TableKernel.NONE);
+  }
+
+  /** Checks that some kind that the constraints allow can be computed by the kernel. */
+  private static void checkKernel(String name, TableKernel kernel, TableConstraints constraints) {
+    if (kernel.computeKernel().isEmpty()) {
+      return;
+    }
+    boolean isCached = kernel.isInHostMemory();
+    boolean isPossible =
+        Arrays.stream(ShardKind.values())
+            .anyMatch(
+                kind ->
+                    constraints.allows(kind)
+                        && kernel.allows(kind.scope(), isCached)
+                        && !(isCached && kind == ShardKind.PARTIAL_ROW_WISE));
+    if (!isPossible || (isCached && !constraints.mayBeCached())) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CONSTRAINTS,
+          "constraints of table %s must allow %s, since its compute kernel is %s; got %s%s"
+              .formatted(
+                  Names.quote(name),
+                  isCached
+                      ? "that it is cached, and a kind other than data_parallel and partial_row_wise"
+                      : "a kind other than data_parallel",
+                  kernel.computeKernel().get().torchRecName(),
+                  constraints.describeKinds(),
+                  constraints.mayBeCached() ? "" : ", mayBeCached false"));
+    }
   }
 
   private static void checkOptimizer(String what, String name, double bytes) {
@@ -186,6 +220,11 @@ public record TableSpec(
     return TableSpecBuilder.builder(this).constraints(others).build();
   }
 
+  /** Returns whether a plan may keep its rows in host memory. */
+  public boolean mayBeCached() {
+    return constraints.mayBeCached() && kernel.mayBeInHostMemory();
+  }
+
   /** Returns this table with its use by a batch unknown. */
   public TableSpec withoutUse() {
     return TableSpecBuilder.builder(this)
@@ -223,7 +262,8 @@ public record TableSpec(
    * Returns the bytes of device memory of a shard of the table, rounded up. FBGEMM's caches hold
    * weights only: the state of a named optimizer is all in device memory or all in host memory.
    *
-   * @param cacheShare share of its rows that device memory holds; empty if it holds all
+   * @param cacheShare share of its rows that device memory holds, 0 if all are in host memory
+   *     only; empty if it holds all
    */
   public long bytes(long ofRows, int ofColumns, OptionalDouble cacheShare) {
     if (cacheShare.isEmpty()) {

@@ -3,6 +3,7 @@ package io.shardtide.samples;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.files.TextFiles;
 import java.io.IOException;
@@ -70,6 +71,7 @@ record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false);
+        false,
+        TableKernel.NONE);
   }
 }

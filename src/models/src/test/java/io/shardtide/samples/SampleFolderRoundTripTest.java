@@ -13,6 +13,7 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.files.MalformedFileException;
 import java.io.ByteArrayInputStream;
@@ -163,7 +164,8 @@ class SampleFolderRoundTripTest {
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false);
+        false,
+        TableKernel.NONE);
   }
 
   private static SampledShard shard(int table, Random random) {

@@ -1,5 +1,6 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
@@ -10,11 +11,13 @@ import java.util.List;
  * The units in which loads of all-to-alls are counted: whole numbers, so that costs are arrays by
  * load.
  *
- * @param elementsPerUnit numbers in a unit of a device's load: the outputs of the narrowest shard;
- *     with unpooled tables so many that an even load is a fixed number of units
+ * @param elementsPerUnit numbers in a unit of a device's load: the outputs of the narrowest shard
+ *     in the shortest format; with unpooled tables so many that an even load is a fixed number of
+ *     units
  * @param elementsPerNodeUnit numbers in a unit of a node's load: the outputs of the narrowest shard
+ *     in the shortest format
  * @param total load of all tables together, if none is split or copied that need not be
- * @param totalOfNodes columns of all tables together, in units of a node's load
+ * @param totalOfNodes load of all tables together, if the rows of each are split over a node
  * @param areExact whether all tables are pooled: loads are multiples of a unit then
  */
 record LoadUnits(
@@ -29,7 +32,13 @@ record LoadUnits(
   static LoadUnits of(List<TableGroup> tables, ClusterSpec cluster) {
     boolean arePooled =
         tables.stream().flatMap(g -> g.tables().stream()).allMatch(t -> t.table().pooled());
-    double narrowest = (double) cluster.batchSize() * TableSpec.COLUMN_UNIT;
+    double shortest =
+        tables.stream()
+            .flatMap(group -> group.tables().stream())
+            .mapToDouble(of -> ShapeLoad.sentShare(of.table(), cluster))
+            .min()
+            .orElse(1);
+    double narrowest = cluster.batchSize() * TableSpec.COLUMN_UNIT * shortest;
     double perUnit = narrowest;
     if (!arePooled) {
       double sum = tables.stream().mapToDouble(table -> elements(table, cluster)).sum();
@@ -39,7 +48,10 @@ record LoadUnits(
     int total = 0;
     int totalOfNodes = 0;
     for (TableGroup table : tables) {
-      totalOfNodes += table.columns() / TableSpec.COLUMN_UNIT;
+      for (TablePrediction of : table.tables()) {
+        double sent = of.table().columns() * ShapeLoad.sentShare(of.table(), cluster);
+        totalOfNodes += (int) Math.round(sent / (TableSpec.COLUMN_UNIT * shortest));
+      }
       total += table.isAlwaysCopied() ? 0 : (int) Math.round(elements(table, cluster) / perUnit);
     }
     return new LoadUnits(perUnit, narrowest, total, totalOfNodes, arePooled);
@@ -48,7 +60,10 @@ record LoadUnits(
   private static double elements(TableGroup group, ClusterSpec cluster) {
     double elements = 0;
     for (TablePrediction of : group.tables()) {
-      elements += of.table().outputs(cluster.batchSize(), 1) * of.table().columns();
+      elements +=
+          of.table().outputs(cluster.batchSize(), 1)
+              * of.table().columns()
+              * ShapeLoad.sentShare(of.table(), cluster);
     }
     return elements;
   }
@@ -58,8 +73,8 @@ record LoadUnits(
     return (int) Math.round(elements / elementsPerUnit);
   }
 
-  /** Returns the load of a part of a node with so many columns. */
-  int ofNode(int columns) {
-    return columns / TableSpec.COLUMN_UNIT;
+  /** Returns the load of a part of a node that contributes so many numbers. */
+  int ofNode(double elements) {
+    return (int) Math.round(elements / elementsPerNodeUnit);
   }
 }

@@ -101,7 +101,7 @@ final class Way {
     this.aloneMs = aloneMs;
     scope = part.scope();
     this.units = units.ofDevice(elements(ShardScope.DEVICE));
-    nodeUnits = load.scope() == ShardScope.NODE ? units.ofNode(part.columns()) : 0;
+    nodeUnits = load.scope() == ShardScope.NODE ? units.ofNode(load.elements()) : 0;
     rowElements = elements(ShardScope.CLUSTER);
     copyElements = elements(ShardScope.COPIES);
     int mask = 0;
