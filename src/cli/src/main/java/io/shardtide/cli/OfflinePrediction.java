@@ -8,6 +8,7 @@ import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.samples.WorkloadTask;
@@ -27,6 +28,13 @@ final class OfflinePrediction {
   private int fitting;
   private double totalMs;
 
+  /**
+   * A plan to predict.
+   *
+   * @param task the workload, its tables with the kernels that the plan names
+   */
+  private record Given(WorkloadTask task, List<Shard> shards) {}
+
   OfflinePrediction(PlanModels models, PlanLayout layout) {
     this.models = models;
     this.layout = layout;
@@ -39,20 +47,20 @@ final class OfflinePrediction {
    * @throws MalformedFileException if a line is no such plan of its task
    */
   void predict(List<WorkloadTask> tasks, Path plans, Path out) throws IOException {
-    List<List<Shard>> shards = read(tasks, plans);
+    List<Given> given = read(tasks, plans);
     try (PlansFile file = new PlansFile(out)) {
-      for (int i = 0; i < tasks.size(); i++) {
+      for (Given plan : given) {
         ObjectNode line = file.newLine();
-        layout.putTask(line, tasks.get(i));
-        predict(tasks.get(i), shards.get(i), line);
+        layout.putTask(line, plan.task());
+        predict(plan.task(), plan.shards(), line);
         file.write(line);
       }
       file.complete();
     }
   }
 
-  private List<List<Shard>> read(List<WorkloadTask> tasks, Path plans) throws IOException {
-    List<List<Shard>> read = new ArrayList<>();
+  private List<Given> read(List<WorkloadTask> tasks, Path plans) throws IOException {
+    List<Given> read = new ArrayList<>();
     TextFiles.readLines(
         plans,
         line -> {
@@ -61,7 +69,11 @@ final class OfflinePrediction {
                 "there must be a plan for each of the %d workloads, got more"
                     .formatted(tasks.size()));
           }
-          read.add(shards(tasks.get(read.size()), ImportedPlan.parse(line)));
+          WorkloadTask task = tasks.get(read.size());
+          ImportedPlan plan = ImportedPlan.parse(line);
+          List<Shard> shards = shards(task, plan);
+          List<TableSpec> tables = plan.tables(task.tables(), task.cluster());
+          read.add(new Given(new WorkloadTask(task.name(), tables, task.cluster()), shards));
         });
     if (read.size() < tasks.size()) {
       throw new MalformedFileException(

@@ -7,8 +7,10 @@ import io.shardtide.cost.TableShapes;
 import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.torchrec.Target;
@@ -126,7 +128,8 @@ sealed interface PlanLayout {
     public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
       Target ofTask =
           isNumbered ? target : target.withDevicesPerNode(task.cluster().devicesPerNode());
-      new TorchRecPlans(ofTask).describe(line, shards, task.cluster().devices());
+      new TorchRecPlans(ofTask)
+          .describe(line, shards, PlannedKernel.of(task.tables()), task.cluster().devices());
       Map<String, TableSpec> specs = TableSpec.byName(task.tables());
       for (JsonNode module : line.get("plan")) {
         for (Map.Entry<String, JsonNode> table : module.properties()) {
@@ -150,9 +153,18 @@ sealed interface PlanLayout {
   /** Puts what a table's optimizer is, if the table or its cluster names one. */
   private static void putOptimizer(ObjectNode node, TableSpec table) {
     table.optimizer().ifPresent(optimizer -> node.put("optimizer", optimizer.fileName()));
+  }
+
+  /** Puts what the table's publisher decided about its kernel; the cache is that of its shards. */
+  private static void putKernel(ObjectNode node, TableSpec table) {
+    TableKernel kernel = table.kernel();
+    kernel.computeKernel().ifPresent(named -> node.put("compute_kernel", named.torchRecName()));
+    kernel.cacheAlgorithm().ifPresent(named -> node.put("cache_algorithm", named.name()));
     if (table.enforceHbm()) {
       node.put("enforce_hbm", true);
     }
+    kernel.stochasticRounding().ifPresent(is -> node.put("stochastic_rounding", is));
+    kernel.outputType().ifPresent(type -> node.put("output_dtype", type.name()));
   }
 
   /** Shards of any kind by tables, in the task's order. Of copies there is one, on no device. */
@@ -173,6 +185,7 @@ sealed interface PlanLayout {
       for (TableSpec table : task.tables()) {
         ObjectNode planned = tables.addObject().put("name", table.name());
         putOptimizer(planned, table);
+        putKernel(planned, table);
         if (misses.containsKey(table.name())) {
           planned.put("missed_lookups", misses.get(table.name()));
         }

@@ -14,6 +14,7 @@ import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.WaveSettings;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -238,6 +239,9 @@ final class ShardTexts {
 
   /** Returns how much of a cached shard is in device memory, and how many lookups that misses. */
   private String cache(Shard shard) {
+    if (shard.cacheShare().orElse(1) == TableKernel.NO_CACHE) {
+      return "in host memory";
+    }
     String cache = text("cache of %.3g %% of the rows", 100 * shard.cacheShare().orElse(1));
     CacheMisses misses = cacheMisses.get(shard.table());
     if (misses == null) {

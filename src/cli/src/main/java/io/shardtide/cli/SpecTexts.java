@@ -6,6 +6,7 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableFeature;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import java.util.LinkedHashMap;
@@ -27,7 +28,10 @@ final class SpecTexts {
           + OPTIMIZERS
           + "), enforceHbm (false), features (one; "
           + FeatureTexts.FORM
-          + "; poolingFactor is their sum then), idWeights (none; given or learned)";
+          + "; poolingFactor is their sum then), idWeights (none; given or learned),"
+          + " computeKernel (the planner's choice; or dense, fused, fused_uvm, fused_uvm_caching),"
+          + " cacheLoadFactor (the planner's choice), cacheAlgorithm (LRU or LFU), outputType (FP32, FP16, BF16 or INT8),"
+          + " stochasticRounding (TorchRec's default)";
   static final String CLUSTER_KEYS =
       "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
           + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
@@ -51,7 +55,7 @@ final class SpecTexts {
 
   /** Components that have no room in a text. */
   private static final Set<String> NOT_IN_A_TEXT =
-      Set.of("reuseHistogram", "accessCdf", "constraints");
+      Set.of("reuseHistogram", "accessCdf", "constraints", "kernel");
 
   private SpecTexts() {}
 
@@ -62,6 +66,8 @@ final class SpecTexts {
     Set<String> constraintKeys = RecordText.keys(TableConstraints.class);
     Set<String> known = RecordText.keys(TableSpec.class);
     known.addAll(constraintKeys);
+    Set<String> kernelKeys = RecordText.keys(TableKernel.class);
+    known.addAll(kernelKeys);
     known.removeAll(NOT_IN_A_TEXT);
     Map<String, String> ofTable = values(text, TABLE_KEYS, known);
     require(text, ofTable, TABLE_KEYS, "name", "rows", "columns");
@@ -73,12 +79,18 @@ final class SpecTexts {
     Map<String, String> ofConstraints = new LinkedHashMap<>(ofTable);
     ofConstraints.keySet().retainAll(constraintKeys);
     ofTable.keySet().removeAll(constraintKeys);
+    Map<String, String> ofKernel = new LinkedHashMap<>(ofTable);
+    ofKernel.keySet().retainAll(kernelKeys);
+    ofTable.keySet().removeAll(kernelKeys);
     TableSpec table = in(new TableSpec("-", 1, 4, 1, ReuseHistogram.UNKNOWN, 4), text, ofTable);
     TableSpec used =
         ofTable.containsKey("poolingFactor")
             ? TableSpecBuilder.builder(table).features(features).build()
             : table.withFeatures(features);
-    return used.withConstraints(in(TableConstraints.NONE, text, ofConstraints));
+    return TableSpecBuilder.builder(used)
+        .constraints(in(TableConstraints.NONE, text, ofConstraints))
+        .kernel(in(TableKernel.NONE, text, ofKernel))
+        .build();
   }
 
   /** Returns a cluster. */

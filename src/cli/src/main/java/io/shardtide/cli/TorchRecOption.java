@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.torchrec.Modules;
 import io.shardtide.torchrec.Target;
 import java.util.List;
@@ -36,8 +37,8 @@ final class TorchRecOption {
       names = "--kernel",
       paramLabel = "NAME",
       description =
-          "torchrec: fused or dense, of tables that are not data_parallel. Default: fused")
-  private Target.Kernel kernel;
+          "torchrec: fused or dense, of tables in device memory that are not data_parallel and name none. Default: fused")
+  private ComputeKernel kernel;
 
   @Option(
       names = "--processor",

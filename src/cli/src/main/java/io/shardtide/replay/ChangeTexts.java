@@ -5,11 +5,13 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableFeature;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.Workload;
@@ -67,7 +69,19 @@ final class ChangeTexts {
           new Quantity<>(
               "optimizer state of cached rows",
               TableSpec::enforceHbm,
-              table -> table.enforceHbm() ? "in device memory" : "in host memory"));
+              table -> table.enforceHbm() ? "in device memory" : "in host memory"),
+          decided("compute kernel", kernel -> kernel.computeKernel().map(ComputeKernel::torchRecName)),
+          decided(
+              "cache load factor",
+              kernel ->
+                  kernel.cacheLoadFactor().isPresent()
+                      ? Optional.of(number(kernel.cacheLoadFactor().getAsDouble()))
+                      : Optional.empty()),
+          decided("cache algorithm", kernel -> kernel.cacheAlgorithm().map(Enum::name)),
+          decided("output type", kernel -> kernel.outputType().map(Enum::name)),
+          decided(
+              "stochastic rounding",
+              kernel -> kernel.stochasticRounding().map(is -> is ? "on" : "off")));
 
   private static final List<Quantity<ClusterSpec>> OF_CLUSTER =
       List.of(
@@ -117,6 +131,15 @@ final class ChangeTexts {
     }
   }
 
+  /** Returns what a table's kernel says of something, if its publisher decided that. */
+  private static Quantity<TableSpec> decided(
+      String name, Function<TableKernel, Optional<String>> text) {
+    return new Quantity<>(
+        name,
+        table -> text.apply(table.kernel()),
+        table -> text.apply(table.kernel()).orElse("(not decided)"));
+  }
+
   private static <T> Quantity<T> count(String name, Function<T, Long> value) {
     return new Quantity<>(name, value::apply, spec -> text("%,d", value.apply(spec)));
   }
@@ -164,6 +187,7 @@ final class ChangeTexts {
               .constraints(TableConstraints.NONE)
               .features(List.of())
               .idWeights(Optional.empty())
+              .kernel(TableKernel.NONE)
               .build();
       return withOthers(withOthers(added, OF_FEATURES, plain, after), OF_CONSTRAINTS, plain, after);
     }

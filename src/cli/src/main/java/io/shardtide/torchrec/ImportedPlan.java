@@ -107,6 +107,22 @@ public final class ImportedPlan {
     return shards;
   }
 
+  /**
+   * Returns the workload's tables as the plan has them, for the prediction of its costs: with the
+   * plan's kernels and number formats, where it names them.
+   *
+   * @param tables the tables of the workload, which the plan has, too
+   * @param cluster the devices
+   * @throws IllegalArgumentException if a value is none of its kind
+   */
+  public List<TableSpec> tables(List<TableSpec> tables, ClusterSpec cluster) {
+    Ranks ranks = Ranks.of(cluster.devices(), cluster.devicesPerNode());
+    Map<String, JsonNode> shardings = shardings();
+    return tables.stream()
+        .map(table -> ImportedTable.table(shardings.get(table.name()), table, ranks))
+        .toList();
+  }
+
   /** Returns the shardings of all modules by table. */
   private Map<String, JsonNode> shardings() {
     Map<String, JsonNode> shardings = new TreeMap<>();

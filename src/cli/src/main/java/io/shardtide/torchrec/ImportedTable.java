@@ -1,22 +1,40 @@
 package io.shardtide.torchrec;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.shardtide.domain.CacheAlgorithm;
+import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.OutputType;
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** Reads the sharding of one table of a plan of TorchRec. */
 final class ImportedTable {
   private static final List<String> FIELDS =
-      List.of("sharding_type", "compute_kernel", "cache_params", "ranks", "shards", "size");
+      List.of(
+          "sharding_type",
+          "compute_kernel",
+          "cache_params",
+          "enforce_hbm",
+          "stochastic_rounding",
+          "output_dtype",
+          "optimizer",
+          "ranks",
+          "shards",
+          "size");
+  private static final List<String> CACHE_FIELDS = List.of("algorithm", "load_factor");
   private static final List<String> SHARD_FIELDS =
       List.of("shard_offsets", "shard_sizes", "placement");
 
@@ -37,18 +55,79 @@ final class ImportedTable {
     return new ImportedTable(table, ranks).shards(sharding);
   }
 
+  /**
+   * Returns the table as the sharding has it: computed by the sharding's kernel, with its number
+   * formats, where it names them.
+   *
+   * @throws IllegalArgumentException if a value is none of its kind
+   */
+  static TableSpec table(JsonNode sharding, TableSpec table, Ranks ranks) {
+    return new ImportedTable(table, ranks).table(sharding);
+  }
+
+  private TableSpec table(JsonNode sharding) {
+    ComputeKernel kernel = kernel(type(sharding), sharding.get("compute_kernel"));
+    TableKernel own = table.kernel();
+    JsonNode cache = sharding.path("cache_params").path("algorithm");
+    // Other kernels follow from the shards; whether the workload allows them does not matter.
+    return TableSpecBuilder.builder(table)
+        .enforceHbm(flag(sharding, "enforce_hbm").orElse(table.enforceHbm()))
+        .kernel(
+            new TableKernel(
+                Optional.of(kernel).filter(k -> k == ComputeKernel.DENSE),
+                OptionalDouble.empty(),
+                isAbsent(cache)
+                    ? own.cacheAlgorithm()
+                    : Optional.of(named(cache, "cache_params: algorithm", CacheAlgorithm.values())),
+                isAbsent(sharding.get("output_dtype"))
+                    ? own.outputType()
+                    : Optional.of(
+                        named(sharding.get("output_dtype"), "output_dtype", OutputType.values())),
+                flag(sharding, "stochastic_rounding").or(own::stochasticRounding)))
+        .build();
+  }
+
+  private static boolean isAbsent(JsonNode value) {
+    return value == null || value.isNull() || value.isMissingNode();
+  }
+
+  private Optional<Boolean> flag(JsonNode sharding, String field) {
+    JsonNode value = sharding.get(field);
+    if (isAbsent(value)) {
+      return Optional.empty();
+    }
+    if (!value.isBoolean()) {
+      throw Fields.invalid(where(field), "true or false", value);
+    }
+    return Optional.of(value.booleanValue());
+  }
+
+  private <E extends Enum<E>> E named(JsonNode value, String field, E[] known) {
+    return Arrays.stream(known)
+        .filter(e -> value.isTextual() && e.name().equals(value.textValue()))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                Fields.invalid(
+                    where(field),
+                    "one of "
+                        + Arrays.stream(known).map(Enum::name).collect(Collectors.joining(", ")),
+                    value));
+  }
+
   private List<Shard> shards(JsonNode sharding) {
     Fields.of(sharding, where(""), FIELDS);
-    ShardKind type = type(sharding.get("sharding_type"));
-    checkKernel(type, sharding.get("compute_kernel"));
-    OptionalDouble cacheShare = cacheShare(sharding);
+    ShardKind type = type(sharding);
+    OptionalDouble cacheShare =
+        cacheShare(kernel(type, sharding.get("compute_kernel")), sharding.get("cache_params"));
     List<Integer> onRanks = new ArrayList<>();
     for (JsonNode rank : Fields.list(sharding.get("ranks"), where("ranks"))) {
       onRanks.add((int) Fields.wholeNumber(rank, where("ranks"), ranks.worldSize() - 1));
     }
     List<ShardMetadata> shards =
         type == ShardKind.DATA_PARALLEL ? copy(sharding, onRanks) : parts(sharding, onRanks);
-    TableSharding found = new TableSharding(type, shards, cacheShare);
+    PlannedKernel kernel = new PlannedKernel(table.name(), TableKernel.NONE, false);
+    TableSharding found = new TableSharding(type, shards, cacheShare, kernel);
     if (found.rows() != table.rows() || found.columns() != table.columns()) {
       throw new IllegalArgumentException(
           "Table \"%s\" is %d rows by %d columns; must be %d by %d as in the workload"
@@ -71,7 +150,8 @@ final class ImportedTable {
         .toList();
   }
 
-  private ShardKind type(JsonNode name) {
+  private ShardKind type(JsonNode sharding) {
+    JsonNode name = sharding.get("sharding_type");
     return Optional.ofNullable(name)
         .map(JsonNode::textValue)
         .flatMap(ShardKind::ofTorchRecName)
@@ -83,40 +163,45 @@ final class ImportedTable {
                     name));
   }
 
-  /** Other kernels with rows in host memory are refused: their costs are not predicted. */
-  private void checkKernel(ShardKind type, JsonNode name) {
-    boolean isCopied = type == ShardKind.DATA_PARALLEL;
-    List<String> kernels =
-        Arrays.stream(Target.Kernel.values())
-            .filter(kernel -> !isCopied || kernel == Target.Kernel.DENSE)
-            .map(Target.Kernel::text)
-            .toList();
-    if (name == null || !name.isTextual() || !kernels.contains(name.textValue())) {
-      throw Fields.invalid(
-          where("compute_kernel"),
-          "%s for %s"
-              .formatted(
-                  isCopied ? "dense" : "fused, dense or fused_uvm_caching", type.torchRecName()),
-          name);
-    }
+  /** Kernels of other storage are refused: their costs are not predicted. */
+  private ComputeKernel kernel(ShardKind type, JsonNode name) {
+    List<ComputeKernel> kernels =
+        type == ShardKind.DATA_PARALLEL
+            ? List.of(ComputeKernel.DENSE)
+            : List.of(ComputeKernel.values());
+    return kernels.stream()
+        .filter(
+            kernel ->
+                name != null && name.isTextual() && kernel.torchRecName().equals(name.textValue()))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                Fields.invalid(
+                    where("compute_kernel"),
+                    "%s%s for %s"
+                        .formatted(
+                            kernels.size() > 1 ? "one of " : "",
+                            ComputeKernel.names(kernels),
+                            type.torchRecName()),
+                    name));
   }
 
   /** Returns the load factor of a cache, which the caching kernel has and no other. */
-  private OptionalDouble cacheShare(JsonNode sharding) {
-    boolean isCached =
-        sharding.get("compute_kernel").textValue().equals(Target.Kernel.FUSED_UVM_CACHING.text());
-    JsonNode params = sharding.get("cache_params");
-    if (!isCached) {
-      if (params != null && !params.isNull()) {
+  private OptionalDouble cacheShare(ComputeKernel kernel, JsonNode params) {
+    if (kernel != ComputeKernel.FUSED_UVM_CACHING) {
+      if (!isAbsent(params)) {
         throw Fields.invalid(where("cache_params"), "absent but for fused_uvm_caching", params);
       }
-      return OptionalDouble.empty();
+      return kernel == ComputeKernel.FUSED_UVM
+          ? OptionalDouble.of(TableKernel.NO_CACHE)
+          : OptionalDouble.empty();
     }
     JsonNode share = params == null ? null : params.get("load_factor");
     if (share == null || !(share.doubleValue() > 0 && share.doubleValue() <= 1)) {
       throw Fields.invalid(
           where("cache_params"), "an object with a load_factor above 0 and at most 1", params);
     }
+    Fields.of(params, where("cache_params"), CACHE_FIELDS);
     return OptionalDouble.of(share.doubleValue());
   }
 

@@ -1,12 +1,17 @@
 package io.shardtide.torchrec;
 
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableKernel;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
  * The shardings of a model's tables, of whichever module.
@@ -22,10 +27,15 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
   /**
    * Returns the plan with these shards.
    *
-   * @param target its devices per node, and whether plans are reshardable
+   * @param kernels of the tables of which something is decided
+   * @param target its devices per node and kernel, and whether plans are reshardable
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
-  static ModelPlan of(Collection<Shard> shards, int worldSize, Target target) {
+  static ModelPlan of(
+      Collection<Shard> shards,
+      Collection<PlannedKernel> kernels,
+      int worldSize,
+      Target target) {
     SortedMap<String, List<Shard>> byTable = new TreeMap<>();
     for (Shard shard : shards) {
       if (shard.device() >= worldSize) {
@@ -36,10 +46,14 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
       byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
     Ranks ranks = Ranks.of(worldSize, target.devicesPerNode());
+    Map<String, PlannedKernel> ofTables =
+        kernels.stream().collect(Collectors.toMap(PlannedKernel::table, Function.identity()));
     SortedMap<String, TableSharding> tables = new TreeMap<>();
     byTable.forEach(
         (name, tableShards) -> {
-          TableSharding sharding = TableSharding.of(tableShards, ranks);
+          PlannedKernel kernel =
+              ofTables.getOrDefault(name, new PlannedKernel(name, TableKernel.NONE, false));
+          TableSharding sharding = TableSharding.of(tableShards, ranks, kernel, target.kernel());
           if (target.reshardable()) {
             sharding = sharding.mergedByRank();
           }

@@ -1,14 +1,18 @@
 package io.shardtide.torchrec;
 
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.HotRows;
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableKernel;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -19,9 +23,16 @@ import java.util.stream.Collectors;
  * @param type sharding type
  * @param shards shards that cover the table, ordered by column, then by row; a shard without rows
  *     for each rank that rows are split over and that has none; of copies, one
- * @param cacheShare share of the rows that device memory holds, as a cache; empty if all
+ * @param cacheShare share of the rows that device memory holds, as a cache, 0 without one; empty if
+ *     all
+ * @param kernel how lookups are computed, with the compute kernel, without a load factor, and with
+ *     a cache algorithm only if there is a cache
  */
-record TableSharding(ShardKind type, List<ShardMetadata> shards, OptionalDouble cacheShare) {
+record TableSharding(
+    ShardKind type,
+    List<ShardMetadata> shards,
+    OptionalDouble cacheShare,
+    PlannedKernel kernel) {
   TableSharding {
     shards = List.copyOf(shards);
   }
@@ -30,9 +41,12 @@ record TableSharding(ShardKind type, List<ShardMetadata> shards, OptionalDouble 
    * Returns the sharding with these shards of a plan.
    *
    * @param shards all shards of a table, at least one
+   * @param kernel how the plan says that lookups are computed
+   * @param other the compute kernel of shards in device memory where the plan names none
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
-  static TableSharding of(List<Shard> shards, Ranks ranks) {
+  static TableSharding of(
+      List<Shard> shards, Ranks ranks, PlannedKernel kernel, ComputeKernel other) {
     String table = shards.get(0).table();
     if (HotRows.of(shards).isPresent()) {
       throw new IllegalArgumentException(
@@ -49,7 +63,23 @@ record TableSharding(ShardKind type, List<ShardMetadata> shards, OptionalDouble 
     ShardKind type = shards.get(0).kind();
     List<ShardMetadata> all = withEmpty(shards, ranks.rowDevices(type));
     ShardingRules.check(table, type, all, ranks);
-    return new TableSharding(type, all, cacheShare(table, shards));
+    OptionalDouble share = cacheShare(table, shards);
+    return new TableSharding(type, all, share, effective(kernel, type, share, other));
+  }
+
+  private static PlannedKernel effective(
+      PlannedKernel planned, ShardKind type, OptionalDouble share, ComputeKernel other) {
+    ComputeKernel kernel = planned.kernel().of(type, share, other);
+    boolean isCached = kernel == ComputeKernel.FUSED_UVM_CACHING;
+    return new PlannedKernel(
+        planned.table(),
+        new TableKernel(
+            Optional.of(kernel),
+            OptionalDouble.empty(),
+            planned.kernel().cacheAlgorithm().filter(algorithm -> isCached),
+            planned.kernel().outputType(),
+            planned.kernel().stochasticRounding()),
+        planned.enforceHbm());
   }
 
   /** Returns the cache share of all shards: TorchRec has one for a table. */
@@ -108,7 +138,7 @@ record TableSharding(ShardKind type, List<ShardMetadata> shards, OptionalDouble 
       merged.add(new ShardMetadata(column, width.getValue(), 0, rows(), width.getKey()));
       column += width.getValue();
     }
-    return new TableSharding(ShardKind.COLUMN_WISE, merged, cacheShare);
+    return new TableSharding(ShardKind.COLUMN_WISE, merged, cacheShare, kernel);
   }
 
   /** Returns the rows of the table. */

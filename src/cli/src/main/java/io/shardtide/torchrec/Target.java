@@ -1,14 +1,14 @@
 package io.shardtide.torchrec;
 
-import java.util.Locale;
+import io.shardtide.domain.ComputeKernel;
 import java.util.Objects;
 
 /**
  * The modules, kernel and devices that TorchRec plans are written for.
  *
  * @param modules which collection has which table
- * @param kernel TorchRec's compute kernel of tables that are not data-parallel; those have {@code
- *     dense}
+ * @param kernel compute kernel, fused or dense, of tables in device memory that are not
+ *     data-parallel, where their publisher decided none
  * @param processor type of the devices
  * @param devicesPerNode devices per node (TorchRec's local world size), at least 1; device R of a
  *     plan is device R modulo this on its node
@@ -19,7 +19,11 @@ import java.util.Objects;
  *     column-wise, and a device's shards of a table are merged
  */
 public record Target(
-    Modules modules, Kernel kernel, Processor processor, int devicesPerNode, boolean reshardable) {
+    Modules modules,
+    ComputeKernel kernel,
+    Processor processor,
+    int devicesPerNode,
+    boolean reshardable) {
 
   /** The module of the tables in TorchRec's DLRM. */
   public static final String DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection";
@@ -31,25 +35,10 @@ public record Target(
   public static final Target DEFAULT =
       new Target(
           Modules.of(DEFAULT_MODULE),
-          Kernel.FUSED,
+          ComputeKernel.FUSED,
           Processor.CUDA,
           DEFAULT_DEVICES_PER_NODE,
           false);
-
-  /** TorchRec's compute kernels. */
-  public enum Kernel {
-    /** The backward pass includes the optimizer. */
-    FUSED,
-    /** The optimizer is a separate step. */
-    DENSE,
-    /** As fused; weights are in host memory, the most used rows of them also in device memory. */
-    FUSED_UVM_CACHING;
-
-    /** Returns TorchRec's name. */
-    String text() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-  }
 
   /** Types of devices. */
   public enum Processor {
@@ -70,10 +59,10 @@ public record Target(
       throw new IllegalArgumentException(
           "devices per node must be at least 1, got %d".formatted(devicesPerNode));
     }
-    if (kernel == Kernel.FUSED_UVM_CACHING) {
+    if (kernel.isInHostMemory()) {
       throw new IllegalArgumentException(
-          "kernel must be fused or dense, got %s, which cached tables have"
-              .formatted(kernel.text()));
+          "kernel must be fused or dense, got %s, which only tables have whose plan says it"
+              .formatted(kernel.torchRecName()));
     }
   }
 

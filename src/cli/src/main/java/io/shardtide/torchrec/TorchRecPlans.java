@@ -5,13 +5,16 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.GroupLayout;
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import java.util.Collection;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.stream.IntStream;
 
@@ -29,7 +32,9 @@ import java.util.stream.IntStream;
  * <p>Of a table whose rows are split, each rank has a shard, the last ones perhaps without rows. A
  * data-parallel table has no {@code shards}, all ranks and a {@code size}, [rows, columns]. A
  * cached table has the kernel {@code fused_uvm_caching} and {@code "cache_params": {"load_factor":
- * 0.114}}, the share of its rows in device memory.
+ * 0.114}}, the share of its rows in device memory. What else its publisher decided about its kernel
+ * is there, too: the {@code algorithm} of the cache, and {@code enforce_hbm}, {@code
+ * stochastic_rounding} and {@code output_dtype} of the table.
  *
  * <p>A plan with replica groups is that of each group, of ranks 0 to {@code world_size} less one,
  * which {@code DMPCollection} numbers for each group. Its arguments are in {@code "dmp_collection":
@@ -79,7 +84,8 @@ public final class TorchRecPlans {
             .put("plan_id", plan.planId())
             .put("previous_plan_id", plan.previousPlanId().orElse(null))
             .put("predicted_ms", plan.predictedMs());
-    new TorchRecPlans(ofGroup(plan)).describe(node, plan.shards(), plan.deviceCosts().size());
+    new TorchRecPlans(ofGroup(plan))
+        .describe(node, plan.shards(), plan.kernels(), plan.deviceCosts().size());
     putGroups(node, plan.groups(), plan.ranks());
     putCodecs(node, plan.codecs());
     return node;
@@ -131,11 +137,13 @@ public final class TorchRecPlans {
   /**
    * Adds {@code world_size} and {@code plan} to an object, and returns it.
    *
+   * @param kernels of the tables of which something is decided
    * @param worldSize number of devices
-   * @throws IllegalArgumentException if TorchRec does not support the shards
+   * @throws IllegalArgumentException if TorchRec does not support the shards or kernels
    */
-  public ObjectNode describe(ObjectNode node, List<Shard> shards, int worldSize) {
-    ModelPlan plan = ModelPlan.of(shards, worldSize, target);
+  public ObjectNode describe(
+      ObjectNode node, List<Shard> shards, List<PlannedKernel> kernels, int worldSize) {
+    ModelPlan plan = ModelPlan.of(shards, kernels, worldSize, target);
     node.put("world_size", worldSize);
     node.set("plan", byModule(plan, plan.tables().keySet()));
     return node;
@@ -182,7 +190,7 @@ public final class TorchRecPlans {
   }
 
   private ModelPlan modelPlan(ShardingPlan plan) {
-    return ModelPlan.of(plan.shards(), plan.deviceCosts().size(), target);
+    return ModelPlan.of(plan.shards(), plan.kernels(), plan.deviceCosts().size(), target);
   }
 
   /** Returns the shardings of some tables by their modules; modules without any are left out. */
@@ -193,6 +201,7 @@ public final class TorchRecPlans {
         .tablesByPath(plan.tables().keySet())
         .forEach(
             (path, ofModule) -> {
+              OutputTypes.check(path, ofModule, plan);
               for (String name : ofModule) {
                 if (tables.contains(name)) {
                   describe(
@@ -205,21 +214,26 @@ public final class TorchRecPlans {
     return node;
   }
 
-  private Target.Kernel kernel(TableSharding sharding) {
-    if (sharding.type() == ShardKind.DATA_PARALLEL) {
-      return Target.Kernel.DENSE;
+  private static void describe(ObjectNode table, PlannedKernel planned, OptionalDouble cacheShare) {
+    TableKernel kernel = planned.kernel();
+    if (cacheShare.isPresent() && cacheShare.getAsDouble() != TableKernel.NO_CACHE) {
+      ObjectNode cache = table.putObject("cache_params");
+      kernel.cacheAlgorithm().ifPresent(algorithm -> cache.put("algorithm", algorithm.name()));
+      cache.put("load_factor", cacheShare.getAsDouble());
     }
-    return sharding.cacheShare().isPresent() ? Target.Kernel.FUSED_UVM_CACHING : target.kernel();
+    if (planned.enforceHbm()) {
+      table.put("enforce_hbm", true);
+    }
+    kernel.stochasticRounding().ifPresent(is -> table.put("stochastic_rounding", is));
+    kernel.outputType().ifPresent(type -> table.put("output_dtype", type.name()));
   }
 
   private void describe(ObjectNode table, TableSharding sharding, int worldSize) {
     boolean isCopied = sharding.type() == ShardKind.DATA_PARALLEL;
     table
         .put("sharding_type", sharding.type().torchRecName())
-        .put("compute_kernel", kernel(sharding).text());
-    sharding
-        .cacheShare()
-        .ifPresent(share -> table.putObject("cache_params").put("load_factor", share));
+        .put("compute_kernel", sharding.kernel().kernel().computeKernel().get().torchRecName());
+    describe(table, sharding.kernel(), sharding.cacheShare());
     ArrayNode ranks = table.putArray("ranks");
     if (isCopied) {
       IntStream.range(0, worldSize).forEach(ranks::add);

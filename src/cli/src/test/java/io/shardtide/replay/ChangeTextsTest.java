@@ -10,6 +10,7 @@ import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.Workload;
@@ -77,7 +78,8 @@ class ChangeTextsTest {
             TableConstraints.NONE,
             true,
             Optional.empty(),
-            false);
+            false,
+            TableKernel.NONE);
     assertThat(texts(table(TABLE), table(optimized)).get(1))
         .isEqualTo(
             "table a: bytes per element 4 -> 2, optimizer bytes per element 0 -> 8, optimizer bytes"

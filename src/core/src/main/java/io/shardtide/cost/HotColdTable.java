@@ -102,6 +102,7 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
             && inputs.devices() > 1
             && table.accessCdf().isKnown()
             && constraints.mayHaveHotRows()
+            && table.kernel().computeKernel().isEmpty()
             && constraints.allows(ShardKind.DATA_PARALLEL)
             && !constraints.isAlwaysCopied()
             && notCopied(constraints).allowSome(table.columns(), table.pooled())

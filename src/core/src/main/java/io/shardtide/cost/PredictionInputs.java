@@ -55,7 +55,10 @@ public record PredictionInputs(
 
   /** Returns whether a table, or a part of one that is cut by use, is predicted with caches. */
   boolean areCachesPredicted(TableSpec table) {
-    return table.constraints().mayBeCached() && table.bytes() >= leastCachedBytes;
+    return table.mayBeCached()
+        && (table.kernel().isInHostMemory()
+            ? leastCachedBytes < Double.POSITIVE_INFINITY
+            : table.bytes() >= leastCachedBytes);
   }
 
   /** Returns whether a table has the same predictions with other inputs. */
@@ -66,10 +69,13 @@ public record PredictionInputs(
   }
 
   private boolean areCachedAlike(TableSpec table, PredictionInputs others) {
+    if (table.kernel().isInHostMemory()) {
+      return areCachesPredicted(table) == others.areCachesPredicted(table);
+    }
     List<Long> hotRows = HotColdTable.levels(table, this);
     long mostHotRows = hotRows.isEmpty() ? 0 : hotRows.get(hotRows.size() - 1);
     long leastBytes = table.bytes(table.rows() - mostHotRows, table.columns());
-    return !table.constraints().mayBeCached()
+    return !table.mayBeCached()
         || Math.max(leastCachedBytes, others.leastCachedBytes) <= leastBytes
         || Math.min(leastCachedBytes, others.leastCachedBytes) > table.bytes();
   }

@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 
@@ -10,7 +11,8 @@ import io.shardtide.domain.TableSpec;
  * @param tower what it adds to the device's sum of towers: {@link CostEvaluator#addend}
  * @param scope whose collectives the shard takes part in
  * @param elements numbers that the shard contributes to the collectives of its scope: outputs times
- *     columns, or rows times columns of a copy; a whole number, so that sums are exact in any order
+ *     columns, scaled by {@link #sentShare}, or rows times columns of a copy; a whole number, so
+ *     that sums are exact in any order
  * @param bytes bytes of device memory
  * @param hostBytes bytes of host memory: those of a cached part, 0 of any other
  * @param tableBytes bytes of weights and optimizer state, in either memory
@@ -58,7 +60,7 @@ public record ShapeLoad(
         new TablePart(scope, shape.columns(), shape.cacheShare()).collectives(table),
         scope == ShardScope.COPIES
             ? (double) shape.rows() * shape.columns()
-            : shape.outputElements(),
+            : shape.outputElements() * sentShare(table, cluster),
         new ShardMemory(
             shape.rows(),
             shape.columns(),
@@ -92,10 +94,22 @@ public record ShapeLoad(
     return of(
         evaluator.addend(tower, copied, table.bytesPerElement()),
         part.collectives(table),
-        (copied ? rows : outputs) * part.columns(),
+        (copied ? rows : outputs * sentShare(table, cluster)) * part.columns(),
         new ShardMemory(rows, part.columns(), outputs, lookups, copied, part.cacheShare()),
         table,
         cluster);
+  }
+
+  /**
+   * Returns the bytes of an output on the wire as a share of those in single precision. Collectives
+   * send outputs, and their gradients, in the format of the table that looked them up, as TorchRec
+   * does; but where the cluster's collectives are quantized, in their format, whatever the table's
+   * is.
+   */
+  public static double sentShare(TableSpec table, ClusterSpec cluster) {
+    return cluster.areCollectivesQuantized()
+        ? 1
+        : table.kernel().outputBytes() / (double) OutputType.DEFAULT.bytes();
   }
 
   /** Returns this load and another one of the same scope together. */

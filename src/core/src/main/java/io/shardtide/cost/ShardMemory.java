@@ -1,7 +1,10 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
@@ -10,8 +13,9 @@ import java.util.OptionalDouble;
  * named optimizer as {@link TableSpec#bytes(long, int, OptionalDouble)} says; and where {@link
  * ClusterSpec#countsStepMemory} asks for it, what a step needs beside them: 64-bit ids of the
  * lookups and their {@linkplain TableSpec#weightBytesPerLookup weights}, outputs and their
- * gradients in single precision, and the dense gradient of a copy. The buffers of all shards are
- * taken to live at the same time.
+ * gradients in the table's output type, and the dense gradient of a copy and of a table that is
+ * computed by {@link ComputeKernel#DENSE}. The buffers of all shards are taken to live at the same
+ * time.
  *
  * @param rows rows of the shard
  * @param columns columns of the shard
@@ -36,9 +40,13 @@ record ShardMemory(
     if (!cluster.countsStepMemory()) {
       return weights;
     }
+    TableKernel kernel = table.kernel();
     double buffers =
-        lookups * (ID_BYTES + table.weightBytesPerLookup()) + 2 * outputs * columns * FLOAT_BYTES;
-    double gradient = replicated ? (double) rows * columns * FLOAT_BYTES : 0;
+        lookups * (ID_BYTES + table.weightBytesPerLookup())
+            + 2 * outputs * columns * kernel.outputBytes();
+    boolean isDense =
+        replicated || kernel.computeKernel().equals(Optional.of(ComputeKernel.DENSE));
+    double gradient = isDense ? (double) rows * columns * FLOAT_BYTES : 0;
     return weights + (long) Math.ceil(buffers + gradient);
   }
 

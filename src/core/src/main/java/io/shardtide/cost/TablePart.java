@@ -1,12 +1,14 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -14,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
@@ -25,7 +28,7 @@ import java.util.OptionalDouble;
  * @param blocks 1, or of a table whose rows are cut into blocks on as many devices, their number:
  *     all of them are taken to have the rows of the first
  * @param cacheShare share of the rows of each shard that device memory holds, the most used ones;
- *     empty if it holds all without a cache
+ *     0 if all are in host memory without a cache; empty if device memory holds all
  */
 public record TablePart(ShardScope scope, int columns, int blocks, OptionalDouble cacheShare) {
   /** So many devices or fewer: each number of blocks is predicted. */
@@ -55,9 +58,9 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     }
     if (cacheShare.isPresent()) {
       double share = cacheShare.getAsDouble();
-      if (!(share > 0 && share <= 1) || scope == ShardScope.COPIES) {
+      if (!(share >= 0 && share <= 1) || scope == ShardScope.COPIES) {
         throw new IllegalArgumentException(
-            "cache share of a part must be above 0 and at most 1, and a copy has none; got %s of scope %s"
+            "cache share of a part must be 0 to 1, and a copy has none; got %s of scope %s"
                 .formatted(share, scope.fileName()));
       }
     }
@@ -100,21 +103,29 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
    *   <li>on the only device of a cluster, where all kinds are one thing: the table as one that is
    *       split or copied, if it may not be table-wise, or only as another table is;
    *   <li>where the cluster has host memory: parts of equal width on one device, and split parts,
-   *       with caches of various sizes;
+   *       with caches of various sizes, or of the one that the table's kernel names;
    *   <li>if constraints name that kind: blocks of rows on two devices or more, none without rows;
    *       of several devices some numbers of blocks. Not of unpooled tables, and without caches.
    * </ul>
    *
-   * A table is only split over as many devices as it has rows.
+   * A table is only split over as many devices as it has rows. Parts that its kernel does not
+   * compute are left out.
    */
   public static List<TablePart> of(TableSpec table, PredictionInputs inputs) {
+    List<TablePart> parts = predictable(table, inputs);
+    return table.kernel().computeKernel().isEmpty()
+        ? parts
+        : parts.stream().filter(part -> part.isComputedBy(table.kernel())).toList();
+  }
+
+  private static List<TablePart> predictable(TableSpec table, PredictionInputs inputs) {
     List<TablePart> parts = new ArrayList<>(split(table, inputs));
     if (inputs.areCachesPredicted(table)) {
       List<TablePart> cached = new ArrayList<>();
       addEqual(cached, table, ShardScope.DEVICE, inputs.devices());
       parts.stream().filter(part -> part.scope() != ShardScope.COPIES).forEach(cached::add);
       for (TablePart part : cached) {
-        for (double share : CACHE_SHARES) {
+        for (double share : cacheShares(table.kernel())) {
           parts.add(new TablePart(part.scope(), part.columns(), OptionalDouble.of(share)));
         }
       }
@@ -123,6 +134,15 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
       addBlocks(parts, table, inputs.devices());
     }
     return parts;
+  }
+
+  private static double[] cacheShares(TableKernel kernel) {
+    if (kernel.computeKernel().equals(Optional.of(ComputeKernel.FUSED_UVM))) {
+      return new double[] {TableKernel.NO_CACHE};
+    }
+    return kernel.cacheLoadFactor().isPresent()
+        ? new double[] {kernel.cacheLoadFactor().getAsDouble()}
+        : CACHE_SHARES;
   }
 
   private static void addBlocks(List<TablePart> parts, TableSpec table, int devices) {
@@ -192,9 +212,11 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
             columns,
             scope.fileName(),
             blocks > 1 ? ", %d blocks of rows".formatted(blocks) : "",
-            cacheShare.isPresent()
-                ? ", cache of %s of the rows".formatted(cacheShare.getAsDouble())
-                : "");
+            cacheShare.isEmpty()
+                ? ""
+                : cacheShare.getAsDouble() == TableKernel.NO_CACHE
+                    ? ", in host memory"
+                    : ", cache of %s of the rows".formatted(cacheShare.getAsDouble()));
   }
 
   /** Returns the bytes of device memory of each shard: of a cached part, its share of them. */
@@ -205,6 +227,11 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
   /** Returns how many such parts a table has, each at a place of its own. */
   public int count(int tableColumns) {
     return tableColumns / columns * blocks;
+  }
+
+  /** Returns whether a kernel computes such parts. */
+  public boolean isComputedBy(TableKernel kernel) {
+    return kernel.allows(scope, cacheShare.isPresent());
   }
 
   /** Returns whether a table's constraints allow it to be cut into such parts. */

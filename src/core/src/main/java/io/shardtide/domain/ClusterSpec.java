@@ -156,6 +156,16 @@ public record ClusterSpec(
     return devices * hostMemoryBytesPerDevice;
   }
 
+  /**
+   * Returns whether a collective of outputs or gradients may send them in another format than single
+   * precision, or with a codec.
+   */
+  public boolean areCollectivesQuantized() {
+    return !codecs.isEmpty()
+        || forwardBytesPerElement != DEFAULT_WIRE_BYTES
+        || backwardBytesPerElement != DEFAULT_WIRE_BYTES;
+  }
+
   /** Returns the number of nodes, the last of which may have fewer devices than the others. */
   public int nodes() {
     return (devices - 1) / devicesPerNode + 1;

@@ -114,6 +114,14 @@ final class PlanHash {
             SpecHash.put(hash, of.codec());
           });
     }
+    // Likewise of plans without kernels.
+    if (!plan.kernels().isEmpty()) {
+      hash.putAll(
+          plan.kernels(),
+          of ->
+              SpecHash.put(hash.put("kernel").put(of.table()), of.kernel())
+                  .put(of.enforceHbm() ? 1 : 0));
+    }
     return hash.hex();
   }
 }

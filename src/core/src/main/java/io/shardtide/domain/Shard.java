@@ -14,9 +14,9 @@ import java.util.stream.IntStream;
  *     no others
  * @param kind how the table is sharded; of a table that is cut by use ({@link HotRows}), data
  *     parallel of its hot rows, and another kind of all others
- * @param cacheShare share of the shard's rows that device memory holds, the most used ones, above 0
- *     and at most 1, the same of all shards of a table: all rows are in host memory; empty if all
- *     are in device memory
+ * @param cacheShare share of the shard's rows that device memory holds, the most used ones, 0 to 1,
+ *     the same of all shards of a table: all rows are in host memory, of a share of 0 without a
+ *     cache; empty if all are in device memory
  */
 public record Shard(
     String table, Region region, int device, ShardKind kind, OptionalDouble cacheShare) {
@@ -50,13 +50,13 @@ public record Shard(
     }
     if (cacheShare.isPresent()) {
       double share = cacheShare.getAsDouble();
-      if (isCopied || !(share > 0 && share <= 1)) {
+      if (isCopied || !(share >= 0 && share <= 1)) {
         throw new IllegalArgumentException(
             "cache share of a %s shard of table %s must be %s, got %s"
                 .formatted(
                     kind.torchRecName(),
                     Names.quote(table),
-                    isCopied ? "none" : "above 0 and at most 1",
+                    isCopied ? "none" : "0 to 1",
                     share));
       }
     }

@@ -18,6 +18,8 @@ import java.util.Optional;
  * @param replication the replica groups
  * @param codecs the codecs of collectives, in {@link CollectiveCodec#ORDER}; collectives that are
  *     not listed have none
+ * @param kernels how lookups of tables are computed, in {@link PlannedKernel#ORDER}, where their
+ *     publisher decided that
  * @param prediction predicted costs
  * @param transition the moves from the running plan
  * @param run the run of the search
@@ -29,6 +31,7 @@ public record ShardingPlan(
     List<Shard> shards,
     Replication replication,
     List<CollectiveCodec> codecs,
+    List<PlannedKernel> kernels,
     PlanPrediction prediction,
     PlanMoves transition,
     SearchRun run) {
@@ -45,7 +48,7 @@ public record ShardingPlan(
     this(planId, origin, reason, shards, Replication.NONE, prediction, transition, run);
   }
 
-  /** A plan without codecs. */
+  /** A plan without codecs, of tables whose kernels are not decided. */
   public ShardingPlan(
       String planId,
       PlanOrigin origin,
@@ -55,7 +58,17 @@ public record ShardingPlan(
       PlanPrediction prediction,
       PlanMoves transition,
       SearchRun run) {
-    this(planId, origin, reason, shards, replication, List.of(), prediction, transition, run);
+    this(
+        planId,
+        origin,
+        reason,
+        shards,
+        replication,
+        List.of(),
+        List.of(),
+        prediction,
+        transition,
+        run);
   }
 
   /** Copies what may change. */
@@ -66,6 +79,7 @@ public record ShardingPlan(
     shards = List.copyOf(shards);
     Objects.requireNonNull(replication, "replication");
     codecs = List.copyOf(codecs);
+    kernels = List.copyOf(kernels);
     Objects.requireNonNull(prediction, "prediction");
     Objects.requireNonNull(transition, "transition");
     Objects.requireNonNull(run, "run");
@@ -74,7 +88,16 @@ public record ShardingPlan(
   /** Returns this plan with the id that follows from its content. */
   public ShardingPlan identified() {
     return new ShardingPlan(
-        contentId(), origin, reason, shards, replication, codecs, prediction, transition, run);
+        contentId(),
+        origin,
+        reason,
+        shards,
+        replication,
+        codecs,
+        kernels,
+        prediction,
+        transition,
+        run);
   }
 
   /** Returns {@link PlanOrigin#workloadId}. */

@@ -54,7 +54,7 @@ public final class SpecHash {
       hash.put("features").putAll(table.features(), feature -> put(hash, feature));
     }
     table.idWeights().ifPresent(weights -> hash.put("idWeights").put(weights.name()));
-    return hash;
+    return table.kernel().isEmpty() ? hash : put(hash.put("kernel"), table.kernel());
   }
 
   private static void put(CanonicalHash hash, TableFeature feature) {
@@ -62,6 +62,15 @@ public final class SpecHash {
         .put(feature.poolingFactor())
         .put(feature.batchShare())
         .put(feature.duplicates());
+  }
+
+  /** Adds a kernel, which its plan's id has too. */
+  static CanonicalHash put(CanonicalHash hash, TableKernel kernel) {
+    return hash.put(kernel.computeKernel().map(Enum::name).orElse(""))
+        .put(kernel.cacheLoadFactor().orElse(TableKernel.NO_CACHE))
+        .put(kernel.cacheAlgorithm().map(Enum::name).orElse(""))
+        .put(kernel.outputType().map(Enum::name).orElse(""))
+        .put(kernel.stochasticRounding().map(String::valueOf).orElse(""));
   }
 
   /** Hashes of tables and clusters that name no optimizer are older than this. */

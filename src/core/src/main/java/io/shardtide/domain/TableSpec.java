@@ -1,6 +1,7 @@
 package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +40,7 @@ import java.util.stream.Collectors;
  *     factor, all samples of the batch, and none of them twice. A list of one such feature becomes
  *     an empty one
  * @param idWeights where the weights of its ids come from; empty if ids have none
+ * @param kernel how its lookups are computed, where the publisher decides that
  */
 @RecordBuilder
 public record TableSpec(
@@ -56,7 +58,8 @@ public record TableSpec(
     Optional<Optimizer> optimizer,
     boolean enforceHbm,
     List<TableFeature> features,
-    Optional<IdWeights> idWeights) {
+    Optional<IdWeights> idWeights,
+    TableKernel kernel) {
 
   /**
    * Columns of tables and shards are multiples of this: FBGEMM's kernels load 4 floats (16 bytes)
@@ -89,6 +92,7 @@ public record TableSpec(
     Objects.requireNonNull(accessCdf, "accessCdf");
     Objects.requireNonNull(optimizer, "optimizer");
     Objects.requireNonNull(idWeights, "idWeights");
+    Objects.requireNonNull(kernel, "kernel");
     if (rows < 1 || rows > MAX_ROWS) {
       throw rejected(RejectionReason.INVALID_ROWS, "rows", name, "between 1 and 2^36", rows);
     }
@@ -128,9 +132,10 @@ public record TableSpec(
     }
     constraints.check(name, columns, pooled);
     features = TableFeature.ofTable(features, name, poolingFactor);
+    checkKernel(name, kernel, constraints);
   }
 
-  /** A table of one feature, whose ids have no weights. */
+  /** A table of one feature, whose ids have no weights, and whose kernel the planner chooses. */
   public TableSpec(
       String name,
       long rows,
@@ -160,7 +165,8 @@ public record TableSpec(
         optimizer,
         enforceHbm,
         List.of(),
-        Optional.empty());
+        Optional.empty(),
+        TableKernel.NONE);
   }
 
   /**
@@ -187,7 +193,36 @@ public record TableSpec(
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false);
+        false,
+        TableKernel.NONE);
+  }
+
+  /** Checks that some kind that the constraints allow can be computed by the kernel. */
+  private static void checkKernel(String name, TableKernel kernel, TableConstraints constraints) {
+    if (kernel.computeKernel().isEmpty()) {
+      return;
+    }
+    boolean isCached = kernel.isInHostMemory();
+    boolean isPossible =
+        Arrays.stream(ShardKind.values())
+            .anyMatch(
+                kind ->
+                    constraints.allows(kind)
+                        && kernel.allows(kind.scope(), isCached)
+                        && !(isCached && kind == ShardKind.PARTIAL_ROW_WISE));
+    if (!isPossible || (isCached && !constraints.mayBeCached())) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CONSTRAINTS,
+          "constraints of table %s must allow %s, since its compute kernel is %s; got %s%s"
+              .formatted(
+                  Names.quote(name),
+                  isCached
+                      ? "that it is cached, and a kind other than data_parallel and partial_row_wise"
+                      : "a kind other than data_parallel",
+                  kernel.computeKernel().get().torchRecName(),
+                  constraints.describeKinds(),
+                  constraints.mayBeCached() ? "" : ", mayBeCached false"));
+    }
   }
 
   private static void checkOptimizer(String what, String name, double bytes) {
@@ -238,6 +273,11 @@ public record TableSpec(
   /** Returns this table with other constraints. */
   public TableSpec withConstraints(TableConstraints others) {
     return TableSpecBuilder.builder(this).constraints(others).build();
+  }
+
+  /** Returns whether a plan may keep its rows in host memory. */
+  public boolean mayBeCached() {
+    return constraints.mayBeCached() && kernel.mayBeInHostMemory();
   }
 
   /** Returns this table with its use by a batch unknown. */
@@ -306,7 +346,8 @@ public record TableSpec(
    * Returns the bytes of device memory of a shard of the table, rounded up. FBGEMM's caches hold
    * weights only: the state of a named optimizer is all in device memory or all in host memory.
    *
-   * @param cacheShare share of its rows that device memory holds; empty if it holds all
+   * @param cacheShare share of its rows that device memory holds, 0 if all are in host memory
+   *     only; empty if it holds all
    */
   public long bytes(long ofRows, int ofColumns, OptionalDouble cacheShare) {
     if (cacheShare.isEmpty()) {

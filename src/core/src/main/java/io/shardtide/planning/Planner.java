@@ -17,6 +17,7 @@ import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanShards;
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.PlanningState.PredictedGeneration;
 import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
@@ -199,6 +200,7 @@ public final class Planner {
                 found.shards(),
                 found.replication(),
                 found.codecs(),
+                PlannedKernel.of(tables.values()),
                 new PlanPrediction(
                     found.deviceCosts(),
                     found.predictedMs(),

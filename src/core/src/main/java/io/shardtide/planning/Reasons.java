@@ -136,7 +136,7 @@ final class Reasons {
     return tables.stream().map(table -> table.prediction().table()).toList();
   }
 
-  /** Returns whether the running shards of a table do not keep to its constraints. */
+  /** Returns whether the running shards of a table do not keep to its constraints and kernel. */
   private static boolean violates(TableSpec table, Map<String, List<Shard>> running, int devices) {
     TableConstraints constraints = table.constraints();
     List<Shard> shards = running.get(table.name());
@@ -147,12 +147,16 @@ final class Reasons {
     boolean isAllowed =
         constraints.allows(kind)
             || (kind == ShardKind.TABLE_COLUMN_WISE && constraints.allows(ShardKind.COLUMN_WISE));
+    boolean isComputed =
+        HotRows.others(shards).stream()
+            .allMatch(s -> table.kernel().allows(kind.scope(), s.cacheShare().isPresent()));
     boolean isCut = shards.stream().anyMatch(shard -> shard.columnOffset() > 0);
     boolean isNarrow =
         shards.stream().anyMatch(shard -> shard.columns() < constraints.leastColumns());
     List<Shard> others =
         constraints.sameDevicesAs().map(name -> running.getOrDefault(name, shards)).orElse(shards);
     return !isAllowed
+        || !isComputed
         || (isCutByUse && !mayBeCutByUse)
         || (isCut && isNarrow)
         || HotRows.others(others).get(0).kind() != kind

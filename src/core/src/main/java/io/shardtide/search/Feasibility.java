@@ -160,14 +160,30 @@ public final class Feasibility {
     String kinds =
         tables.stream()
             .limit(MAX_NAMED)
-            .map(t -> "%s (%s)".formatted(t.name(), t.constraints().describeKinds()))
+            .map(t -> "%s (%s)".formatted(t.name(), allowed(t)))
             .collect(Collectors.joining(", "));
     return new Shortfall(
         0,
         true,
         blame(tables, tables.size()),
-        "No sharding that the constraints allow exists on %d devices, %d on a node, for %s"
-            .formatted(cluster.devices(), cluster.devicesPerNode(), kinds));
+        "No sharding that the constraints allow exists on %d devices, %d on a node%s, for %s"
+            .formatted(
+                cluster.devices(),
+                cluster.devicesPerNode(),
+                tables.stream().anyMatch(t -> t.kernel().isInHostMemory())
+                        && cluster.hostMemoryBytesPerDevice() == 0
+                    ? ", without host memory"
+                    : "",
+                kinds));
+  }
+
+  private static String allowed(TableSpec table) {
+    String kinds = table.constraints().describeKinds();
+    return table
+        .kernel()
+        .computeKernel()
+        .map(kernel -> kinds + ", kernel " + kernel.torchRecName())
+        .orElse(kinds);
   }
 
   /** Returns all that is known to be missing, as one shortfall; null if nothing is. */

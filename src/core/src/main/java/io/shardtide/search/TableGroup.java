@@ -149,9 +149,15 @@ public record TableGroup(List<TablePrediction> tables) {
         .allMatch(table -> table.table().columns() % (parts * TableSpec.COLUMN_UNIT) == 0);
   }
 
-  /** Returns whether a table has constraints, so that parts must be of equal width. */
+  /**
+   * Returns whether a table has constraints, or a kernel that may not keep its rows in device
+   * memory, so that parts must be of equal width.
+   */
   public boolean isConstrained() {
-    return isShared() || tables.stream().anyMatch(table -> !table.table().constraints().isEmpty());
+    return isShared()
+        || tables.stream()
+            .map(TablePrediction::table)
+            .anyMatch(t -> !t.constraints().isEmpty() || t.kernel().isInHostMemory());
   }
 
   /** Returns whether each device must have a copy of a table. */
@@ -177,12 +183,13 @@ public record TableGroup(List<TablePrediction> tables) {
                     .allMatch(
                         t ->
                             t.constraints().allows(kind)
+                                && t.kernel().allows(kind.scope(), t.kernel().isInHostMemory())
                                 && (t.pooled() || kind.scope() != ShardScope.NODE)))
         .findFirst();
   }
 
   /**
-   * Returns whether the constraints of all tables allow the group to be cut into such parts on a
+   * Returns whether the constraints and kernels of all tables allow the group to be cut into such parts on a
    * cluster.
    *
    * @param part a part that divides the columns of each table
@@ -190,6 +197,9 @@ public record TableGroup(List<TablePrediction> tables) {
   public boolean allows(TablePart part, ClusterSpec cluster) {
     ShardScope scope = part.scope();
     int parts = part.count(columns());
+    if (!tables.stream().allMatch(of -> part.isComputedBy(of.table().kernel()))) {
+      return false;
+    }
     if (cluster.devices() == 1) {
       return parts == 1 && kindOnOneDevice().filter(kind -> kind.scope() == scope).isPresent();
     }

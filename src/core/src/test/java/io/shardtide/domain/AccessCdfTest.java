@@ -34,7 +34,8 @@ class AccessCdfTest {
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false);
+        false,
+        TableKernel.NONE);
   }
 
   private static void assertInvalid(Runnable made, String message) {

@@ -4,6 +4,7 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableFeature;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.files.TextFiles;
 import java.io.IOException;
@@ -82,7 +83,8 @@ record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
         Optional.empty(),
         false,
         features,
-        Optional.empty());
+        Optional.empty(),
+        TableKernel.NONE);
   }
 
   private static TableFeature feature(JsonFields json) {

@@ -1,10 +1,14 @@
 package io.shardtide.samples;
 
+import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.files.MalformedFileException;
@@ -66,7 +70,16 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "optimizer",
           "enforceHbm",
           "features",
-          "idWeights");
+          "idWeights",
+          "kernel");
+
+  private static final List<String> KERNEL_FIELDS =
+      List.of(
+          "computeKernel",
+          "cacheLoadFactor",
+          "cacheAlgorithm",
+          "outputType",
+          "stochasticRounding");
 
   private static final List<String> CONSTRAINT_FIELDS =
       List.of("kinds", "least_columns", "same_devices_as", "may_be_cached", "may_have_hot_rows");
@@ -143,11 +156,26 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         .pooled(json.flag("pooled", true))
         .optimizer(optimizer(json))
         .enforceHbm(json.flag("enforceHbm", false))
-        .idWeights(
-            json.has("idWeights")
-                ? Optional.of(IdWeights.of(json.text("idWeights")))
-                : Optional.empty())
+        .idWeights(named(json, "idWeights").map(IdWeights::of))
+        .kernel(
+            json.has("kernel") ? json.object("kernel", WorkloadTask::kernel) : TableKernel.NONE)
         .build();
+  }
+
+  private static TableKernel kernel(JsonFields json) {
+    json.checkNames(KERNEL_FIELDS);
+    return new TableKernel(
+        named(json, "computeKernel").map(ComputeKernel::of),
+        json.optionalNumber("cacheLoadFactor"),
+        named(json, "cacheAlgorithm").map(CacheAlgorithm::of),
+        named(json, "outputType").map(OutputType::of),
+        json.has("stochasticRounding")
+            ? Optional.of(json.flag("stochasticRounding", true))
+            : Optional.empty());
+  }
+
+  private static Optional<String> named(JsonFields json, String field) {
+    return json.has(field) ? Optional.of(json.text(field)) : Optional.empty();
   }
 
   private static TableConstraints constraints(JsonFields json) {

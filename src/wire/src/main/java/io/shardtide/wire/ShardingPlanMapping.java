@@ -5,6 +5,7 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanPrediction;
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
@@ -34,6 +35,7 @@ interface ShardingPlanMapping {
   @Mapping(target = "shards", source = "shards")
   @Mapping(target = "replication", source = "replication")
   @Mapping(target = "codecs", source = "codecs")
+  @Mapping(target = "kernels", source = "kernels")
   @Mapping(target = "prediction", source = "avro")
   @Mapping(target = "transition", source = "avro")
   @Mapping(target = "run", source = "avro")
@@ -52,6 +54,10 @@ interface ShardingPlanMapping {
   io.shardtide.avro.CollectiveCodec toAvro(CollectiveCodec codec);
 
   CollectiveCodec fromAvro(io.shardtide.avro.CollectiveCodec codec);
+
+  io.shardtide.avro.PlannedKernel toAvro(PlannedKernel kernel);
+
+  PlannedKernel fromAvro(io.shardtide.avro.PlannedKernel kernel);
 
   default ShardScope scope(String name) {
     return ShardScope.ofFileName(name).orElseThrow();

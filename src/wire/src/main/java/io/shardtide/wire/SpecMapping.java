@@ -1,17 +1,21 @@
 package io.shardtide.wire;
 
+import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableFeature;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.AvroMapping;
 import java.util.List;
@@ -49,6 +53,10 @@ interface SpecMapping {
   @Mapping(target = "withMayBeCached", ignore = true)
   @Mapping(target = "withMayHaveHotRows", ignore = true)
   TableConstraints fromAvro(io.shardtide.avro.TableConstraints constraints);
+
+  io.shardtide.avro.TableKernel toAvro(TableKernel kernel);
+
+  TableKernel fromAvro(io.shardtide.avro.TableKernel kernel);
 
   io.shardtide.avro.ClusterSpec toAvro(ClusterSpec cluster);
 
@@ -94,6 +102,30 @@ interface SpecMapping {
 
   default Optional<IdWeights> idWeights(String name) {
     return Optional.ofNullable(name).map(IdWeights::of);
+  }
+
+  default String kernelName(Optional<ComputeKernel> kernel) {
+    return kernel.map(ComputeKernel::torchRecName).orElse(null);
+  }
+
+  default Optional<ComputeKernel> computeKernel(String name) {
+    return Optional.ofNullable(name).map(ComputeKernel::of);
+  }
+
+  default String algorithmName(Optional<CacheAlgorithm> algorithm) {
+    return algorithm.map(Enum::name).orElse(null);
+  }
+
+  default Optional<CacheAlgorithm> cacheAlgorithm(String name) {
+    return Optional.ofNullable(name).map(CacheAlgorithm::of);
+  }
+
+  default String typeName(Optional<OutputType> type) {
+    return type.map(Enum::name).orElse(null);
+  }
+
+  default Optional<OutputType> outputType(String name) {
+    return Optional.ofNullable(name).map(OutputType::of);
   }
 
   default String name(Direction direction) {

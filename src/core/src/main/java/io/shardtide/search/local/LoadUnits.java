@@ -1,5 +1,6 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.TableSpec;
@@ -11,9 +12,9 @@ import java.util.List;
  * The units in which loads of all-to-alls are counted: whole numbers, so that costs are arrays by
  * load.
  *
- * @param elementsPerUnit numbers in a unit of a device's load: an output of the narrowest shard for
- *     each sample; with tables that have another number of outputs than a multiple of that, so many
- *     that an even load is a fixed number of units
+ * @param elementsPerUnit numbers in a unit of a device's load: an output of the narrowest shard, in
+ *     the shortest format, for each sample; with tables that have another number of outputs than a
+ *     multiple of that, so many that an even load is a fixed number of units
  * @param elementsPerNodeUnit numbers in a unit of a node's load, likewise; no unpooled table is
  *     split over a node
  * @param total load of all tables together, if none is split or copied that need not be
@@ -38,7 +39,8 @@ record LoadUnits(
     List<TableSpec> all =
         tables.stream().flatMap(g -> g.tables().stream()).map(TablePrediction::table).toList();
     boolean arePooled = all.stream().allMatch(TableSpec::pooled);
-    double narrowest = (double) cluster.batchSize() * TableSpec.COLUMN_UNIT;
+    double shortest = all.stream().mapToDouble(t -> ShapeLoad.sentShare(t, cluster)).min().orElse(1);
+    double narrowest = (double) cluster.batchSize() * TableSpec.COLUMN_UNIT * shortest;
     boolean areWhole =
         all.stream()
                 .filter(TableSpec::pooled)
@@ -64,7 +66,10 @@ record LoadUnits(
   private static double elements(TableGroup group, ClusterSpec cluster) {
     double elements = 0;
     for (TablePrediction of : group.tables()) {
-      elements += of.table().outputs(cluster.batchSize(), 1) * of.table().columns();
+      elements +=
+          of.table().outputs(cluster.batchSize(), 1)
+              * of.table().columns()
+              * ShapeLoad.sentShare(of.table(), cluster);
     }
     return elements;
   }
@@ -73,7 +78,11 @@ record LoadUnits(
   private static double pooledElements(TableGroup group, ClusterSpec cluster) {
     double elements = 0;
     for (TablePrediction of : group.tables()) {
-      elements += cluster.batchSize() * of.table().outputsPerSample() * of.table().columns();
+      elements +=
+          cluster.batchSize()
+              * of.table().outputsPerSample()
+              * of.table().columns()
+              * ShapeLoad.sentShare(of.table(), cluster);
     }
     return elements;
   }

@@ -96,7 +96,7 @@ final class Relaxations {
     long narrowest = 0;
     for (TablePrediction prediction : problem.tables()) {
       TableSpec table = prediction.table();
-      if (table.constraints().mayBeCached() && !table.constraints().isAlwaysCopied()) {
+      if (table.mayBeCached() && !table.constraints().isAlwaysCopied()) {
         bytes += table.bytes();
         narrowest = Math.max(narrowest, table.bytes(TableSpec.COLUMN_UNIT));
       }
