@@ -9,6 +9,7 @@ import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.domain.Workload;
 import io.shardtide.domain.WorkloadChange;
 import java.util.ArrayList;
@@ -89,7 +90,11 @@ final class ChangeTexts {
           new Quantity<>(
               "optimizer of its tables",
               ClusterSpec::optimizer,
-              cluster -> Optimizer.describe(cluster.optimizer())));
+              cluster -> Optimizer.describe(cluster.optimizer())),
+          new Quantity<>(
+              "training pipeline",
+              ClusterSpec::pipeline,
+              cluster -> TrainingPipeline.describe(cluster.pipeline())));
 
   private ChangeTexts() {}
 

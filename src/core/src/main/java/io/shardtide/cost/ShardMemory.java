@@ -5,12 +5,15 @@ import io.shardtide.domain.TableSpec;
 import java.util.OptionalDouble;
 
 /**
- * The memory of a shard, after TorchRec's storage estimator ({@code calculate_shard_storages}):
- * weights and optimizer state, of a cached shard the share of them that device memory holds, with a
- * named optimizer as {@link TableSpec#bytes(long, int, OptionalDouble)} says; and where {@link
- * ClusterSpec#countsStepMemory} asks for it, what a step needs beside them: 64-bit ids of the
- * lookups, outputs and their gradients in single precision, and the dense gradient of a copy. The
- * buffers of all shards are taken to live at the same time.
+ * The memory of a shard: weights and optimizer state, of a cached shard the share of them that
+ * device memory holds, with a named optimizer as {@link TableSpec#bytes(long, int, OptionalDouble)}
+ * says; and where {@link ClusterSpec#countsStepMemory} asks for it, what a step needs beside them.
+ *
+ * <p>If the cluster names its {@link ClusterSpec#pipeline}, this is what a training run allocates:
+ * {@link StepMemory}, and of cached shards caches and state as FBGEMM places them. If not, it is
+ * TorchRec's storage estimator without a pipeline ({@code calculate_shard_storages}): 64-bit ids of
+ * the lookups, outputs and their gradients in single precision, and the dense gradient of a copy.
+ * The buffers of all shards are taken to live at the same time.
  *
  * @param rows rows of the shard
  * @param columns columns of the shard
@@ -26,17 +29,22 @@ record ShardMemory(
     double lookups,
     boolean replicated,
     OptionalDouble cacheShare) {
-  private static final double ID_BYTES = 8;
-  private static final double FLOAT_BYTES = 4;
 
   /** Returns the bytes of device memory that the table's shard needs, rounded up. */
   long bytes(TableSpec table, ClusterSpec cluster) {
+    if (cluster.pipeline().isPresent()) {
+      double step = StepMemory.ofShard(this, cluster.pipeline().get(), cluster);
+      double cache =
+          cacheShare.isPresent() ? StepMemory.ofCache(rows, cacheShare.getAsDouble()) : 0;
+      return heldBytes(table) + (long) Math.ceil(step + cache);
+    }
     long weights = table.bytes(rows, columns, cacheShare);
     if (!cluster.countsStepMemory()) {
       return weights;
     }
-    double buffers = lookups * ID_BYTES + 2 * outputs * columns * FLOAT_BYTES;
-    double gradient = replicated ? (double) rows * columns * FLOAT_BYTES : 0;
+    double buffers =
+        lookups * StepMemory.ID_BYTES + 2 * outputs * columns * StepMemory.OUTPUT_BYTES;
+    double gradient = replicated ? (double) rows * columns * StepMemory.OUTPUT_BYTES : 0;
     return weights + (long) Math.ceil(buffers + gradient);
   }
 
@@ -44,8 +52,22 @@ record ShardMemory(
    * Returns the bytes of host memory: all of a cached shard, without an optimizer's state that is
    * to be in device memory; 0 otherwise.
    */
-  long hostBytes(TableSpec table) {
-    return cacheShare.isPresent() ? table.hostBytes(rows, columns) : 0;
+  long hostBytes(TableSpec table, ClusterSpec cluster) {
+    if (cacheShare.isEmpty()) {
+      return 0;
+    }
+    return cluster.pipeline().isPresent()
+        ? table.bytes(rows, columns) - table.managedStateBytes(rows, columns)
+        : table.hostBytes(rows, columns);
+  }
+
+  /** Returns the bytes of weights and optimizer state in device memory, where FBGEMM has them. */
+  private long heldBytes(TableSpec table) {
+    if (cacheShare.isEmpty()) {
+      return table.bytes(rows, columns);
+    }
+    double cached = cacheShare.getAsDouble() * table.bytesBesideState(rows, columns);
+    return (long) Math.ceil(cached) + table.managedStateBytes(rows, columns);
   }
 
   /** Returns the bytes of weights and optimizer state, in either memory. */

@@ -6,6 +6,7 @@ import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import java.io.IOException;
@@ -43,7 +44,8 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "replicaGroups",
           "synchronizationSteps",
           "codecs",
-          "optimizer");
+          "optimizer",
+          "pipeline");
 
   private static final List<String> CODEC_FIELDS =
       List.of(
@@ -176,7 +178,10 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
                 json.wholeNumber("synchronizationSteps", 1, ClusterSpec.MAX_SYNCHRONIZATION_STEPS)
             : 1,
         json.has("codecs") ? json.objects("codecs", WorkloadTask::codec) : List.of(),
-        optimizer(json));
+        optimizer(json),
+        json.has("pipeline")
+            ? Optional.of(TrainingPipeline.of(json.text("pipeline")))
+            : Optional.empty());
   }
 
   private static Optional<Optimizer> optimizer(JsonFields json) {

@@ -11,6 +11,7 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.models.AvroMapping;
 import java.util.List;
 import java.util.Optional;
@@ -79,6 +80,14 @@ interface SpecMapping {
 
   default Optional<Optimizer> optimizer(String name) {
     return Optional.ofNullable(name).map(Optimizer::of);
+  }
+
+  default String pipelineName(Optional<TrainingPipeline> pipeline) {
+    return pipeline.map(TrainingPipeline::fileName).orElse(null);
+  }
+
+  default Optional<TrainingPipeline> pipeline(String name) {
+    return Optional.ofNullable(name).map(TrainingPipeline::of);
   }
 
   default String name(Direction direction) {
