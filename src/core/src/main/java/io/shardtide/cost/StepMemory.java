@@ -29,9 +29,15 @@ public final class StepMemory {
   static final double OUTPUT_BYTES = 4;
 
   /**
+   * Each batch as the program has it, and once more with its ids in the order of sharding types and
+   * devices; copies look up that one.
+   */
+  private static final double BATCH_COPIES = 2;
+
+  /**
    * The outputs of a device's own samples: those that the dense model gets, their gradient, the
    * gradient joined for the all-to-all, and its pieces for each device while it is joined
-   * (TorchRec's {@code All2All_Pooled_Wait.backward}).
+   * (TorchRec's {@code All2All_Pooled_Wait.backward}). Of copies the third is their own output.
    */
   private static final double LOCAL_OUTPUTS = 4;
 
@@ -63,8 +69,7 @@ public final class StepMemory {
 
   /**
    * Returns the bytes that each device needs for a step, whatever its shards are: the batches of
-   * its own samples, the one that is sorted by shards before it is sent, and outputs of these
-   * samples. 0 if the cluster names no pipeline.
+   * its own samples, and outputs of these samples. 0 if the cluster names no pipeline.
    *
    * @param tables the tables, not separated into hot and other rows
    * @param cluster the devices and the batch, of one replica group
@@ -74,7 +79,7 @@ public final class StepMemory {
       return 0;
     }
     double samples = Math.ceil((double) cluster.batchSize() / cluster.devices());
-    double batches = cluster.pipeline().get().batches() + 1.0;
+    double batches = BATCH_COPIES * cluster.pipeline().get().batches();
     double bytes = 0;
     for (TableSpec table : tables) {
       bytes +=
