@@ -7,6 +7,7 @@ import io.shardtide.cost.TableShapes;
 import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.SearchResult;
@@ -90,6 +91,8 @@ final class OfflinePlanning {
       line.put("seconds", seconds);
       line.put("evaluations", result.evaluations());
       ClusterSpec group = cluster.group(found.replication().groups());
+      layout.putMemory(
+          line, group, found.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes));
       layout.putShards(line, new WorkloadTask(task.name(), task.tables(), group), found.shards());
       layout.putReplication(line, found.replication(), cluster);
       layout.putCodecs(line, found.codecs());

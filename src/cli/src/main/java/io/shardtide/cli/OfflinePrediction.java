@@ -133,6 +133,7 @@ final class OfflinePrediction {
               .formatted(fullest, bytes, cluster.usableBytesPerDevice()));
       line.put("bytes_short", bytes - cluster.usableBytesPerDevice());
     }
+    layout.putMemory(line, cluster, loads.stream().mapToLong(DeviceLoad::bytes));
     layout.putShards(line, task, shards);
   }
 

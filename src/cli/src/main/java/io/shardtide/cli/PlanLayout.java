@@ -18,6 +18,7 @@ import io.shardtide.torchrec.TorchRecPlans;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 
 /** How a line of a plans file names its task and describes the shards. */
 sealed interface PlanLayout {
@@ -52,6 +53,17 @@ sealed interface PlanLayout {
           .put("layout", replication.groups().layout().fileName())
           .put("synchronization_steps", replication.synchronizationSteps())
           .put("synchronization_ms", replication.synchronizationMs());
+    }
+  }
+
+  /**
+   * Adds the device memory of a step in bytes, if the cluster names a pipeline.
+   *
+   * @param bytes of each device of a replica group, in their order
+   */
+  default void putMemory(ObjectNode line, ClusterSpec cluster, LongStream bytes) {
+    if (cluster.pipeline().isPresent()) {
+      bytes.forEach(line.putArray("memory_bytes")::add);
     }
   }
 

@@ -40,7 +40,7 @@ final class SpecTexts {
           + CodecTexts.FORM
           + "), optimizer of tables that name none (rowwise_adagrad; or "
           + OPTIMIZERS
-          + ")";
+          + "), pipeline of the training program (TorchRec's formula without one; or none, sparse_dist, prefetch)";
 
   private static final String FEATURES = "features";
 

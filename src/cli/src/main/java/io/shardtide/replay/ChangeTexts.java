@@ -14,6 +14,7 @@ import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.domain.Workload;
 import io.shardtide.domain.WorkloadChange;
 import java.util.ArrayList;
@@ -114,7 +115,11 @@ final class ChangeTexts {
           new Quantity<>(
               "optimizer of its tables",
               ClusterSpec::optimizer,
-              cluster -> Optimizer.describe(cluster.optimizer())));
+              cluster -> Optimizer.describe(cluster.optimizer())),
+          new Quantity<>(
+              "training pipeline",
+              ClusterSpec::pipeline,
+              cluster -> TrainingPipeline.describe(cluster.pipeline())));
 
   private ChangeTexts() {}
 

@@ -16,12 +16,24 @@ public final class DeviceLoad {
   private int shards;
 
   /**
-   * A device without shards.
+   * A device without shards that needs no memory for a step.
    *
    * @param sumSize length of its sum of towers
    */
   public DeviceLoad(int sumSize) {
+    this(sumSize, 0);
+  }
+
+  /**
+   * A device without shards.
+   *
+   * @param sumSize length of its sum of towers
+   * @param stepBytes bytes of device memory that a step needs without shards: {@link
+   *     StepMemory#ofDevice}
+   */
+  public DeviceLoad(int sumSize, long stepBytes) {
     towerSum = new double[sumSize];
+    bytes = stepBytes;
   }
 
   /** Adds a shard. */

@@ -38,7 +38,7 @@ public record ShapeLoad(
         scope,
         Math.rint(elements),
         memory.bytes(table, cluster),
-        memory.hostBytes(table),
+        memory.hostBytes(table, cluster),
         memory.tableBytes(table));
   }
 

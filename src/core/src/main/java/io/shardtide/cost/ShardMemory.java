@@ -2,17 +2,19 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ComputeKernel;
-import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * The memory of a shard, after TorchRec's storage estimator ({@code calculate_shard_storages}):
- * weights and optimizer state, of a cached shard the share of them that device memory holds, with a
- * named optimizer as {@link TableSpec#bytes(long, int, OptionalDouble)} says; and where {@link
- * ClusterSpec#countsStepMemory} asks for it, what a step needs beside them: 64-bit ids of the
- * lookups and their {@linkplain TableSpec#weightBytesPerLookup weights}, outputs and their
+ * The memory of a shard: weights and optimizer state, of a cached shard the share of them that
+ * device memory holds, with a named optimizer as {@link TableSpec#bytes(long, int, OptionalDouble)}
+ * says; and where {@link ClusterSpec#countsStepMemory} asks for it, what a step needs beside them.
+ *
+ * <p>If the cluster names its {@link ClusterSpec#pipeline}, this is what a training run allocates:
+ * {@link StepMemory}, and of cached shards caches and state as FBGEMM places them. If not, it is
+ * TorchRec's storage estimator without a pipeline ({@code calculate_shard_storages}): 64-bit ids of
+ * the lookups and their {@linkplain TableSpec#weightBytesPerLookup weights}, outputs and their
  * gradients in the table's output type, and the dense gradient of a copy and of a table that is
  * computed by {@link ComputeKernel#DENSE}. The buffers of all shards are taken to live at the same
  * time.
@@ -31,22 +33,22 @@ record ShardMemory(
     double lookups,
     boolean replicated,
     OptionalDouble cacheShare) {
-  private static final double ID_BYTES = 8;
-  private static final double FLOAT_BYTES = 4;
 
   /** Returns the bytes of device memory that the table's shard needs, rounded up. */
   long bytes(TableSpec table, ClusterSpec cluster) {
+    if (cluster.pipeline().isPresent()) {
+      double step = StepMemory.ofShard(this, table, cluster.pipeline().get(), cluster);
+      double cache =
+          cacheShare.isPresent() ? StepMemory.ofCache(rows, cacheShare.getAsDouble()) : 0;
+      return heldBytes(table) + (long) Math.ceil(step + cache);
+    }
     long weights = table.bytes(rows, columns, cacheShare);
     if (!cluster.countsStepMemory()) {
       return weights;
     }
-    TableKernel kernel = table.kernel();
     double buffers =
-        lookups * (ID_BYTES + table.weightBytesPerLookup())
-            + 2 * outputs * columns * kernel.outputBytes();
-    boolean isDense =
-        replicated || kernel.computeKernel().equals(Optional.of(ComputeKernel.DENSE));
-    double gradient = isDense ? (double) rows * columns * FLOAT_BYTES : 0;
+        lookups * StepMemory.idBytes(table) + 2 * outputs * columns * table.kernel().outputBytes();
+    double gradient = hasDenseGradient(table) ? (double) rows * columns * StepMemory.GRADIENT_BYTES : 0;
     return weights + (long) Math.ceil(buffers + gradient);
   }
 
@@ -54,8 +56,27 @@ record ShardMemory(
    * Returns the bytes of host memory: all of a cached shard, without an optimizer's state that is
    * to be in device memory; 0 otherwise.
    */
-  long hostBytes(TableSpec table) {
-    return cacheShare.isPresent() ? table.hostBytes(rows, columns) : 0;
+  long hostBytes(TableSpec table, ClusterSpec cluster) {
+    if (cacheShare.isEmpty()) {
+      return 0;
+    }
+    return cluster.pipeline().isPresent()
+        ? table.bytes(rows, columns) - table.managedStateBytes(rows, columns)
+        : table.hostBytes(rows, columns);
+  }
+
+  /** Returns whether a step makes a gradient of each of its weights. */
+  boolean hasDenseGradient(TableSpec table) {
+    return replicated || table.kernel().computeKernel().equals(Optional.of(ComputeKernel.DENSE));
+  }
+
+  /** Returns the bytes of weights and optimizer state in device memory, where FBGEMM has them. */
+  private long heldBytes(TableSpec table) {
+    if (cacheShare.isEmpty()) {
+      return table.bytes(rows, columns);
+    }
+    double cached = cacheShare.getAsDouble() * table.bytesBesideState(rows, columns);
+    return (long) Math.ceil(cached) + table.managedStateBytes(rows, columns);
   }
 
   /** Returns the bytes of weights and optimizer state, in either memory. */

@@ -6,6 +6,7 @@ import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -136,7 +137,8 @@ public record StepCost(
     HotColdPrediction.separate(tables, HotRows.byTable(shards))
         .forEach(table -> byName.put(table.table().name(), table));
     CostEvaluator evaluator = model.evaluator();
-    List<DeviceLoad> loads = devices(cluster, evaluator);
+    List<DeviceLoad> loads = devices(
+            tables.stream().map(TablePrediction::table).toList(), cluster, evaluator);
     List<Shard> separated = HotRows.separate(shards);
     List<TablePart> parts = TablePart.of(separated);
     for (int i = 0; i < parts.size(); i++) {
@@ -225,7 +227,7 @@ public record StepCost(
       shapes.add(byName.get(shard.table()).of(parts.get(i), shard.device(), cluster));
     }
     List<float[]> outputs = towers.towers(shapes);
-    List<DeviceLoad> loads = devices(cluster, evaluator);
+    List<DeviceLoad> loads = devices(tables, cluster, evaluator);
     for (int i = 0; i < separated.size(); i++) {
       Shard shard = separated.get(i);
       ShapeLoad load =
@@ -241,10 +243,12 @@ public record StepCost(
     return loads;
   }
 
-  private static List<DeviceLoad> devices(ClusterSpec cluster, CostEvaluator evaluator) {
+  private static List<DeviceLoad> devices(
+      Collection<TableSpec> tables, ClusterSpec cluster, CostEvaluator evaluator) {
+    long stepBytes = StepMemory.ofDevice(tables, cluster);
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
-      loads.add(new DeviceLoad(evaluator.sumSize()));
+      loads.add(new DeviceLoad(evaluator.sumSize(), stepBytes));
     }
     return loads;
   }

@@ -37,6 +37,8 @@ import java.util.stream.IntStream;
  *     #MAX_CODECS}; none: all collectives send the bytes above
  * @param optimizer of tables that name none; empty: they cost as with {@link Optimizer#DEFAULT},
  *     and have no state but what their bytes say
+ * @param pipeline how the training program overlaps batches, which {@code countsStepMemory} then
+ *     counts as a training run takes it; empty: as TorchRec's estimator does without a pipeline
  */
 @RecordBuilder
 public record ClusterSpec(
@@ -53,7 +55,8 @@ public record ClusterSpec(
     List<Integer> replicaGroups,
     int synchronizationSteps,
     List<CommCodec> codecs,
-    Optional<Optimizer> optimizer) {
+    Optional<Optimizer> optimizer,
+    Optional<TrainingPipeline> pipeline) {
 
   /** The largest cluster. */
   public static final int MAX_DEVICES = 16_384;
@@ -99,6 +102,12 @@ public record ClusterSpec(
     codecs = codecs.stream().sorted(CommCodec.ORDER).toList();
     checkCodecs(codecs);
     Objects.requireNonNull(optimizer, "optimizer");
+    if (pipeline.isPresent() && !countsStepMemory) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CLUSTER,
+          "countsStepMemory of a cluster must be true if it names a pipeline, whose memory would not be counted otherwise, got false with pipeline %s"
+              .formatted(pipeline.get().fileName()));
+    }
   }
 
   /** A cluster whose memory is for shards alone, and which sends single precision. */
@@ -118,6 +127,7 @@ public record ClusterSpec(
         ONE_GROUP,
         1,
         List.of(),
+        Optional.empty(),
         Optional.empty());
   }
 

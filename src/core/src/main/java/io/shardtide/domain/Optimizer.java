@@ -27,6 +27,9 @@ public enum Optimizer {
   /** Tables are taken to have it if neither they nor their cluster name one, as in TorchRec. */
   public static final Optimizer DEFAULT = ROWWISE_ADAGRAD;
 
+  /** Bytes of a number of the state. */
+  static final int NUMBER_BYTES = 4;
+
   private final int bytesPerElement;
   private final int bytesPerRow;
 

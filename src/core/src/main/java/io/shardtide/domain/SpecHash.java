@@ -25,7 +25,9 @@ public final class SpecHash {
         .putAll(cluster.replicaGroups(), hash::put)
         .put(cluster.synchronizationSteps());
     hash.putAll(cluster.codecs(), codec -> put(hash, codec));
-    return putOptimizer(hash, cluster.optimizer());
+    putOptimizer(hash, cluster.optimizer());
+    cluster.pipeline().ifPresent(named -> hash.put("pipeline").put(named.name()));
+    return hash;
   }
 
   /** Adds a table. */

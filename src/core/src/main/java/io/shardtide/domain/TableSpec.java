@@ -362,8 +362,11 @@ public record TableSpec(
     return enforceHbm ? bytesBesideState(ofRows, ofColumns) : bytes(ofRows, ofColumns);
   }
 
-  /** Without a named optimizer, its state is not told from weights. */
-  private long bytesBesideState(long ofRows, int ofColumns) {
+  /**
+   * Returns the bytes of a shard of the table without the state of a named optimizer, rounded up.
+   * Without a named optimizer, its state is not told from weights.
+   */
+  public long bytesBesideState(long ofRows, int ofColumns) {
     return bytes(ofRows, ofColumns) - stateBytes(ofRows, ofColumns);
   }
 
@@ -372,6 +375,21 @@ public record TableSpec(
         ? 0
         : (long)
             Math.ceil((double) ofRows * (ofColumns * stateBytesPerElement() + stateBytesPerRow()));
+  }
+
+  /**
+   * Returns the bytes of a named optimizer's state that FBGEMM has in device memory if a shard of
+   * the table is cached, rounded up: what is one number a row always; of what is one number an
+   * element, the first moment with {@code enforceHbm} ({@code construct_split_state}, and {@code
+   * enforce_hbm} of {@code momentum1}). 0 without a named optimizer.
+   */
+  public long managedStateBytes(long ofRows, int ofColumns) {
+    if (optimizer.isEmpty()) {
+      return 0;
+    }
+    double ofElement =
+        enforceHbm ? Math.min(stateBytesPerElement(), Optimizer.NUMBER_BYTES) : 0;
+    return (long) Math.ceil((double) ofRows * (ofColumns * ofElement + stateBytesPerRow()));
   }
 
   private boolean namesStateBytes() {

@@ -1,9 +1,11 @@
 package io.shardtide.search;
 
+import io.shardtide.cost.StepMemory;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.Shortfall.TableBytes;
@@ -189,11 +191,19 @@ public final class Feasibility {
   /** Returns all that is known to be missing, as one shortfall; null if nothing is. */
   private static Shortfall refute(
       List<TableSpec> tables, List<SmallestPart> parts, double[] leastCopies, ClusterSpec cluster) {
+    long stepBytes = StepMemory.ofDevice(tables, cluster);
+    if (stepBytes >= cluster.usableBytesPerDevice()) {
+      return tooManySamples(tables, stepBytes, cluster);
+    }
+    ClusterSpec forShards =
+        ClusterSpecBuilder.builder(cluster)
+            .reservedMemoryBytesPerDevice(cluster.reservedMemoryBytesPerDevice() + stepBytes)
+            .build();
     List<Shortfall> lacks =
         Stream.of(
-                tooTall(parts, cluster),
-                tooManyBytes(tables, leastCopies, cluster),
-                tooManyBytesInAll(tables, cluster))
+                tooTall(parts, forShards),
+                tooManyBytes(tables, leastCopies, forShards),
+                tooManyBytesInAll(tables, forShards))
             .flatMap(Optional::stream)
             .toList();
     if (lacks.isEmpty()) {
@@ -213,6 +223,18 @@ public final class Feasibility {
         true,
         blamed,
         lacks.stream().map(Shortfall::message).collect(Collectors.joining(". ")));
+  }
+
+  private static Shortfall tooManySamples(
+      List<TableSpec> tables, long stepBytes, ClusterSpec cluster) {
+    return new Shortfall(
+        stepBytes - cluster.usableBytesPerDevice() + 1,
+        true,
+        blame(tables, tables.size()),
+        "Without any shards, a device needs %s for the batches of a step and the outputs of its samples, and has %s. Maybe use fewer samples in a batch"
+            .formatted(
+                ByteSizes.describe(stepBytes),
+                ByteSizes.describe(cluster.usableBytesPerDevice())));
   }
 
   private static Optional<Shortfall> tooTall(List<SmallestPart> parts, ClusterSpec cluster) {

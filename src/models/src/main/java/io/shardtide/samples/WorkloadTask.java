@@ -11,6 +11,7 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import java.io.IOException;
@@ -48,7 +49,8 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "replicaGroups",
           "synchronizationSteps",
           "codecs",
-          "optimizer");
+          "optimizer",
+          "pipeline");
 
   private static final List<String> CODEC_FIELDS =
       List.of(
@@ -211,7 +213,10 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
                 json.wholeNumber("synchronizationSteps", 1, ClusterSpec.MAX_SYNCHRONIZATION_STEPS)
             : 1,
         json.has("codecs") ? json.objects("codecs", WorkloadTask::codec) : List.of(),
-        optimizer(json));
+        optimizer(json),
+        json.has("pipeline")
+            ? Optional.of(TrainingPipeline.of(json.text("pipeline")))
+            : Optional.empty());
   }
 
   private static Optional<Optimizer> optimizer(JsonFields json) {

@@ -17,6 +17,7 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.models.AvroMapping;
 import java.util.List;
 import java.util.Optional;
@@ -126,6 +127,14 @@ interface SpecMapping {
 
   default Optional<OutputType> outputType(String name) {
     return Optional.ofNullable(name).map(OutputType::of);
+  }
+
+  default String pipelineName(Optional<TrainingPipeline> pipeline) {
+    return pipeline.map(TrainingPipeline::fileName).orElse(null);
+  }
+
+  default Optional<TrainingPipeline> pipeline(String name) {
+    return Optional.ofNullable(name).map(TrainingPipeline::of);
   }
 
   default String name(Direction direction) {

@@ -5,6 +5,8 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
+import io.shardtide.cost.StepMemory;
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.PlanShards;
@@ -94,6 +96,7 @@ public final class LocalSearch {
   private final CostEvaluator expected;
   private final LoadUnits units;
   private final Communication communication;
+  private final long stepBytes;
   final Places places;
   final TableWays ways;
   final Placer placer;
@@ -115,6 +118,9 @@ public final class LocalSearch {
     work = new SearchWork(evaluator);
     expected = problem.model().evaluator();
     units = LoadUnits.of(tables, cluster);
+    stepBytes =
+        StepMemory.ofDevice(
+            problem.tables().stream().map(TablePrediction::table).toList(), cluster);
     places = new Places(cluster);
     communication = new Communication(evaluator, cluster, places, units);
     ways = new TableWays(tables, cluster, evaluator, units, places, communication);
@@ -291,7 +297,7 @@ public final class LocalSearch {
   }
 
   State empty() {
-    return new State(tables.size(), problem.model().sumSize(), places, cluster);
+    return new State(tables.size(), problem.model().sumSize(), places, stepBytes, cluster);
   }
 
   /** Returns a plan, without an analysis. */

@@ -47,25 +47,31 @@ final class State {
   final long[] hostBytes;
   final long[] tableBytes;
   final int[] parts;
+  /** Bytes of device memory that a step needs on each device without parts. */
+  private final long stepBytes;
+
   final long memory;
   final long hostMemory;
   int totalUnits;
   double rowElements;
   double copyElements;
 
-  /** Creates a state without parts. */
-  State(int tables, int sumSize, Places places, ClusterSpec cluster) {
+  /** Creates a state without parts, of devices that need so many bytes for a step without them. */
+  State(int tables, int sumSize, Places places, long stepBytes, ClusterSpec cluster) {
     this(
         tables,
         sumSize,
         places,
+        stepBytes,
         cluster.usableBytesPerDevice(),
         cluster.hostMemoryBytesPerDevice());
   }
 
-  private State(int tables, int sumSize, Places places, long memory, long hostMemory) {
+  private State(
+      int tables, int sumSize, Places places, long stepBytes, long memory, long hostMemory) {
     this.places = places;
     this.sumSize = sumSize;
+    this.stepBytes = stepBytes;
     this.memory = memory;
     this.hostMemory = hostMemory;
     devices = places.devices();
@@ -81,6 +87,7 @@ final class State {
     unitsOfNode = new int[places.nodes()];
     nodeUnits = new int[places.nodes()];
     bytes = new long[devices];
+    Arrays.fill(bytes, stepBytes);
     hostBytes = new long[devices];
     tableBytes = new long[devices];
     parts = new int[devices];
@@ -88,7 +95,7 @@ final class State {
 
   /** Returns a state of the same parts. */
   State copy() {
-    State copy = new State(way.length, sumSize, places, memory, hostMemory);
+    State copy = new State(way.length, sumSize, places, stepBytes, memory, hostMemory);
     for (int t = 0; t < way.length; t++) {
       for (int i = 0; i < count[t]; i++) {
         copy.add(t, way[t], at[t][i]);
@@ -185,7 +192,7 @@ final class State {
   List<DeviceLoad> loads() {
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < devices; d++) {
-      loads.add(new DeviceLoad(sumSize));
+      loads.add(new DeviceLoad(sumSize, stepBytes));
     }
     for (int t = 0; t < way.length; t++) {
       if (count[t] > 0 && way[t].hot != null) {
