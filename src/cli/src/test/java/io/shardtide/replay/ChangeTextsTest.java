@@ -10,7 +10,6 @@ import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
-import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.Workload;
@@ -78,8 +77,7 @@ class ChangeTextsTest {
             TableConstraints.NONE,
             true,
             Optional.empty(),
-            false,
-            TableKernel.NONE);
+            false);
     assertThat(texts(table(TABLE), table(optimized)).get(1))
         .isEqualTo(
             "table a: bytes per element 4 -> 2, optimizer bytes per element 0 -> 8, optimizer bytes"

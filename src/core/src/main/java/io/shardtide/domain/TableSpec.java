@@ -193,8 +193,7 @@ public record TableSpec(
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false,
-        TableKernel.NONE);
+        false);
   }
 
   /** Checks that some kind that the constraints allow can be computed by the kernel. */

@@ -34,8 +34,7 @@ class AccessCdfTest {
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false,
-        TableKernel.NONE);
+        false);
   }
 
   private static void assertInvalid(Runnable made, String message) {

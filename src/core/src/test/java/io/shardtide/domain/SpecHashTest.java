@@ -51,8 +51,7 @@ class SpecHashTest {
           new TableConstraints(Set.of(ShardKind.ROW_WISE), 32, Optional.of("item-id"), true, true),
           false,
           Optional.empty(),
-          false,
-          TableKernel.NONE);
+          false);
 
   private static String id(ClusterSpec cluster) {
     return SpecHash.put(new CanonicalHash("cluster"), cluster).hex();

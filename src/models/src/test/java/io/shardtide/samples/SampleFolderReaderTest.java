@@ -12,7 +12,6 @@ import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
-import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.files.MalformedFileException;
 import java.io.ByteArrayOutputStream;
@@ -104,8 +103,7 @@ class SampleFolderReaderTest {
                 TableConstraints.NONE,
                 true,
                 Optional.empty(),
-                false,
-                TableKernel.NONE));
+                false));
     assertThat(set.compute())
         .containsExactly(
             ComputeSample.of(

@@ -38,7 +38,6 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SpeedHistory;
 import io.shardtide.domain.TableConstraints;
-import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingState;
@@ -509,8 +508,7 @@ class RoundTripTest {
                   TableConstraints.NONE,
                   true,
                   Optional.empty(),
-                  false,
-                  TableKernel.NONE));
+                  false));
     }
     byte[] bytes =
         registry
