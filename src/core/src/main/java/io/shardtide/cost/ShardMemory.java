@@ -48,7 +48,8 @@ record ShardMemory(
     }
     double buffers =
         lookups * StepMemory.idBytes(table) + 2 * outputs * columns * table.kernel().outputBytes();
-    double gradient = hasDenseGradient(table) ? (double) rows * columns * StepMemory.GRADIENT_BYTES : 0;
+    double gradient =
+        hasDenseGradient(table) ? (double) rows * columns * StepMemory.GRADIENT_BYTES : 0;
     return weights + (long) Math.ceil(buffers + gradient);
   }
 

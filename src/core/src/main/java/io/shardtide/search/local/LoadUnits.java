@@ -39,7 +39,8 @@ record LoadUnits(
     List<TableSpec> all =
         tables.stream().flatMap(g -> g.tables().stream()).map(TablePrediction::table).toList();
     boolean arePooled = all.stream().allMatch(TableSpec::pooled);
-    double shortest = all.stream().mapToDouble(t -> ShapeLoad.sentShare(t, cluster)).min().orElse(1);
+    double shortest =
+        all.stream().mapToDouble(t -> ShapeLoad.sentShare(t, cluster)).min().orElse(1);
     double narrowest = (double) cluster.batchSize() * TableSpec.COLUMN_UNIT * shortest;
     boolean areWhole =
         all.stream()
