@@ -26,7 +26,20 @@ TORCH = importlib.util.find_spec("torch") is not None
 TORCHREC = importlib.util.find_spec("torchrec") is not None
 
 
-def describe(case, shards, world_size):
+def planned_kernels(kernels):
+    """Returns the kernels of a case as a plan record from the log has them: all fields, in their records."""
+    fields = ("computeKernel", "cacheLoadFactor", "cacheAlgorithm", "outputType", "stochasticRounding")
+    return [
+        {
+            "table": table,
+            "kernel": {field: kernel.get(field) for field in fields},
+            "enforceHbm": kernel.get("enforceHbm", False),
+        }
+        for table, kernel in kernels.items()
+    ]
+
+
+def describe(case, shards, world_size, kernels="kernels"):
     """Returns the description of a case's shards, as a plan record from the log has them."""
     fields = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device", "cacheShare")
     plan = {
@@ -37,6 +50,7 @@ def describe(case, shards, world_size):
         "predictedMs": 1.5,
         "shards": [dict(zip(fields, shard)) for shard in shards],
         "deviceCosts": [{}] * world_size,
+        "kernels": planned_kernels(case.get(kernels, {})),
     }
     return torchrec.describe(
         plan,
@@ -50,13 +64,22 @@ def describe(case, shards, world_size):
 
 def both(case):
     return (
-        describe(case, case["running"], case["world_size"]),
-        describe(case, case["wanted"], case.get("wanted_world_size", case["world_size"])),
+        describe(case, case["running"], case["world_size"], "running_kernels"),
+        describe(case, case["wanted"], case.get("wanted_world_size", case["world_size"]), "wanted_kernels"),
     )
 
 
 def accepted():
     return [case for case in RULES["descriptions"] if "expected" in case]
+
+
+def member(name):
+    """Returns what has the name of an enum's member."""
+    return None if name is None else types.SimpleNamespace(name=name)
+
+
+def cache_params(params):
+    return types.SimpleNamespace(algorithm=member(params.get("algorithm")), load_factor=params["load_factor"])
 
 
 def parameter_sharding(sharding):
@@ -65,7 +88,10 @@ def parameter_sharding(sharding):
         sharding_type=sharding["sharding_type"],
         compute_kernel=sharding["compute_kernel"],
         ranks=sharding["ranks"],
-        cache_params=types.SimpleNamespace(**sharding["cache_params"]) if "cache_params" in sharding else None,
+        cache_params=cache_params(sharding["cache_params"]) if "cache_params" in sharding else None,
+        enforce_hbm=sharding.get("enforce_hbm"),
+        stochastic_rounding=sharding.get("stochastic_rounding"),
+        output_dtype=member(sharding.get("output_dtype")),
         sharding_spec=types.SimpleNamespace(shards=spec) if spec else None,
     )
 
@@ -553,6 +579,7 @@ class TorchRec(unittest.TestCase):
                         self.assertEqual(made.sharding_type, sharding["sharding_type"])
                         self.assertEqual(made.compute_kernel, sharding["compute_kernel"])
                         self.assertEqual(made.ranks, sharding["ranks"])
+                        self.assertEqual(getattr(made.output_dtype, "name", None), sharding.get("output_dtype"))
                         if "shards" not in sharding:
                             self.assertIsNone(made.sharding_spec)
                 dumped = torchrec.from_sharding_plan(plan, case["world_size"])

@@ -60,7 +60,8 @@ final class ChangeTexts {
               "optimizer state of cached rows",
               TableSpec::enforceHbm,
               table -> table.enforceHbm() ? "in device memory" : "in host memory"),
-          decided("compute kernel", kernel -> kernel.computeKernel().map(ComputeKernel::torchRecName)),
+          decided(
+              "compute kernel", kernel -> kernel.computeKernel().map(ComputeKernel::torchRecName)),
           decided(
               "cache load factor",
               kernel ->

@@ -32,10 +32,7 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
   static ModelPlan of(
-      Collection<Shard> shards,
-      Collection<PlannedKernel> kernels,
-      int worldSize,
-      Target target) {
+      Collection<Shard> shards, Collection<PlannedKernel> kernels, int worldSize, Target target) {
     SortedMap<String, List<Shard>> byTable = new TreeMap<>();
     for (Shard shard : shards) {
       if (shard.device() >= worldSize) {

@@ -8,10 +8,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The number formats that ranks send in one collective. A module's tables of one sharding type share
- * it. A rank concatenates their outputs in their common format, single precision if they differ,
- * and sends single precision if it has no such table ({@code _dummy_embs_tensor}). Where ranks send
- * different formats, TorchRec 1.6.1 fails, or hangs.
+ * The number formats that ranks send in one collective. A module's tables of one sharding type
+ * share it. A rank concatenates their outputs in their common format, single precision if they
+ * differ, and sends single precision if it has no such table ({@code _dummy_embs_tensor}). Where
+ * ranks send different formats, TorchRec 1.6.1 fails, or hangs.
  */
 final class OutputTypes {
   private OutputTypes() {}
@@ -27,13 +27,11 @@ final class OutputTypes {
     for (String name : tables) {
       TableSharding sharding = plan.tables().get(name);
       if (sharding.type() != ShardKind.DATA_PARALLEL) {
-        OutputType own =
-            sharding.kernel().kernel().outputType().orElse(OutputType.DEFAULT);
+        OutputType own = sharding.kernel().kernel().outputType().orElse(OutputType.DEFAULT);
         OutputType[] ofRanks =
             sent.computeIfAbsent(sharding.type(), type -> new OutputType[plan.worldSize()]);
         for (int rank : Set.copyOf(sharding.ranks())) {
-          ofRanks[rank] =
-              ofRanks[rank] == null || ofRanks[rank] == own ? own : OutputType.DEFAULT;
+          ofRanks[rank] = ofRanks[rank] == null || ofRanks[rank] == own ? own : OutputType.DEFAULT;
         }
       }
     }
@@ -46,7 +44,7 @@ final class OutputTypes {
       OutputType own = ofRanks[rank] == null ? OutputType.DEFAULT : ofRanks[rank];
       if (own != first) {
         throw new IllegalArgumentException(
-            "Module \"%s\": device 0 sends %s and device %d %s in the collective of its %s tables, a device without such tables FP32; must be one format on all devices. Maybe publish one output type for all tables, or use reshardable plans, in which all devices have such tables"
+            "Module \"%s\": device 0 sends %s and device %d %s in the collective of its %s tables; must be one format. A device sends the outputType of its tables, or FP32 if they differ or there are none. Maybe publish one outputType for all tables, and use reshardable plans"
                 .formatted(module, first, rank, own, type.torchRecName()));
       }
     }

@@ -29,10 +29,7 @@ import java.util.stream.Collectors;
  *     a cache algorithm only if there is a cache
  */
 record TableSharding(
-    ShardKind type,
-    List<ShardMetadata> shards,
-    OptionalDouble cacheShare,
-    PlannedKernel kernel) {
+    ShardKind type, List<ShardMetadata> shards, OptionalDouble cacheShare, PlannedKernel kernel) {
   TableSharding {
     shards = List.copyOf(shards);
   }

@@ -11,6 +11,7 @@ import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
@@ -60,7 +61,8 @@ class SpecTextsTest {
                 TableConstraints.NONE,
                 true,
                 Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM),
-                true));
+                true,
+                TableKernel.NONE));
     assertThat(
             SpecTexts.cluster(
                 CLUSTER

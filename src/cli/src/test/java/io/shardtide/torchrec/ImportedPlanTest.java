@@ -9,13 +9,13 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.RandomShardings;
-import io.shardtide.torchrec.Target.Kernel;
 import io.shardtide.torchrec.Target.Processor;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -52,12 +52,14 @@ class ImportedPlanTest {
     return new ClusterSpec(nodes * perNode, Fixtures.GIB, 1024, perNode, "test");
   }
 
-  private static ObjectNode export(List<Shard> shards, ClusterSpec cluster, Random random) {
+  private static ObjectNode export(
+      List<Shard> shards, List<PlannedKernel> kernels, ClusterSpec cluster, Random random) {
     Processor processor = random.nextBoolean() ? Processor.CUDA : Processor.CPU;
-    Kernel kernel = random.nextBoolean() ? Kernel.FUSED : Kernel.DENSE;
+    ComputeKernel kernel = random.nextBoolean() ? ComputeKernel.FUSED : ComputeKernel.DENSE;
     Target target =
         new Target(Modules.of("a.b"), kernel, processor, cluster.devicesPerNode(), false);
-    return new TorchRecPlans(target).describe(JSON.createObjectNode(), shards, cluster.devices());
+    return new TorchRecPlans(target)
+        .describe(JSON.createObjectNode(), shards, kernels, cluster.devices());
   }
 
   /**
@@ -105,7 +107,7 @@ class ImportedPlanTest {
     ClusterSpec cluster = cluster(nodes, perNode);
     List<TableSpec> tables = tables(random);
     List<Shard> shards = shards(tables, cluster, random);
-    ObjectNode exported = export(shards, cluster, random).put("task", "16x0");
+    ObjectNode exported = export(shards, List.of(), cluster, random).put("task", "16x0");
     ImportedPlan plan = ImportedPlan.parse(exported.toString());
     assertThat(plan.task()).contains("16x0");
     assertThat(plan.shards(tables, cluster)).isEqualTo(shards);
@@ -123,7 +125,7 @@ class ImportedPlanTest {
     Random random = new Random(seed);
     ClusterSpec cluster = cluster(2, 2);
     List<TableSpec> tables = tables(random);
-    ObjectNode plan = export(shards(tables, cluster, random), cluster, random);
+    ObjectNode plan = export(shards(tables, cluster, random), List.of(), cluster, random);
     JsonNode place = plan;
     int index = random.nextInt(place.size());
     JsonNode inner = child(place, index);

@@ -13,7 +13,8 @@ import java.util.OptionalDouble;
  * named optimizer as {@link TableSpec#bytes(long, int, OptionalDouble)} says; and where {@link
  * ClusterSpec#countsStepMemory} asks for it, what a step needs beside them: 64-bit ids of the
  * lookups, outputs and their gradients in the table's output type, and the dense gradient of a copy
- * and of a table that is computed by {@link ComputeKernel#DENSE}. The buffers of all shards are taken to live at the same time.
+ * and of a table that is computed by {@link ComputeKernel#DENSE}. The buffers of all shards are
+ * taken to live at the same time.
  *
  * @param rows rows of the shard
  * @param columns columns of the shard
@@ -40,8 +41,7 @@ record ShardMemory(
     }
     TableKernel kernel = table.kernel();
     double buffers = lookups * ID_BYTES + 2 * outputs * columns * kernel.outputBytes();
-    boolean isDense =
-        replicated || kernel.computeKernel().equals(Optional.of(ComputeKernel.DENSE));
+    boolean isDense = replicated || kernel.computeKernel().equals(Optional.of(ComputeKernel.DENSE));
     double gradient = isDense ? (double) rows * columns * FLOAT_BYTES : 0;
     return weights + (long) Math.ceil(buffers + gradient);
   }

@@ -27,8 +27,8 @@ import java.util.OptionalDouble;
  * @param columns its columns
  * @param blocks 1, or of a table whose rows are cut into blocks on as many devices, their number:
  *     all of them are taken to have the rows of the first
- * @param cacheShare share of the rows of each shard that device memory holds, the most used ones;
- *     0 if all are in host memory without a cache; empty if device memory holds all
+ * @param cacheShare share of the rows of each shard that device memory holds, the most used ones; 0
+ *     if all are in host memory without a cache; empty if device memory holds all
  */
 public record TablePart(ShardScope scope, int columns, int blocks, OptionalDouble cacheShare) {
   /** So many devices or fewer: each number of blocks is predicted. */

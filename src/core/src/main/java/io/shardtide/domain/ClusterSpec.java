@@ -157,8 +157,8 @@ public record ClusterSpec(
   }
 
   /**
-   * Returns whether a collective of outputs or gradients may send them in another format than single
-   * precision, or with a codec.
+   * Returns whether a collective of outputs or gradients may send them in another format than
+   * single precision, or with a codec.
    */
   public boolean areCollectivesQuantized() {
     return !codecs.isEmpty()

@@ -54,10 +54,7 @@ public record Shard(
         throw new IllegalArgumentException(
             "cache share of a %s shard of table %s must be %s, got %s"
                 .formatted(
-                    kind.torchRecName(),
-                    Names.quote(table),
-                    isCopied ? "none" : "0 to 1",
-                    share));
+                    kind.torchRecName(), Names.quote(table), isCopied ? "none" : "0 to 1", share));
       }
     }
   }

@@ -262,8 +262,8 @@ public record TableSpec(
    * Returns the bytes of device memory of a shard of the table, rounded up. FBGEMM's caches hold
    * weights only: the state of a named optimizer is all in device memory or all in host memory.
    *
-   * @param cacheShare share of its rows that device memory holds, 0 if all are in host memory
-   *     only; empty if it holds all
+   * @param cacheShare share of its rows that device memory holds, 0 if all are in host memory only;
+   *     empty if it holds all
    */
   public long bytes(long ofRows, int ofColumns, OptionalDouble cacheShare) {
     if (cacheShare.isEmpty()) {

@@ -189,8 +189,8 @@ public record TableGroup(List<TablePrediction> tables) {
   }
 
   /**
-   * Returns whether the constraints and kernels of all tables allow the group to be cut into such parts on a
-   * cluster.
+   * Returns whether the constraints and kernels of all tables allow the group to be cut into such
+   * parts on a cluster.
    *
    * @param part a part that divides the columns of each table
    */

@@ -72,11 +72,7 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
 
   private static final List<String> KERNEL_FIELDS =
       List.of(
-          "computeKernel",
-          "cacheLoadFactor",
-          "cacheAlgorithm",
-          "outputType",
-          "stochasticRounding");
+          "computeKernel", "cacheLoadFactor", "cacheAlgorithm", "outputType", "stochasticRounding");
 
   private static final List<String> CONSTRAINT_FIELDS =
       List.of("kinds", "least_columns", "same_devices_as", "may_be_cached", "may_have_hot_rows");
@@ -153,8 +149,7 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         .pooled(json.flag("pooled", true))
         .optimizer(optimizer(json))
         .enforceHbm(json.flag("enforceHbm", false))
-        .kernel(
-            json.has("kernel") ? json.object("kernel", WorkloadTask::kernel) : TableKernel.NONE)
+        .kernel(json.has("kernel") ? json.object("kernel", WorkloadTask::kernel) : TableKernel.NONE)
         .build();
   }
 

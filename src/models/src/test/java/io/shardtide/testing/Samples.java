@@ -51,6 +51,7 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.UseKnowledge;
 import io.shardtide.domain.WorkloadChange;
@@ -82,7 +83,8 @@ public final class Samples {
             EnumSet.of(ShardKind.GRID_SHARD, ShardKind.TABLE_WISE), 16, Optional.of("an\"other 表")),
         true,
         Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM),
-        true);
+        true,
+        TableKernel.NONE);
   }
 
   public static ClusterSpec cluster() {
@@ -191,6 +193,7 @@ public final class Samples {
             plan.shards(),
             plan.replication(),
             codecs,
+            List.of(),
             plan.prediction(),
             plan.transition(),
             plan.run())

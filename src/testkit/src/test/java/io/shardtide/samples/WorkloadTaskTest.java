@@ -12,6 +12,7 @@ import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.files.MalformedFileException;
@@ -86,7 +87,8 @@ class WorkloadTaskTest {
                 Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 8, Optional.of("a")),
             true,
             Optional.of(Optimizer.ADAM),
-            true);
+            true,
+            TableKernel.NONE);
     assertThat(tasks.get(1))
         .isEqualTo(
             new WorkloadTask(
