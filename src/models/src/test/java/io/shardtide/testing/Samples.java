@@ -8,11 +8,13 @@ import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Bytes;
+import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
@@ -35,11 +37,13 @@ import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
@@ -184,6 +188,16 @@ public final class Samples {
         .identified();
   }
 
+  /** Returns a kernel of which everything is decided. */
+  public static TableKernel kernel() {
+    return new TableKernel(
+        Optional.of(ComputeKernel.FUSED_UVM_CACHING),
+        OptionalDouble.of(0.25),
+        Optional.of(CacheAlgorithm.LFU),
+        Optional.of(OutputType.BF16),
+        Optional.of(false));
+  }
+
   /** Returns a plan with other codecs, and with the id that follows. */
   public static ShardingPlan with(ShardingPlan plan, List<CollectiveCodec> codecs) {
     return new ShardingPlan(
@@ -194,6 +208,22 @@ public final class Samples {
             plan.replication(),
             codecs,
             List.of(),
+            plan.prediction(),
+            plan.transition(),
+            plan.run())
+        .identified();
+  }
+
+  /** Returns a plan with other kernels, and with the id that follows. */
+  public static ShardingPlan withKernels(ShardingPlan plan, List<PlannedKernel> kernels) {
+    return new ShardingPlan(
+            "",
+            plan.origin(),
+            plan.reason(),
+            plan.shards(),
+            plan.replication(),
+            plan.codecs(),
+            kernels,
             plan.prediction(),
             plan.transition(),
             plan.run())
