@@ -298,8 +298,8 @@ def _check_outputs(path: str, shardings: Mapping[str, dict[str, Any]], world_siz
             if own != sent[0]:
                 raise ValueError(
                     f'Module "{path}": device 0 sends {sent[0]} and device {rank} {own} in the collective of its {kind}'
-                    " tables; must be one format. A device sends the outputType of its tables, or FP32 if they differ or"
-                    " there are none. Maybe publish one outputType for all tables, and use reshardable plans"
+                    " tables; must be one format. A device sends the outputType of its tables, or FP32 if they differ"
+                    " or there are none. Maybe publish one outputType for all tables, and use reshardable plans"
                 )
 
 
