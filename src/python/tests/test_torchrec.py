@@ -26,7 +26,20 @@ TORCH = importlib.util.find_spec("torch") is not None
 TORCHREC = importlib.util.find_spec("torchrec") is not None
 
 
-def describe(case, shards, world_size):
+def planned_kernels(kernels):
+    """Returns the kernels of a case as a plan record from the log has them: all fields, in their records."""
+    fields = ("computeKernel", "cacheLoadFactor", "cacheAlgorithm", "outputType", "stochasticRounding")
+    return [
+        {
+            "table": table,
+            "kernel": {field: kernel.get(field) for field in fields},
+            "enforceHbm": kernel.get("enforceHbm", False),
+        }
+        for table, kernel in kernels.items()
+    ]
+
+
+def describe(case, shards, world_size, kernels="kernels"):
     """Returns the description of a case's shards, as a plan record from the log has them."""
     fields = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device", "cacheShare")
     plan = {
@@ -37,6 +50,7 @@ def describe(case, shards, world_size):
         "predictedMs": 1.5,
         "shards": [dict(zip(fields, shard)) for shard in shards],
         "deviceCosts": [{}] * world_size,
+        "kernels": planned_kernels(case.get(kernels, {})),
     }
     return torchrec.describe(
         plan,
@@ -50,13 +64,22 @@ def describe(case, shards, world_size):
 
 def both(case):
     return (
-        describe(case, case["running"], case["world_size"]),
-        describe(case, case["wanted"], case.get("wanted_world_size", case["world_size"])),
+        describe(case, case["running"], case["world_size"], "running_kernels"),
+        describe(case, case["wanted"], case.get("wanted_world_size", case["world_size"]), "wanted_kernels"),
     )
 
 
 def accepted():
     return [case for case in RULES["descriptions"] if "expected" in case]
+
+
+def member(name):
+    """Returns what has the name of an enum's member."""
+    return None if name is None else types.SimpleNamespace(name=name)
+
+
+def cache_params(params):
+    return types.SimpleNamespace(algorithm=member(params.get("algorithm")), load_factor=params["load_factor"])
 
 
 def parameter_sharding(sharding):
@@ -65,7 +88,10 @@ def parameter_sharding(sharding):
         sharding_type=sharding["sharding_type"],
         compute_kernel=sharding["compute_kernel"],
         ranks=sharding["ranks"],
-        cache_params=types.SimpleNamespace(**sharding["cache_params"]) if "cache_params" in sharding else None,
+        cache_params=cache_params(sharding["cache_params"]) if "cache_params" in sharding else None,
+        enforce_hbm=sharding.get("enforce_hbm"),
+        stochastic_rounding=sharding.get("stochastic_rounding"),
+        output_dtype=member(sharding.get("output_dtype")),
         sharding_spec=types.SimpleNamespace(shards=spec) if spec else None,
     )
 
@@ -327,6 +353,71 @@ class WorkloadChanges(unittest.TestCase):
         config["data_type"] = types.SimpleNamespace(name="FP16")
         self.assertEqual(publish.table(types.SimpleNamespace(**config), lookups, "rowwise_adagrad"), expected)
 
+    CONFIG = {"name": "t", "num_embeddings": 10, "embedding_dim": 16}
+
+    def test_a_kernel_as_json_and_as_parameter_constraints(self):
+        decided = {
+            "computeKernel": "fused_uvm_caching",
+            "cacheLoadFactor": 0.25,
+            "cacheAlgorithm": "LFU",
+            "outputType": "FP16",
+            "stochasticRounding": False,
+            "enforceHbm": True,
+        }
+        spec = publish.table(self.CONFIG, {"t": 1}, kernels={"t": decided})
+        self.assertEqual({**spec["kernel"], "enforceHbm": spec["enforceHbm"]}, decided)
+        constraints = types.SimpleNamespace(
+            compute_kernels=["fused_uvm_caching"],
+            cache_params=cache_params({"algorithm": "LFU", "load_factor": 0.25}),
+            enforce_hbm=True,
+            stochastic_rounding=False,
+            output_dtype=member("FP16"),
+        )
+        self.assertEqual(publish.table(self.CONFIG, {"t": 1}, kernels={"t": constraints}), spec)
+        half = publish.table(self.CONFIG, {"t": 1}, kernels={"t": {"outputType": "FP16"}, "u": {}})
+        self.assertEqual([field for field, value in half["kernel"].items() if value is not None], ["outputType"])
+        for nothing in ({}, {"enforceHbm": False}, types.SimpleNamespace(compute_kernels=None)):
+            plain = publish.table(self.CONFIG, {"t": 1}, kernels={"t": nothing})
+            self.assertEqual(plain, publish.table(self.CONFIG, {"t": 1}))
+        change = publish.workload_change("w", [self.CONFIG], {"t": 1}, self.CLUSTER, kernels={"t": decided})
+        self.assertEqual(change["changes"][1]["table"], spec)
+
+    def test_compute_kernels_that_leave_the_planner_its_choice_name_none(self):
+        for allowed, expected in (
+            (["fused"], "fused"),
+            (["dense"], "dense"),
+            (["fused_uvm", "key_value"], "fused_uvm"),
+            (["fused_uvm_caching", "fused", "dense"], None),
+            (["dense", "fused", "fused_uvm", "fused_uvm_caching", "quant"], None),
+        ):
+            constraints = types.SimpleNamespace(compute_kernels=allowed)
+            spec = publish.table(self.CONFIG, {"t": 1}, kernels={"t": constraints})
+            self.assertEqual(spec.get("kernel", {}).get("computeKernel"), expected)
+
+    def test_what_plans_have_no_field_for_is_named(self):
+        def constraints(**fields):
+            return types.SimpleNamespace(**{"compute_kernels": None, **fields})
+
+        for kernel, message in (
+            ({"computeKernel": "key_value"}, "table t: computeKernel must be one of dense, .*, got str 'key_value'"),
+            ({"cacheAlgorithm": "MRU"}, "cacheAlgorithm must be one of LRU, LFU, got str 'MRU'"),
+            ({"outputType": "FP8"}, "outputType must be one of FP32, FP16, BF16, INT8, got str 'FP8'"),
+            ({"stochasticRounding": 1}, "stochasticRounding must be one of True, False, got int 1"),
+            ({"output_dtype": "FP16"}, "must have the fields computeKernel, .*, enforceHbm, got output_dtype"),
+            ("fused", "The kernel of table t must be an object with fields of a TableKernel, or .*, got str 'fused'"),
+            (constraints(compute_kernels=["key_value"]), "must have one of dense, fused, .*, got key_value"),
+            (constraints(compute_kernels=["fused", "dense"]), "must be one kernel, or dense, .*; got dense, fused"),
+            (constraints(key_value_params=1), "ParameterConstraints of table t have key_value_params; must be None"),
+            (
+                constraints(cache_params=types.SimpleNamespace(prefetch_pipeline=True)),
+                "cache_params has prefetch_pipeline, which plans have no field for; set it in the fused_params",
+            ),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                publish.table(self.CONFIG, {"t": 1}, kernels={"t": kernel})
+        with self.assertRaisesRegex(ValueError, "kernels must be of tables in configs; u are not"):
+            publish.workload_change("w", [self.CONFIG], {"t": 1}, self.CLUSTER, kernels={"u": {}})
+
     def test_bytes_of_each_optimizer(self):
         config = {"name": "t", "num_embeddings": 10, "embedding_dim": 16}
         found = {}
@@ -541,6 +632,67 @@ class Torch(unittest.TestCase):
 
 @unittest.skipUnless(TORCHREC, "torchrec is not installed")
 class TorchRec(unittest.TestCase):
+    def test_kernels_of_all_combinations_go_to_torchrec_and_back(self):
+        from torchrec.distributed.types import CacheAlgorithm, CacheParams
+        from torchrec.types import DataType
+
+        flags = (None, False, True)
+        combinations = itertools.product(
+            ("dense", "fused", "fused_uvm", "fused_uvm_caching"),
+            (None, "LRU", "LFU"),
+            (None, "FP32", "FP16", "BF16", "INT8"),
+            flags,
+            (False, True),
+        )
+        for number, (kernel, algorithm, output, rounding, enforce) in enumerate(combinations):
+            share = {"fused_uvm": 0.0, "fused_uvm_caching": (number + 1) / 400}.get(kernel)
+            decided = {
+                "computeKernel": kernel,
+                "cacheAlgorithm": algorithm,
+                "outputType": output,
+                "stochasticRounding": rounding,
+                "enforceHbm": enforce,
+            }
+            shard = ["a", "TABLE_WISE", 0, 8, 0, 10, 0, share]
+            description = describe({"kernels": {"a": decided}, "modules": "m"}, [shard], 1)
+            plan = torchrec.to_sharding_plan(description)
+            made = plan.plan["m"]["a"]
+            self.assertEqual(made.compute_kernel, kernel)
+            self.assertEqual(made.output_dtype, output and DataType[output])
+            self.assertEqual(made.stochastic_rounding, rounding)
+            self.assertEqual(made.enforce_hbm, enforce or None)
+            params = CacheParams(algorithm=algorithm and CacheAlgorithm[algorithm], load_factor=share)
+            self.assertEqual(made.cache_params, params if share else None)
+            self.assertEqual(torchrec.from_sharding_plan(plan, 1), without_sizes(description))
+
+    def test_parameter_constraints_are_published(self):
+        from torchrec.distributed.planner.types import ParameterConstraints
+        from torchrec.distributed.types import CacheAlgorithm, CacheParams
+        from torchrec.types import DataType
+
+        constraints = ParameterConstraints(
+            compute_kernels=["fused_uvm_caching"],
+            cache_params=CacheParams(algorithm=CacheAlgorithm.LFU, load_factor=0.25),
+            enforce_hbm=True,
+            stochastic_rounding=False,
+            output_dtype=DataType.FP16,
+        )
+        config = WorkloadChanges.CONFIG
+        spec = publish.table(config, {"t": 1}, kernels={"t": constraints})
+        self.assertEqual(
+            spec["kernel"],
+            {
+                "computeKernel": "fused_uvm_caching",
+                "cacheLoadFactor": 0.25,
+                "cacheAlgorithm": "LFU",
+                "outputType": "FP16",
+                "stochasticRounding": False,
+            },
+        )
+        self.assertTrue(spec["enforceHbm"])
+        plain = publish.table(config, {"t": 1}, kernels={"t": ParameterConstraints()})
+        self.assertEqual(plain, publish.table(config, {"t": 1}))
+
     def test_a_plan_is_made_of_every_description(self):
         for case in accepted():
             with self.subTest(case["rule"]):
@@ -553,6 +705,7 @@ class TorchRec(unittest.TestCase):
                         self.assertEqual(made.sharding_type, sharding["sharding_type"])
                         self.assertEqual(made.compute_kernel, sharding["compute_kernel"])
                         self.assertEqual(made.ranks, sharding["ranks"])
+                        self.assertEqual(getattr(made.output_dtype, "name", None), sharding.get("output_dtype"))
                         if "shards" not in sharding:
                             self.assertIsNone(made.sharding_spec)
                 dumped = torchrec.from_sharding_plan(plan, case["world_size"])

@@ -8,6 +8,8 @@ from typing import Any
 from shardtide.torchrec.descriptions import COLUMN_KINDS
 from shardtide.torchrec.modules import table_size
 
+_KERNEL_FIELDS = ("compute_kernel", "enforce_hbm", "stochastic_rounding", "output_dtype")
+
 
 class NotReshardable(ValueError):
     """A running model cannot go from one plan to the other.
@@ -72,7 +74,7 @@ def _problem(table: str, before: dict[str, Any] | None, after: dict[str, Any] | 
         )
     if before == after:
         return None
-    if "cache_params" in before or "cache_params" in after:
+    if any("uvm" in sharding["compute_kernel"] for sharding in (before, after)):
         return (
             f'Table "{table}" is or was cached; reshard moves only tables in device memory, restart from a checkpoint'
         )
@@ -87,6 +89,11 @@ def _problem(table: str, before: dict[str, Any] | None, after: dict[str, Any] | 
     if types[0] != types[1]:
         return (
             f'Table "{table}" is {types[1]} and was {types[0]}; reshard keeps the sharding type, use reshardable plans'
+        )
+    if any(before.get(field) != after.get(field) for field in _KERNEL_FIELDS):
+        return (
+            f'Table "{table}" has another kernel, output type or rounding than before; reshard keeps them, restart from'
+            " a checkpoint"
         )
     if len(set(after["ranks"])) < len(after["ranks"]):
         return (

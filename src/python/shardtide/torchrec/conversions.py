@@ -21,7 +21,7 @@ def to_sharding_plan(description: dict[str, Any]) -> Any:
 
 def to_module_plan(tables: Mapping[str, dict[str, Any]]) -> Any:
     """Returns an EmbeddingModuleShardingPlan of the shardings of a module's tables."""
-    from torchrec.distributed.types import CacheParams, EmbeddingModuleShardingPlan, ParameterSharding
+    from torchrec.distributed.types import EmbeddingModuleShardingPlan, ParameterSharding
 
     return EmbeddingModuleShardingPlan(
         {
@@ -31,12 +31,29 @@ def to_module_plan(tables: Mapping[str, dict[str, Any]]) -> Any:
                 ranks=list(sharding["ranks"]),
                 # Copies have none.
                 sharding_spec=to_sharding_spec(sharding) if "shards" in sharding else None,
-                cache_params=CacheParams(**sharding["cache_params"]) if "cache_params" in sharding else None,
+                cache_params=_to_cache_params(sharding["cache_params"]) if "cache_params" in sharding else None,
                 enforce_hbm=sharding.get("enforce_hbm"),
+                stochastic_rounding=sharding.get("stochastic_rounding"),
+                output_dtype=_to_data_type(sharding["output_dtype"]) if "output_dtype" in sharding else None,
             )
             for table, sharding in tables.items()
         }
     )
+
+
+def _to_cache_params(params: Mapping[str, Any]) -> Any:
+    from torchrec.distributed.types import CacheAlgorithm, CacheParams
+
+    algorithm = params.get("algorithm")
+    return CacheParams(
+        algorithm=None if algorithm is None else CacheAlgorithm[algorithm], load_factor=params.get("load_factor")
+    )
+
+
+def _to_data_type(name: str) -> Any:
+    from torchrec.types import DataType
+
+    return DataType[name]
 
 
 def to_sharding_spec(sharding: dict[str, Any]) -> Any:
@@ -58,8 +75,8 @@ def to_sharding_spec(sharding: dict[str, Any]) -> Any:
 def from_sharding_plan(plan: Any, world_size: int) -> dict[str, Any]:
     """Returns a torchrec.distributed.types.ShardingPlan, such as one of TorchRec's planner, as a dict for JSON.
 
-    A file with such an object a line is what ./shardtide plan --predict reads. All modules' tables are in it. Fields
-    that have nothing to do with the placement, such as the output's type, are left out.
+    A file with such an object a line is what ./shardtide plan --predict reads. All modules' tables are in it. What
+    nothing of ours depends on is left out: bounds checks, and of caches all but the algorithm and the load factor.
 
     world_size: number of devices
 
@@ -107,7 +124,16 @@ def _from_parameter_sharding(sharding: Any) -> dict[str, Any]:
     }
     cache = getattr(sharding, "cache_params", None)
     if cache is not None:
-        found["cache_params"] = {"load_factor": cache.load_factor}
+        algorithm = getattr(cache, "algorithm", None)
+        found["cache_params"] = {
+            **({} if algorithm is None else {"algorithm": algorithm.name}),
+            "load_factor": cache.load_factor,
+        }
+    for field in ("enforce_hbm", "stochastic_rounding"):
+        if getattr(sharding, field, None) is not None:
+            found[field] = getattr(sharding, field)
+    if getattr(sharding, "output_dtype", None) is not None:
+        found["output_dtype"] = sharding.output_dtype.name
     if sharding.sharding_spec is not None:
         found["shards"] = [
             {

@@ -21,6 +21,12 @@ COLUMN_KINDS = ("table_wise", "column_wise", "table_column_wise")
 # Types that split rows over the devices of a node.
 NODE_KINDS = ("table_row_wise", "grid_shard")
 
+# Types with collectives, in the order of a plan's ShardKind.
+KINDS = ("table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard")
+
+# Of tables of which a plan says nothing.
+_NO_KERNEL: dict[str, Any] = {"kernel": {}}
+
 
 def describe(
     plan: dict[str, Any],
@@ -39,8 +45,8 @@ def describe(
         devices in which the same tables are copied and have their rows split. DistributedModelParallel.reshard moves
         columns only, keeps each table's sharding type and accepts one shard of a table on a rank; so all tables whose
         shards have all rows are column-wise, and a device's shards of a table are joined
-    compute_kernel: fused (the optimizer is in the backward pass) or dense; data-parallel tables are always dense, and
-        cached ones fused_uvm_caching
+    compute_kernel: fused (the optimizer is in the backward pass) or dense, of tables in device memory that name none;
+        data-parallel tables are always dense
     device: cuda or cpu
 
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
@@ -51,6 +57,7 @@ def describe(
 
     ValueError if TorchRec cannot run the plan, or if modules does not have its tables.
     """
+    kernels = {planned["table"]: planned for planned in plan.get("kernels") or []}
     world_size = len(plan["deviceCosts"])
     ranks = world_size * (plan.get("replication") or {}).get("groups", 1)
     replication = replication_of(plan, ranks)
@@ -67,6 +74,7 @@ def describe(
                 table: _parameter_sharding(
                     _sharding(table, shards, world_size, per_node, reshardable),
                     _cache_share(table, shards),
+                    kernels.get(table, _NO_KERNEL),
                     compute_kernel,
                     world_size,
                     per_node,
@@ -77,6 +85,8 @@ def describe(
             for path, tables in _by_module(_by_table(plan["shards"], world_size), modules).items()
         },
     }
+    for path, shardings in description["plan"].items():
+        _check_outputs(path, shardings, world_size)
     precisions: dict[str, dict[str, str]] = {}
     for used in plan.get("codecs") or []:
         precisions.setdefault(used["scope"], {})[used["direction"]] = used["codec"]["name"]
@@ -93,7 +103,7 @@ def describe(
 
 
 def _cache_share(table: str, shards: list[dict[str, Any]]) -> float | None:
-    """Returns the share of a table's rows that device memory holds as a cache; None if it holds all."""
+    """Returns the share of a table's rows that device memory holds as a cache, 0 without one; None if it holds all."""
     shares = {shard.get("cacheShare") for shard in shards}
     if len(shares) > 1:
         texts = sorted("none" if share is None else str(share) for share in shares)
@@ -270,9 +280,49 @@ def _joined(shards: list[_Shard]) -> list[_Shard]:
     return joined
 
 
+def _check_outputs(path: str, shardings: Mapping[str, dict[str, Any]], world_size: int) -> None:
+    """Checks that all devices send numbers of one format in each collective of a module.
+
+    A module's tables of one sharding type share a collective. TorchRec concatenates a device's outputs in their common
+    format, and sends single precision from a device that has none. Devices that send different formats fail, or hang.
+    """
+    types: dict[str, list[set[str]]] = {}
+    for sharding in shardings.values():
+        if sharding["sharding_type"] != "data_parallel":
+            of_ranks = types.setdefault(sharding["sharding_type"], [set() for _ in range(world_size)])
+            for rank in sharding["ranks"]:
+                of_ranks[rank].add(sharding.get("output_dtype", "FP32"))
+    for kind in KINDS:
+        sent = [next(iter(found)) if len(found) == 1 else "FP32" for found in types.get(kind, [])]
+        for rank, own in enumerate(sent):
+            if own != sent[0]:
+                raise ValueError(
+                    f'Module "{path}": device 0 sends {sent[0]} and device {rank} {own} in the collective of its {kind}'
+                    " tables; must be one format. A device sends the outputType of its tables, or FP32 if they differ"
+                    " or there are none. Maybe publish one outputType for all tables, and use reshardable plans"
+                )
+
+
+def _kernel_fields(planned: Mapping[str, Any], cache_share: float | None) -> dict[str, Any]:
+    """Returns what a table's sharding says of its kernel beside the kernel's name, where it is not the default."""
+    kernel = planned["kernel"]
+    found: dict[str, Any] = {}
+    if cache_share:
+        algorithm = kernel.get("cacheAlgorithm")
+        found["cache_params"] = {**({"algorithm": algorithm} if algorithm else {}), "load_factor": cache_share}
+    if planned.get("enforceHbm"):
+        found["enforce_hbm"] = True
+    if kernel.get("stochasticRounding") is not None:
+        found["stochastic_rounding"] = kernel["stochasticRounding"]
+    if kernel.get("outputType"):
+        found["output_dtype"] = kernel["outputType"]
+    return found
+
+
 def _parameter_sharding(
     sharding: tuple[str, list[_Shard]],
     cache_share: float | None,
+    planned: Mapping[str, Any],
     compute_kernel: str,
     world_size: int,
     per_node: int,
@@ -283,14 +333,15 @@ def _parameter_sharding(
         return {
             "sharding_type": kind,
             "compute_kernel": "dense",
+            **_kernel_fields(planned, None),
             "ranks": list(range(world_size)),
             "size": [shards[0].rows, shards[0].columns],
         }
-    cache = {} if cache_share is None else {"cache_params": {"load_factor": cache_share}}
+    in_memory = planned["kernel"].get("computeKernel") or compute_kernel
     return {
         "sharding_type": kind,
-        "compute_kernel": "fused_uvm_caching" if cache else compute_kernel,
-        **cache,
+        "compute_kernel": in_memory if cache_share is None else "fused_uvm_caching" if cache_share else "fused_uvm",
+        **_kernel_fields(planned, cache_share),
         "ranks": [shard.rank for shard in shards],
         "shards": [
             {

@@ -2,7 +2,7 @@
 
 python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
-    [--lookups FILE] [--profiles FILE] [--optimizer NAME] [--drop NAME ...] [--previous FILE] [--timeout SECONDS]
+    [--lookups FILE] [--profiles FILE] [--optimizer NAME] [--kernels FILE] [--drop NAME ...] [--previous FILE] [--timeout SECONDS]
     [--prefix TEXT] [--settings FILE]
 
 --configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names,
@@ -10,6 +10,8 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
 --lookups    JSON: an object with the mean number of lookups per sample of each feature
 --profiles   JSON: what `python -m shardtide.profile --out` wrote: poolingFactor, accessCdf and reuseHistogram of tables
              by name. Features of these tables need no --lookups
+--kernels    JSON: an object with what is decided about kernels of tables by name: computeKernel, cacheLoadFactor,
+             cacheAlgorithm, outputType, stochasticRounding and enforceHbm, each optional
 --previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
 
 Prints the outcome: the workload's generation, or why the change was rejected (exit status 1). Needs the rights of
@@ -31,6 +33,7 @@ from typing import Any
 from shardtide import events
 from shardtide.arguments import check_text, items, mapping, read_json, shown, texts
 from shardtide.optimizers import OPTIMIZERS, Optimizer
+from shardtide.torchrec.kernels import kernel_fields
 
 # TorchRec's DataTypes of tables: bytes of an element, and of the scale and bias of a row of each shard, as FBGEMM has
 # them: two floats where rows of INT8 are trained, two halves of INT4 and INT2. DataType has INT32 and INT64 too, of ids.
@@ -57,6 +60,7 @@ def table(
     lookups: Mapping[str, float],
     optimizer: str | None = None,
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    kernels: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Returns the TableSpec of an EmbeddingBagConfig or EmbeddingConfig, which is an object or a dict of its fields.
 
@@ -65,6 +69,8 @@ def table(
     lookups: mean number of lookups per sample, by feature; needed for features of tables without a profile
     optimizer: one of OPTIMIZERS, whose state counts as memory of the table and in its costs; None: the cluster's
     profiles: by table, what TableUse.fields() of shardtide.profile returns
+    kernels: by table, how its lookups are computed where the publisher decides that: fields of a TableKernel, or
+        TorchRec's ParameterConstraints, as for shardtide.torchrec.kernels.kernel_fields()
 
     ValueError names what is missing or unknown. The planner checks the ranges of numbers.
     """
@@ -100,6 +106,7 @@ def table(
         **_state(state, scale),
         # Left out where it is the default: registries of earlier planners do not know the field.
         **({} if _is_pooled(config, fields) else {"pooled": False}),
+        **(kernel_fields(kernels[name], name) if kernels and name in kernels else {}),
         **use,
     }
 
@@ -149,21 +156,26 @@ def workload_change(
     optimizer: str | None = None,
     drop: Iterable[str] = (),
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    kernels: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Returns the WorkloadChange that sets a cluster and the tables of a collection.
 
     configs: EmbeddingBagConfigs or EmbeddingConfigs, as for table(), of different names
     cluster: a ClusterSpec
     drop: names of tables to drop, none of them among the configs
-    profiles: as for table()
+    profiles, kernels: as for table()
 
-    ValueError as table(), if two configs have one name, if there is a profile of no table, and if the change is larger
+    ValueError as table(), if two configs have one name, if there is a profile or kernel of no table, and if the change is larger
     than one event may be.
     """
     changes: list[dict[str, Any]] = [{"cluster": cluster}]
     mapping(lookups, "lookups", "a number for each feature")
     mapping({} if profiles is None else profiles, "profiles", "a profile for each table")
-    tables = [table(config, lookups, optimizer, profiles) for config in items(configs, "configs", "EmbeddingBagConfigs")]
+    mapping({} if kernels is None else kernels, "kernels", "a kernel for each table")
+    tables = [
+        table(config, lookups, optimizer, profiles, kernels)
+        for config in items(configs, "configs", "EmbeddingBagConfigs")
+    ]
     seen: dict[str, int] = {}
     for place, spec in enumerate(tables):
         same = seen.setdefault(spec["name"], place)
@@ -172,9 +184,10 @@ def workload_change(
                 f"configs must have different names, got table {spec['name']} at positions {same} and {place}:"
                 f" {events.differences(tables[same], spec)}. Maybe rename one"
             )
-    unknown = set(profiles or ()) - {spec["name"] for spec in tables}
-    if unknown:
-        raise ValueError(f"profiles must be of tables in configs; {', '.join(sorted(unknown))} are not")
+    for given, of in ((profiles, "profiles"), (kernels, "kernels")):
+        unknown = set(given or ()) - {spec["name"] for spec in tables}
+        if unknown:
+            raise ValueError(f"{of} must be of tables in configs; {', '.join(sorted(unknown))} are not")
     changes += [{"table": spec} for spec in tables]
     changes += [{"name": name} for name in texts(drop, "drop", "names of tables")]
     if len(changes) > MAX_CHANGES:
@@ -216,6 +229,7 @@ def main() -> None:
     parser.add_argument("--hardware", required=True, help="hardware of a cost model, such as h200")
     parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), help="of the tables (default: the cluster's)")
     parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
+    parser.add_argument("--kernels", help="JSON: what is decided about kernels of tables by name, see above")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
     parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds to wait for Kafka, and for the outcome")
@@ -250,6 +264,7 @@ def main() -> None:
             arguments.optimizer,
             sorted(gone.union(arguments.drop)),
             load_object(arguments.profiles, "--profiles", "a profile for each table"),
+            load_object(arguments.kernels, "--kernels", "a kernel for each table"),
         )
         for config in configs:
             features = config.get("feature_names") or []

@@ -44,7 +44,7 @@ final class OutputTypes {
       OutputType own = ofRanks[rank] == null ? OutputType.DEFAULT : ofRanks[rank];
       if (own != first) {
         throw new IllegalArgumentException(
-            "Module \"%s\": device 0 sends %s and device %d %s in the collective of its %s tables, a device without such tables FP32; must be one format on all devices. Maybe publish one output type for all tables, or use reshardable plans, in which all devices have such tables"
+            "Module \"%s\": device 0 sends %s and device %d %s in the collective of its %s tables; must be one format. A device sends the outputType of its tables, or FP32 if they differ or there are none. Maybe publish one outputType for all tables, and use reshardable plans"
                 .formatted(module, first, rank, own, type.torchRecName()));
       }
     }

@@ -71,10 +71,6 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
       return Optional.of(
           "is or was cached; reshard moves only tables in device memory, restart from a checkpoint");
     }
-    if (!before.kernel().equals(after.kernel())) {
-      return Optional.of(
-          "has another kernel, output type or rounding than before; reshard keeps them, restart from a checkpoint");
-    }
     boolean byColumns =
         before.type().scope() == ShardScope.DEVICE && after.type().scope() == ShardScope.DEVICE;
     if (!byColumns || after.type() == ShardKind.TABLE_COLUMN_WISE) {
@@ -91,6 +87,10 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
       return Optional.of(
           "is %s and was %s; reshard keeps the sharding type, use reshardable plans"
               .formatted(after.type().torchRecName(), before.type().torchRecName()));
+    }
+    if (!before.kernel().equals(after.kernel())) {
+      return Optional.of(
+          "has another kernel, output type or rounding than before; reshard keeps them, restart from a checkpoint");
     }
     // TorchRec receives only into the first of a rank's shards.
     return new HashSet<>(after.ranks()).size() < after.ranks().size()

@@ -4,17 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.AccessCdf;
+import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,7 +50,8 @@ class SpecTextsTest {
             SpecTexts.table(
                 "name=a,rows=10,columns=8,poolingFactor=2,bytesPerElement=2,"
                     + "optimizerBytesPerElement=8,optimizerBytesPerRow=0.5,optimizer=partial_rowwise_adam,"
-                    + "enforceHbm=true"))
+                    + "enforceHbm=true,computeKernel=fused_uvm_caching,cacheLoadFactor=0.25,"
+                    + "cacheAlgorithm=LFU,outputType=fp16,stochasticRounding=false"))
         .isEqualTo(
             new TableSpec(
                 "a",
@@ -60,7 +66,13 @@ class SpecTextsTest {
                 TableConstraints.NONE,
                 true,
                 Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM),
-                true));
+                true,
+                new TableKernel(
+                    Optional.of(ComputeKernel.FUSED_UVM_CACHING),
+                    OptionalDouble.of(0.25),
+                    Optional.of(CacheAlgorithm.LFU),
+                    Optional.of(OutputType.FP16),
+                    Optional.of(false))));
     assertThat(
             SpecTexts.cluster(
                 CLUSTER

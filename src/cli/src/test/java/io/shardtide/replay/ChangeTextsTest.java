@@ -4,9 +4,12 @@ import static io.shardtide.testing.Fixtures.event;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.AccessCdf;
+import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
@@ -17,6 +20,7 @@ import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -103,6 +107,29 @@ class ChangeTextsTest {
         .containsExactly(
             "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.4 MiB, allowed kinds"
                 + " row_wise or table_row_wise");
+  }
+
+  @Test
+  void a_tables_kernel_is_described() {
+    TableSpec kernel =
+        TableSpecBuilder.builder(TABLE)
+            .kernel(
+                new TableKernel(
+                    Optional.of(ComputeKernel.FUSED_UVM_CACHING),
+                    OptionalDouble.of(0.25),
+                    Optional.of(CacheAlgorithm.LFU),
+                    Optional.of(OutputType.FP16),
+                    Optional.of(false)))
+            .build();
+    assertThat(texts(table(TABLE), table(kernel)).get(1))
+        .isEqualTo(
+            "table a: compute kernel (not decided) -> fused_uvm_caching, cache load factor (not"
+                + " decided) -> 0.2500, cache algorithm (not decided) -> LFU, output type (not"
+                + " decided) -> FP16, stochastic rounding (not decided) -> off");
+    assertThat(texts(table(kernel)).get(0))
+        .endsWith(
+            "2.4 MiB, compute kernel fused_uvm_caching, cache load factor 0.2500, cache algorithm"
+                + " LFU, output type FP16, stochastic rounding off");
   }
 
   @Test

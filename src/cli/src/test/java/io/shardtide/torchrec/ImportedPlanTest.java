@@ -8,19 +8,28 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.OutputType;
+import io.shardtide.domain.PlannedKernel;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Sharding;
+import io.shardtide.domain.TableKernel;
+import io.shardtide.domain.TableKernelBuilder;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.RandomShardings;
-import io.shardtide.torchrec.Target.Kernel;
 import io.shardtide.torchrec.Target.Processor;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -52,12 +61,14 @@ class ImportedPlanTest {
     return new ClusterSpec(nodes * perNode, Fixtures.GIB, 1024, perNode, "test");
   }
 
-  private static ObjectNode export(List<Shard> shards, ClusterSpec cluster, Random random) {
+  private static ObjectNode export(
+      List<Shard> shards, List<PlannedKernel> kernels, ClusterSpec cluster, Random random) {
     Processor processor = random.nextBoolean() ? Processor.CUDA : Processor.CPU;
-    Kernel kernel = random.nextBoolean() ? Kernel.FUSED : Kernel.DENSE;
+    ComputeKernel kernel = random.nextBoolean() ? ComputeKernel.FUSED : ComputeKernel.DENSE;
     Target target =
         new Target(Modules.of("a.b"), kernel, processor, cluster.devicesPerNode(), false);
-    return new TorchRecPlans(target).describe(JSON.createObjectNode(), shards, cluster.devices());
+    return new TorchRecPlans(target)
+        .describe(JSON.createObjectNode(), shards, kernels, cluster.devices());
   }
 
   /**
@@ -105,13 +116,59 @@ class ImportedPlanTest {
     ClusterSpec cluster = cluster(nodes, perNode);
     List<TableSpec> tables = tables(random);
     List<Shard> shards = shards(tables, cluster, random);
-    ObjectNode exported = export(shards, cluster, random).put("task", "16x0");
+    ObjectNode exported = export(shards, List.of(), cluster, random).put("task", "16x0");
     ImportedPlan plan = ImportedPlan.parse(exported.toString());
     assertThat(plan.task()).contains("16x0");
     assertThat(plan.shards(tables, cluster)).isEqualTo(shards);
     // A plan that TorchRec makes does not tell the size of copies.
     ((ObjectNode) exported.at("/plan/a.b/data_parallel")).remove("size");
     assertThat(ImportedPlan.parse(exported.toString()).shards(tables, cluster)).isEqualTo(shards);
+  }
+
+  private static <T> Optional<T> any(T[] of, Random random) {
+    return random.nextBoolean() ? Optional.empty() : Optional.of(of[random.nextInt(of.length)]);
+  }
+
+  /**
+   * What is decided about kernels is exported, and counts in the prediction of an imported plan.
+   */
+  @Property(tries = 200)
+  void kernels_of_an_exported_plan_are_read_again(@ForAll long seed) {
+    Random random = new Random(seed);
+    ClusterSpec cluster = cluster(1, 1);
+    List<TableSpec> plain = tables(random);
+    List<Shard> shards = new ArrayList<>();
+    List<TableSpec> published = new ArrayList<>();
+    for (TableSpec table : plain) {
+      OptionalDouble share =
+          switch (random.nextInt(3)) {
+            case 0 -> OptionalDouble.of(random.nextInt(5) / 4.0);
+            default -> OptionalDouble.empty();
+          };
+      shards.add(
+          new Shard(table.name(), Region.of(table), 0, ShardKind.TABLE_WISE).withCacheShare(share));
+      boolean isDense = share.isEmpty() && random.nextBoolean();
+      published.add(
+          TableSpecBuilder.builder(table)
+              .enforceHbm(random.nextBoolean())
+              .kernel(
+                  new TableKernel(
+                      isDense ? Optional.of(ComputeKernel.DENSE) : Optional.empty(),
+                      OptionalDouble.empty(),
+                      share.orElse(0) > 0 ? any(CacheAlgorithm.values(), random) : Optional.empty(),
+                      any(OutputType.values(), random),
+                      any(new Boolean[] {true, false}, random)))
+              .build());
+    }
+    Target target = new Target(Modules.of("m"), ComputeKernel.FUSED, Processor.CUDA, 1, false);
+    shards.sort(Shard.ORDER);
+    ImportedPlan plan =
+        ImportedPlan.parse(
+            new TorchRecPlans(target)
+                .describe(JSON.createObjectNode(), shards, PlannedKernel.of(published), 1)
+                .toString());
+    assertThat(plan.shards(plain, cluster)).isEqualTo(shards);
+    assertThat(plan.tables(plain, cluster)).isEqualTo(published);
   }
 
   /**
@@ -123,7 +180,20 @@ class ImportedPlanTest {
     Random random = new Random(seed);
     ClusterSpec cluster = cluster(2, 2);
     List<TableSpec> tables = tables(random);
-    ObjectNode plan = export(shards(tables, cluster, random), cluster, random);
+    TableKernel half =
+        TableKernelBuilder.builder(TableKernel.NONE)
+            .outputType(Optional.of(OutputType.FP16))
+            .stochasticRounding(Optional.of(true))
+            .build();
+    List<PlannedKernel> kernels =
+        tables.stream().map(table -> new PlannedKernel(table.name(), half, true)).toList();
+    ObjectNode plan;
+    try {
+      plan = export(shards(tables, cluster, random), kernels, cluster, random);
+    } catch (IllegalArgumentException e) {
+      assertThat(e).hasMessageContaining("must be one format");
+      return;
+    }
     JsonNode place = plan;
     int index = random.nextInt(place.size());
     JsonNode inner = child(place, index);
@@ -137,7 +207,9 @@ class ImportedPlanTest {
     String text = plan.toString();
     List<Shard> found;
     try {
-      found = ImportedPlan.parse(text).shards(tables, cluster);
+      ImportedPlan imported = ImportedPlan.parse(text);
+      found = imported.shards(tables, cluster);
+      assertThat(imported.tables(tables, cluster)).hasSameSizeAs(tables);
     } catch (IllegalArgumentException e) {
       assertThat(e.getMessage()).containsPattern("must|expected").hasSizeLessThan(400);
       return;
@@ -204,7 +276,10 @@ class ImportedPlanTest {
       textBlock =
           """
           'table_wise' | 'odd'   | Table "a": sharding_type must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, partial_row_wise, got "odd"
-          'fused' | 'fused_uvm'  | Table "a": compute_kernel must be fused, dense or fused_uvm_caching for table_wise, got "fused_uvm"
+          'fused' | 'key_value'  | Table "a": compute_kernel must be one of dense, fused, fused_uvm, fused_uvm_caching for table_wise, got "key_value"
+          'ranks' | 'cache_params': {'load_factor': 1}, 'ranks' | Table "a": cache_params must be absent but for fused_uvm_caching, got {"load_factor":1}
+          'fused' | 'fused_uvm_caching', 'cache_params': {'load_factor': 0.0} | Table "a": cache_params must be an object with a load_factor above 0 and at most 1, got {"load_factor":0.0}
+          'fused' | 'fused_uvm_caching', 'cache_params': {'load_factor': 0.5, 'size': 1} | Table "a": cache_params must be an object of algorithm, load_factor, got "size": 1
           [1] | [4]              | Table "a": ranks must be a whole number between 0 and 3, got 4
           [1] | [1, 1]           | Table "a": ranks must be one for each of the 1 shards, got [1, 1]
           [1] | [0]              | Table "a": shards[0]: placement must be rank:0/cpu or rank:0/cuda:0 on nodes of 2 devices, got "rank:1/cuda:1"
@@ -218,6 +293,28 @@ class ImportedPlanTest {
   void a_wrong_value_is_named(String old, String replacement, String message) {
     String plan = "{'world_size': 4, 'plan': {'m': {'a': %s}}}".formatted(TABLE_WISE);
     assertThatThrownBy(() -> read(plan.replace(old, replacement))).hasMessage(message);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          'output_dtype': 'FP8'      | Table "a": output_dtype must be one of FP32, FP16, BF16, INT8, got "FP8"
+          'stochastic_rounding': 1   | Table "a": stochastic_rounding must be true or false, got 1
+          'enforce_hbm': 'yes'       | Table "a": enforce_hbm must be true or false, got "yes"
+          'compute_kernel': 'fused_uvm_caching', 'cache_params': {'algorithm': 'MRU', 'load_factor': 0.5} | Table "a": cache_params: algorithm must be one of LRU, LFU, got "MRU"
+          """)
+  void a_wrong_value_of_a_kernel_is_named(String fields, String message) {
+    String own = fields.contains("kernel") ? "" : "'compute_kernel': 'fused', ";
+    String table = TABLE_WISE.replace("'compute_kernel': 'fused'", own + fields);
+    ImportedPlan plan =
+        ImportedPlan.parse(
+            "{'world_size': 4, 'plan': {'m': {'a': %s}}}".formatted(table).replace('\'', '"'));
+    List<TableSpec> tables = List.of(Fixtures.table("a", 10, 8, 1));
+    assertThat(plan.shards(tables, cluster(2, 2))).hasSize(1);
+    assertThatThrownBy(() -> plan.tables(tables, cluster(2, 2))).hasMessage(message);
   }
 
   @Test

@@ -7,21 +7,26 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.Bottleneck;
+import io.shardtide.domain.CacheAlgorithm;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Insight;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.torchrec.Target.Kernel;
 import io.shardtide.torchrec.Target.Processor;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -78,13 +83,13 @@ class RulesTest {
     return new TorchRecPlans(
         new Target(
             modules(rule.path("modules")),
-            Kernel.valueOf(rule.path("kernel").asText("fused").toUpperCase(Locale.ROOT)),
+            ComputeKernel.valueOf(rule.path("kernel").asText("fused").toUpperCase(Locale.ROOT)),
             Processor.valueOf(rule.path("processor").asText("cuda").toUpperCase(Locale.ROOT)),
             rule.path("devices_per_node").asInt(8),
             rule.path("reshardable").asBoolean(false)));
   }
 
-  private static ShardingPlan plan(String id, JsonNode shards, int worldSize) {
+  private static ShardingPlan plan(String id, JsonNode shards, JsonNode kernels, int worldSize) {
     List<Shard> list = new ArrayList<>();
     for (JsonNode shard : shards) {
       list.add(
@@ -101,10 +106,39 @@ class RulesTest {
                   ? OptionalDouble.of(shard.get(7).doubleValue())
                   : OptionalDouble.empty()));
     }
-    return plan(id, list, worldSize);
+    return plan(id, list, kernels(kernels), worldSize);
   }
 
-  private static ShardingPlan plan(String id, List<Shard> shards, int worldSize) {
+  private static List<PlannedKernel> kernels(JsonNode kernels) {
+    List<PlannedKernel> planned = new ArrayList<>();
+    kernels
+        .properties()
+        .forEach(
+            of -> {
+              JsonNode kernel = of.getValue();
+              planned.add(
+                  new PlannedKernel(
+                      of.getKey(),
+                      new TableKernel(
+                          named(kernel, "computeKernel").map(ComputeKernel::of),
+                          kernel.has("cacheLoadFactor")
+                              ? OptionalDouble.of(kernel.get("cacheLoadFactor").doubleValue())
+                              : OptionalDouble.empty(),
+                          named(kernel, "cacheAlgorithm").map(CacheAlgorithm::of),
+                          named(kernel, "outputType").map(OutputType::of),
+                          Optional.ofNullable(kernel.get("stochasticRounding"))
+                              .map(JsonNode::booleanValue)),
+                      kernel.path("enforceHbm").asBoolean(false)));
+            });
+    return planned;
+  }
+
+  private static Optional<String> named(JsonNode kernel, String field) {
+    return Optional.ofNullable(kernel.get(field)).map(JsonNode::textValue);
+  }
+
+  private static ShardingPlan plan(
+      String id, List<Shard> shards, List<PlannedKernel> kernels, int worldSize) {
     return new ShardingPlan(
         id,
         new PlanOrigin(
@@ -118,6 +152,9 @@ class RulesTest {
             Optional.empty()),
         "why",
         shards,
+        Replication.NONE,
+        List.of(),
+        kernels,
         new PlanPrediction(
             Collections.nCopies(worldSize, new DeviceCost(1, 1, 1, 1)),
             1.5,
@@ -132,7 +169,7 @@ class RulesTest {
   @MethodSource("descriptions")
   void plans_are_converted(JsonNode rule) throws IOException {
     int worldSize = rule.get("world_size").intValue();
-    ShardingPlan plan = plan("p", rule.get("shards"), worldSize);
+    ShardingPlan plan = plan("p", rule.get("shards"), rule.path("kernels"), worldSize);
     if (rule.has("error")) {
       assertThatThrownBy(() -> plans(rule).describe(plan))
           .isInstanceOf(IllegalArgumentException.class)
@@ -160,9 +197,14 @@ class RulesTest {
   @MethodSource("changes")
   void changes_of_plans_are_converted(JsonNode rule) throws IOException {
     int worldSize = rule.get("world_size").intValue();
-    ShardingPlan running = plan("before", rule.get("running"), worldSize);
+    ShardingPlan running =
+        plan("before", rule.get("running"), rule.path("running_kernels"), worldSize);
     ShardingPlan wanted =
-        plan("after", rule.get("wanted"), rule.path("wanted_world_size").asInt(worldSize));
+        plan(
+            "after",
+            rule.get("wanted"),
+            rule.path("wanted_kernels"),
+            rule.path("wanted_world_size").asInt(worldSize));
     TorchRecPlans plans = plans(rule);
     JsonNode found = read(plans.describe(wanted, running));
     JsonNode reshard = found.get("reshard");
@@ -194,7 +236,8 @@ class RulesTest {
   @ParameterizedTest
   @ValueSource(strings = {".", "a.", ".a", "a..b"})
   void a_module_is_a_path(String module) {
-    assertThatThrownBy(() -> new Target(Modules.of(module), Kernel.FUSED, Processor.CUDA, 8, false))
+    assertThatThrownBy(
+            () -> new Target(Modules.of(module), ComputeKernel.FUSED, Processor.CUDA, 8, false))
         .hasMessageContaining(
             "names separated by dots, or empty for the model itself, got \"" + module);
   }
@@ -221,12 +264,13 @@ class RulesTest {
 
   @Test
   void a_node_has_devices() {
-    assertThatThrownBy(() -> new Target(Modules.of("a"), Kernel.FUSED, Processor.CUDA, 0, false))
+    assertThatThrownBy(
+            () -> new Target(Modules.of("a"), ComputeKernel.FUSED, Processor.CUDA, 0, false))
         .hasMessage("devices per node must be at least 1, got 0");
   }
 
   private static final Target RESHARDABLE =
-      new Target(Modules.of("a"), Kernel.FUSED, Processor.CUDA, 4, true);
+      new Target(Modules.of("a"), ComputeKernel.FUSED, Processor.CUDA, 4, true);
 
   /** Shardings of ten tables of 64 columns and 1,000 rows over 4 devices, in equal column parts. */
   @Provide
@@ -275,8 +319,8 @@ class RulesTest {
   @Property(tries = 200)
   void resharding_the_running_plan_gives_the_wanted_one(
       @ForAll("shardings") List<Shard> before, @ForAll("shardings") List<Shard> after) {
-    ModelPlan running = ModelPlan.of(before, 4, RESHARDABLE);
-    ModelPlan wanted = ModelPlan.of(after, 4, RESHARDABLE);
+    ModelPlan running = ModelPlan.of(before, List.of(), 4, RESHARDABLE);
+    ModelPlan wanted = ModelPlan.of(after, List.of(), 4, RESHARDABLE);
     Reshard reshard = Reshard.between(running, wanted);
     TreeMap<String, TableSharding> resharded = new TreeMap<>(running.tables());
     resharded.putAll(reshard.tables());
@@ -298,7 +342,7 @@ class RulesTest {
     shards.forEach(
         shard ->
             expected.merge(shard.table() + " " + shard.device(), shard.columns(), Integer::sum));
-    assertThat(widths(ModelPlan.of(shards, 4, RESHARDABLE))).isEqualTo(expected);
+    assertThat(widths(ModelPlan.of(shards, List.of(), 4, RESHARDABLE))).isEqualTo(expected);
   }
 
   private static Map<String, Integer> widths(ModelPlan plan) {

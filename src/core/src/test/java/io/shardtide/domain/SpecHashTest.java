@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -52,6 +53,9 @@ class SpecHashTest {
           false,
           Optional.empty(),
           false);
+
+  private static final TableKernel KERNEL = TableKernel.NONE;
+  private static final Optional<OutputType> FP16_OUTPUTS = Optional.of(OutputType.FP16);
 
   private static String id(ClusterSpec cluster) {
     return SpecHash.put(new CanonicalHash("cluster"), cluster).hex();
@@ -124,6 +128,23 @@ class SpecHashTest {
   }
 
   @Test
+  void each_field_of_a_kernel_is_in_its_tables_id() {
+    Map<String, Consumer<TableKernelBuilder>> changes = new LinkedHashMap<>();
+    changes.put("computeKernel", b -> b.computeKernel(Optional.of(ComputeKernel.DENSE)));
+    changes.put("cacheLoadFactor", b -> b.cacheLoadFactor(OptionalDouble.of(0.5)));
+    changes.put("cacheAlgorithm", b -> b.cacheAlgorithm(Optional.of(CacheAlgorithm.LFU)));
+    changes.put("outputType", b -> b.outputType(FP16_OUTPUTS));
+    changes.put("stochasticRounding", b -> b.stochasticRounding(Optional.of(false)));
+    check(
+        TableKernel.class,
+        changes,
+        TableKernelBuilder::builder,
+        KERNEL,
+        TableKernelBuilder::build,
+        kernel -> id(TableSpecBuilder.builder(TABLE).kernel(kernel).build()));
+  }
+
+  @Test
   void each_field_of_a_table_is_in_its_id() {
     Map<String, Consumer<TableSpecBuilder>> changes = new LinkedHashMap<>();
     changes.put("name", b -> b.name("ad-id"));
@@ -141,6 +162,9 @@ class SpecHashTest {
     changes.put("enforceHbm", b -> b.enforceHbm(true));
     changes.put("features", b -> b.features(List.of(new TableFeature("a", 25, 0.5, 1))));
     changes.put("idWeights", b -> b.idWeights(Optional.of(IdWeights.GIVEN)));
+    changes.put(
+        "kernel",
+        b -> b.kernel(TableKernelBuilder.builder(KERNEL).outputType(FP16_OUTPUTS).build()));
     check(
         TableSpec.class,
         changes,

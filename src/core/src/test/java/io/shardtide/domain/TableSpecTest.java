@@ -147,7 +147,8 @@ class TableSpecTest {
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false);
+        false,
+        TableKernel.NONE);
   }
 
   @Test
@@ -176,7 +177,8 @@ class TableSpecTest {
             TableConstraints.NONE,
             true,
             Optional.empty(),
-            false);
+            false,
+            TableKernel.NONE);
     assertThat(largest.bytes()).isEqualTo((1L << 36) * (4096 * 128 + 64));
   }
 
@@ -214,7 +216,8 @@ class TableSpecTest {
             TableConstraints.NONE,
             true,
             Optional.empty(),
-            false);
+            false,
+            TableKernel.NONE);
     TableSpec wider = table.withColumns(12);
     assertThat(wider.columns()).isEqualTo(12);
     assertThat(wider.withColumns(8)).isEqualTo(table);
@@ -235,7 +238,8 @@ class TableSpecTest {
                 TableConstraints.NONE,
                 true,
                 Optional.empty(),
-                false));
+                false,
+                TableKernel.NONE));
     assertThat(table.withoutUse())
         .isEqualTo(
             new TableSpec(
@@ -251,7 +255,8 @@ class TableSpecTest {
                 TableConstraints.NONE,
                 true,
                 Optional.empty(),
-                false));
+                false,
+                TableKernel.NONE));
   }
 
   @Test

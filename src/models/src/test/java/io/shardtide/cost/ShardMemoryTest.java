@@ -4,14 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableKernel;
+import io.shardtide.domain.TableKernelBuilder;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.TestModels;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** The device memory of shards, as their loads add it up. */
 class ShardMemoryTest {
@@ -60,6 +68,58 @@ class ShardMemoryTest {
         .isEqualTo(125 * row + 320 * 8 + 2 * 1_024 * 16 * 4);
     assertThat(bytes(shapes.ofCopy(16, 8), ShardScope.COPIES, WITH_STEP))
         .isEqualTo(1_000 * row + 320 * 8 + 2 * 128 * 16 * 4 + 1_000 * 16 * 4);
+  }
+
+  private static TableSpec with(TableKernel kernel) {
+    return TableSpecBuilder.builder(TABLE).kernel(kernel).build();
+  }
+
+  private static ShapeLoad load(
+      TableKernel kernel, ShardShape shape, ShardScope scope, ClusterSpec cluster) {
+    return ShapeLoad.of(EVALUATOR, new float[] {1}, with(kernel), shape, scope, cluster);
+  }
+
+  private static TableKernel outputs(OutputType type) {
+    return TableKernelBuilder.builder(TableKernel.NONE).outputType(Optional.of(type)).build();
+  }
+
+  @ParameterizedTest
+  @EnumSource(OutputType.class)
+  void outputs_and_their_gradients_are_in_their_tables_format(OutputType type) {
+    long row = 16 * 2 + 16 / 2 + 4;
+    ShapeLoad load = load(outputs(type), shapes.ofColumns(16), ShardScope.DEVICE, WITH_STEP);
+    assertThat(load.bytes()).isEqualTo(1_000 * row + 2_560 * 8 + 2L * 1_024 * 16 * type.bytes());
+    assertThat(load.elements()).isEqualTo(1_024 * 16 * type.bytes() / 4.0);
+  }
+
+  /** A quantized collective has one format, whatever its tables have; copies send gradients. */
+  @Test
+  void formats_of_outputs_do_not_change_what_quantized_collectives_and_copies_send() {
+    TableKernel half = outputs(OutputType.FP16);
+    for (ClusterSpec cluster :
+        List.of(
+            ClusterSpecBuilder.builder(WITH_STEP).forwardBytesPerElement(2).build(),
+            ClusterSpecBuilder.builder(WITH_STEP).backwardBytesPerElement(2).build(),
+            ClusterSpecBuilder.builder(WITH_STEP).codecs(List.of(new CommCodec("x", 2))).build())) {
+      assertThat(load(half, shapes.ofColumns(16), ShardScope.DEVICE, cluster).elements())
+          .isEqualTo(1_024 * 16);
+    }
+    assertThat(load(half, shapes.ofCopy(16, 8), ShardScope.COPIES, WITH_STEP).elements())
+        .isEqualTo(1_000 * 16);
+  }
+
+  @Test
+  void a_dense_kernel_has_a_gradient_of_all_rows() {
+    TableKernel dense =
+        TableKernelBuilder.builder(TableKernel.NONE)
+            .computeKernel(Optional.of(ComputeKernel.DENSE))
+            .build();
+    for (ClusterSpec cluster : List.of(SHARDS_ALONE, WITH_STEP)) {
+      long gradient = cluster.countsStepMemory() ? 250L * 16 * 4 : 0;
+      ShardShape shape = shapes.ofRows(16, 0.25);
+      assertThat(load(dense, shape, ShardScope.NODE, cluster).bytes())
+          .isEqualTo(load(TableKernel.NONE, shape, ShardScope.NODE, cluster).bytes() + gradient);
+    }
   }
 
   @Test

@@ -143,6 +143,24 @@ class ShardingPlanTest {
     assertThat(with.hasValidId()).isTrue();
   }
 
+  @Test
+  void the_id_depends_on_kernels_and_without_any_is_that_of_earlier_versions() {
+    ShardingPlan plan = plan();
+    PlannedKernel kernel = new PlannedKernel("a", Samples.kernel(), false);
+    List<List<PlannedKernel>> others =
+        List.of(
+            List.of(kernel),
+            List.of(new PlannedKernel("b", Samples.kernel(), false)),
+            List.of(new PlannedKernel("a", Samples.kernel(), true)),
+            List.of(new PlannedKernel("a", TableKernel.NONE, true)),
+            List.of(kernel, new PlannedKernel("b", TableKernel.NONE, true)));
+    assertThat(Samples.withKernels(plan, List.of()).planId()).isEqualTo(plan.contentId());
+    assertThat(others.stream().map(of -> Samples.withKernels(plan, of).planId()))
+        .doesNotHaveDuplicates()
+        .doesNotContain(plan.contentId());
+    assertThat(Samples.withKernels(plan, List.of(kernel)).hasValidId()).isTrue();
+  }
+
   /** Ids are in logs that are kept for ever: these values change only with the format. */
   @Test
   void the_id_is_the_same_in_every_version() {

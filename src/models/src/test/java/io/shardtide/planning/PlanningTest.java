@@ -15,10 +15,13 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.ShapeBasis;
+import io.shardtide.domain.CacheAlgorithm;
+import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DeviceSpeed;
@@ -26,6 +29,7 @@ import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.PendingWork;
 import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanStatus;
@@ -38,6 +42,8 @@ import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
+import io.shardtide.domain.TableKernelBuilder;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.UnknownHardware;
@@ -56,6 +62,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
@@ -191,6 +198,74 @@ class PlanningTest {
     ShardingPlan next = run.plan(upsert("b", 5_000_000, 64, 5));
     assertThat(next.codecs()).isNotEmpty();
     assertThat(run.plan(new Change.ClusterSet(plain), Fixtures.drop("b")).codecs()).isEmpty();
+  }
+
+  private static Change kernel(TableKernelBuilder kernel) {
+    return new Change.TableUpserted(
+        TableSpecBuilder.builder(Fixtures.table("a", 5_000_000, 64, 5))
+            .kernel(kernel.build())
+            .build());
+  }
+
+  private static TableKernelBuilder kernel() {
+    return TableKernelBuilder.builder(TableKernel.NONE);
+  }
+
+  /** A change of a kernel alone is planned, even where no shard moves; without any, ids stay. */
+  @Test
+  void kernels_that_a_publisher_decides_are_in_plans() {
+    PlanningRun run = new PlanningRun();
+    ModelBundle nodes = ModelFiles.shippedForNodes();
+    run.models.takeOver(nodes);
+    ClusterSpec plain = new ClusterSpec(4, MEMORY, 65_536, 2, nodes.hardware());
+    ClusterSpec host = ClusterSpecBuilder.builder(plain).hostMemoryBytesPerDevice(MEMORY).build();
+    ShardingPlan any = run.plan(new Change.ClusterSet(host), upsert("a", 5_000_000, 64, 5));
+    assertThat(any.kernels()).isEmpty();
+
+    ShardingPlan half = run.plan(kernel(kernel().outputType(Optional.of(OutputType.FP16))));
+    assertThat(half.reason()).isEqualTo("1 table changed (a)");
+    assertThat(half.kernels())
+        .extracting(of -> of.table() + " " + of.kernel().outputType().get())
+        .containsExactly("a FP16");
+    assertThat(half.predictedMs()).isLessThan(any.predictedMs());
+    assertThat(half.moves()).isEmpty();
+
+    ShardingPlan cached =
+        run.plan(
+            kernel(
+                kernel()
+                    .computeKernel(Optional.of(ComputeKernel.FUSED_UVM_CACHING))
+                    .cacheLoadFactor(OptionalDouble.of(0.2))
+                    .cacheAlgorithm(Optional.of(CacheAlgorithm.LFU))));
+    assertThat(cached.reason())
+        .isEqualTo("1 table changed (a), 1 table running against new constraints (a)");
+    assertThat(cached.shards()).allMatch(shard -> shard.cacheShare().orElse(1) == 0.2);
+    assertThat(cached.kernels().get(0).kernel().cacheAlgorithm()).contains(CacheAlgorithm.LFU);
+
+    ShardingPlan uncached =
+        run.plan(kernel(kernel().computeKernel(Optional.of(ComputeKernel.FUSED_UVM))));
+    assertThat(uncached.shards())
+        .allMatch(shard -> shard.cacheShare().orElse(1) == TableKernel.NO_CACHE);
+    assertThat(uncached.cacheMisses()).extracting(CacheMisses::lookupShare).containsExactly(1.0);
+    assertThat(uncached.deviceCosts()).allMatch(cost -> cost.memoryBytes() == 0);
+    assertThat(uncached.predictedMs()).isGreaterThan(cached.predictedMs());
+
+    ShardingPlan dense = run.plan(kernel(kernel().computeKernel(Optional.of(ComputeKernel.DENSE))));
+    assertThat(dense.shards()).allMatch(shard -> shard.cacheShare().isEmpty());
+    assertThat(dense.reason())
+        .isEqualTo("1 table changed (a), 1 table running against new constraints (a)");
+
+    ShardingPlan again = run.plan(upsert("a", 5_000_000, 64, 5));
+    assertThat(again.kernels()).isEmpty();
+    assertThat(again.predictedMs()).isEqualTo(any.predictedMs());
+    PlanningOutcome none =
+        run.apply(
+            event(
+                new Change.ClusterSet(plain),
+                kernel(kernel().computeKernel(Optional.of(ComputeKernel.FUSED_UVM_CACHING)))));
+    assertThat(((Infeasible) none).workload().shortfall().message())
+        .startsWith(
+            "No sharding that the constraints allow exists on 4 devices, 2 on a node, without host memory, for a (all kinds, kernel fused_uvm_caching)");
   }
 
   @Test

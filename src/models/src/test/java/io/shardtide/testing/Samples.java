@@ -8,11 +8,13 @@ import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Bytes;
+import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.CacheMisses;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
@@ -36,11 +38,13 @@ import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
@@ -53,6 +57,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableFeature;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.UseKnowledge;
 import io.shardtide.domain.WorkloadChange;
@@ -86,7 +91,8 @@ public final class Samples {
         Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM),
         true,
         List.of(new TableFeature("a\"d 表", 7, 0.5, 1), new TableFeature("another", 11.25, 1, 3)),
-        Optional.of(IdWeights.LEARNED));
+        Optional.of(IdWeights.LEARNED),
+        TableKernel.NONE);
   }
 
   public static ClusterSpec cluster() {
@@ -186,6 +192,16 @@ public final class Samples {
         .identified();
   }
 
+  /** Returns a kernel of which everything is decided. */
+  public static TableKernel kernel() {
+    return new TableKernel(
+        Optional.of(ComputeKernel.FUSED_UVM_CACHING),
+        OptionalDouble.of(0.25),
+        Optional.of(CacheAlgorithm.LFU),
+        Optional.of(OutputType.BF16),
+        Optional.of(false));
+  }
+
   /** Returns a plan with other codecs, and with the id that follows. */
   public static ShardingPlan with(ShardingPlan plan, List<CollectiveCodec> codecs) {
     return new ShardingPlan(
@@ -195,6 +211,23 @@ public final class Samples {
             plan.shards(),
             plan.replication(),
             codecs,
+            List.of(),
+            plan.prediction(),
+            plan.transition(),
+            plan.run())
+        .identified();
+  }
+
+  /** Returns a plan with other kernels, and with the id that follows. */
+  public static ShardingPlan withKernels(ShardingPlan plan, List<PlannedKernel> kernels) {
+    return new ShardingPlan(
+            "",
+            plan.origin(),
+            plan.reason(),
+            plan.shards(),
+            plan.replication(),
+            plan.codecs(),
+            kernels,
             plan.prediction(),
             plan.transition(),
             plan.run())

@@ -4,14 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.AccessCdf;
+import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.files.MalformedFileException;
@@ -24,6 +28,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -60,6 +65,8 @@ class WorkloadTaskTest {
                 "canBeSummed":false},{"name":"fp16","bytesPerElement":2}],"optimizer":"sgd"},"tables":[{"name":"b","rows":9,\
                 "columns":8,"poolingFactor":0,"reuseHistogram":[1, REUSE,"accessCdf":[0.5,0.75,1],\
                 "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4,"optimizer":"adam","enforceHbm":true,\
+                "kernel":{"computeKernel":"fused_uvm_caching","cacheLoadFactor":0.5,"cacheAlgorithm":"LFU",\
+                "outputType":"BF16","stochasticRounding":false},\
                 "constraints":{"kinds":["row_wise","table_wise"],"least_columns":8,"same_devices_as":"a"}},TABLE]}
                 """
                     .replace("REUSE", reuse.substring(1))
@@ -86,7 +93,13 @@ class WorkloadTaskTest {
                 Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 8, Optional.of("a")),
             true,
             Optional.of(Optimizer.ADAM),
-            true);
+            true,
+            new TableKernel(
+                Optional.of(ComputeKernel.FUSED_UVM_CACHING),
+                OptionalDouble.of(0.5),
+                Optional.of(CacheAlgorithm.LFU),
+                Optional.of(OutputType.BF16),
+                Optional.of(false)));
     assertThat(tasks.get(1))
         .isEqualTo(
             new WorkloadTask(
@@ -163,7 +176,7 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"poolingFactor":1}]} | tables[0]: columns must be a whole number between 4 and 4096, got nothing
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":6,"poolingFactor":1}]} | tables[0]: columns of table "b" must be a multiple of 4 between 4 and 4096, got 6
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":0,"columns":8,"poolingFactor":1}]} | tables[0]: rows must be a whole number between 1 and 68719476736, got 0
-          {"task":"x","cluster":C,"tables":[T,{"name":"b","row":9}]} | tables[1]: unknown field "row": 9; expected name, rows, columns, poolingFactor, reuseHistogram, accessCdf, bytesPerElement, optimizerBytesPerElement, optimizerBytesPerRow, constraints, pooled, optimizer, enforceHbm
+          {"task":"x","cluster":C,"tables":[T,{"name":"b","row":9}]} | tables[1]: unknown field "row": 9; expected name, rows, columns, poolingFactor, reuseHistogram, accessCdf, bytesPerElement, optimizerBytesPerElement, optimizerBytesPerRow, constraints, pooled, optimizer, enforceHbm, kernel
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"accessCdf":[1]}]} | tables[0]: entries of the access CDF of table "b" must be 3 for its 9 rows, got 1
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"reuseHistogram":[1]}]} | tables[0]: reuse histogram must have 17 shares between 0 and 1 that sum to 1, or none if unknown, got 1 shares
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"bytesPerElement":0}]} | tables[0]: bytes per element of table "b" must be above 0 and at most 64, got 0.0
@@ -178,6 +191,10 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":["column_wise"],"least_columns":8}}]} | tables[0]: constraints of table "b" contradict each other: it may only be column_wise, with parts of at least 8 columns; expected a kind that keeps its 8 columns together, or a least width of at most half of them
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"optimizer":"Adam"}]} | tables[0]: optimizer must be one of sgd, rowwise_adagrad, adagrad, adam, partial_rowwise_adam, lamb, got "Adam"
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"enforceHbm":1}]} | tables[0]: enforceHbm must be true or false, got 1
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"kernel":{"computeKernel":"key_value"}}]} | tables[0]: kernel: compute kernel of a table must be one of dense, fused, fused_uvm, fused_uvm_caching, got "key_value". Kernels for storage other than memory, for inference, and customized ones are not supported
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"kernel":{"cacheLoadFactor":2}}]} | tables[0]: kernel: cache load factor of a table must be above 0 and at most 1, got 2.0
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"kernel":{"outputType":"FP8"}}]} | tables[0]: kernel: output type of a table must be one of FP32, FP16, BF16, INT8, got "FP8"
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"kernel":{"enforceHbm":true}}]} | tables[0]: kernel: unknown field "enforceHbm": true; expected computeKernel, cacheLoadFactor, cacheAlgorithm, outputType, stochasticRounding
           {"task":"x","cluster":{"devices":0},"tables":[T]} | cluster: devices must be a whole number between 1 and 16384, got 0
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":1.5},"tables":[T]} | cluster: memoryBytesPerDevice must be a whole number between 1 and 17592186044416, got 1.5
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9},"tables":[T]} | cluster: batchSize must be a whole number between 1 and 2147483647, got nothing

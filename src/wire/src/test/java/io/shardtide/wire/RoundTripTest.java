@@ -28,6 +28,7 @@ import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.PendingWork;
 import io.shardtide.domain.PlanHistory;
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.PlanningState;
 import io.shardtide.domain.Position;
 import io.shardtide.domain.RejectedException;
@@ -79,6 +80,18 @@ class RoundTripTest {
     return Stream.of(
         Arguments.of(Codec.WORKLOAD_CHANGE, Samples.change()),
         Arguments.of(Codec.SHARDING_PLAN, Samples.plan()),
+        Arguments.of(
+            Codec.SHARDING_PLAN,
+            Samples.withKernels(
+                Samples.plan(),
+                List.of(
+                    new PlannedKernel("a", Samples.kernel(), true),
+                    new PlannedKernel("b", TableKernel.NONE, true)))),
+        Arguments.of(
+            Codec.TABLE_SPEC,
+            TableSpecBuilder.builder(Fixtures.table("a", 5, 4, 1))
+                .kernel(Samples.kernel())
+                .build()),
         Arguments.of(Codec.INFEASIBLE_WORKLOAD, Samples.infeasible()),
         Arguments.of(Codec.REJECTED_EVENT, Samples.rejected()),
         Arguments.of(Codec.TABLE_SPEC, Samples.table()),

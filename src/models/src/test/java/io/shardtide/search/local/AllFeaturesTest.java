@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
@@ -13,6 +14,7 @@ import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DeviceSpeed;
@@ -21,6 +23,7 @@ import io.shardtide.domain.Explanation;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReplicaGroups;
@@ -31,6 +34,7 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableFeature;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.models.ModelFiles;
@@ -85,9 +89,13 @@ class AllFeaturesTest {
     private final Random random;
     private final Used used;
 
+    /** Whether kernels may demand host memory, which all clusters have then. */
+    private final boolean needsHost;
+
     Scenes(long seed) {
       random = new Random(seed);
       used = MODELS.get(random.nextInt(MODELS.size()));
+      needsHost = random.nextInt(4) == 0;
     }
 
     Scene draw() {
@@ -140,7 +148,7 @@ class AllFeaturesTest {
       int devices = Math.max(1, nodes * perNode - (random.nextInt(4) == 0 ? 1 : 0));
       // From too little to enough for many copies, and now and then more than all tables need.
       double bytes = tables.stream().mapToDouble(TableSpec::bytes).sum();
-      boolean hasHost = random.nextInt(3) == 0;
+      boolean hasHost = needsHost || random.nextInt(3) == 0;
       double slack = random.nextInt(4) == 0 ? 100 : (hasHost ? 0.05 : 1) + 3 * random.nextDouble();
       long memory = memory(slack * bytes / devices);
       long hostMemory = hasHost ? memory((1 + random.nextInt(8)) * bytes / devices) : 0;
@@ -223,7 +231,8 @@ class AllFeaturesTest {
               .pooled(random.nextInt(3) > 0)
               .bytesPerElement(any(List.of(1.0, 2.0, 4.0)))
               .optimizer(optimizer())
-              .enforceHbm(random.nextInt(4) == 0);
+              .enforceHbm(random.nextInt(4) == 0)
+              .kernel(kernel());
       if (random.nextBoolean()) {
         spec.accessCdf(skewed(rows, random.nextBoolean() ? 0.02 : random.nextDouble()));
       }
@@ -236,6 +245,19 @@ class AllFeaturesTest {
       return random.nextBoolean()
           ? Fixtures.withFeatures(table, random)
           : table.withFeatures(List.of(new TableFeature("a", 3), new TableFeature("b", 1.5, 2, 1)));
+    }
+
+    private TableKernel kernel() {
+      Optional<ComputeKernel> named =
+          Optional.of(any(List.of(ComputeKernel.values())))
+              .filter(kernel -> random.nextInt(3) == 0)
+              .filter(kernel -> needsHost || !kernel.isInHostMemory());
+      return new TableKernel(
+          named,
+          random.nextInt(4) == 0 ? OptionalDouble.of(0.2) : OptionalDouble.empty(),
+          Optional.empty(),
+          Optional.of(any(List.of(OutputType.values()))).filter(type -> random.nextInt(3) == 0),
+          Optional.empty());
     }
 
     /** The most used rows get more of the lookups the smaller the exponent is. */
@@ -265,7 +287,7 @@ class AllFeaturesTest {
                   random.nextInt(4) > 0,
                   random.nextInt(4) > 0));
         } catch (RejectedException e) {
-          assertThat(e).hasMessageContaining("contradict each other");
+          assertThat(e.getMessage()).containsPattern("contradict each other|must allow");
         }
       }
     }
@@ -408,7 +430,8 @@ class AllFeaturesTest {
       if (others.size() > 1 && others.get(0).columns() < table.columns()) {
         assertThat(others.get(0).columns()).isGreaterThanOrEqualTo(constraints.leastColumns());
       }
-      if (!constraints.mayBeCached()) {
+      checkKernel(table, others);
+      if (!table.mayBeCached()) {
         assertThat(shards).allMatch(shard -> shard.cacheShare().isEmpty());
       }
       if (!constraints.mayHaveHotRows()) {
@@ -427,6 +450,22 @@ class AllFeaturesTest {
                 assertThat(shards).hasSameSizeAs(same);
                 assertThat(shards.get(0).kind()).isEqualTo(same.get(0).kind());
               });
+    }
+  }
+
+  private static void checkKernel(TableSpec table, List<Shard> shards) {
+    TableKernel kernel = table.kernel();
+    for (Shard shard : shards) {
+      kernel
+          .computeKernel()
+          .ifPresent(
+              named ->
+                  assertThat(kernel.of(shard.kind(), shard.cacheShare(), ComputeKernel.FUSED))
+                      .isEqualTo(named));
+      if (shard.cacheShare().isPresent() && kernel.cacheLoadFactor().isPresent()) {
+        double share = shard.cacheShare().getAsDouble();
+        assertThat(share).isIn(kernel.cacheLoadFactor().getAsDouble(), TableKernel.NO_CACHE);
+      }
     }
   }
 
@@ -637,6 +676,11 @@ class AllFeaturesTest {
     }
     count("hot rows", !HotRows.byTable(shards).isEmpty());
     count("caches", shards.stream().anyMatch(s -> s.cacheShare().isPresent()));
+    count("without a cache", shards.stream().anyMatch(s -> s.cacheShare().orElse(1) == 0));
+    count(
+        "shorter outputs",
+        problem.tables().stream()
+            .anyMatch(t -> ShapeLoad.sentShare(t.table(), problem.cluster()) < 1));
     count("codecs", !found.codecs().isEmpty());
     count("groups", problem.synchronization().groups().areSeveral());
     count("slow devices", problem.slowdowns().factor(0, CostPart.COMPUTATION) > 1);
