@@ -137,8 +137,8 @@ public record StepCost(
     HotColdPrediction.separate(tables, HotRows.byTable(shards))
         .forEach(table -> byName.put(table.table().name(), table));
     CostEvaluator evaluator = model.evaluator();
-    List<DeviceLoad> loads = devices(
-            tables.stream().map(TablePrediction::table).toList(), cluster, evaluator);
+    List<DeviceLoad> loads =
+        devices(tables.stream().map(TablePrediction::table).toList(), cluster, evaluator);
     List<Shard> separated = HotRows.separate(shards);
     List<TablePart> parts = TablePart.of(separated);
     for (int i = 0; i < parts.size(); i++) {

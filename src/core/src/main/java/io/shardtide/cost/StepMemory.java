@@ -48,15 +48,17 @@ public final class StepMemory {
   private static final double COPY_GRADIENTS = 2;
 
   /**
-   * Bytes of the small tensors that FBGEMM keeps beside a table: offsets, sizes, counters. 830
-   * were measured for a kernel with one table, 20 more for each other.
+   * Bytes of the small tensors that FBGEMM keeps beside a table: offsets, sizes, counters. 830 were
+   * measured for a kernel with one table, 20 more for each other.
    */
   private static final double SMALL_TENSOR_BYTES = 1_024;
 
   /** What each row of a cached table has in {@code cache_index_table_map}. */
   private static final double CACHE_ROW_BYTES = 4;
 
-  /** What each row in a cache has beside its weights: {@code lxu_cache_state}, {@code lru_state}. */
+  /**
+   * What each row in a cache has beside its weights: {@code lxu_cache_state}, {@code lru_state}.
+   */
   private static final double CACHE_SLOT_BYTES = 16;
 
   /**

@@ -263,8 +263,7 @@ public record TableSpec(
     if (optimizer.isEmpty()) {
       return 0;
     }
-    double ofElement =
-        enforceHbm ? Math.min(stateBytesPerElement(), Optimizer.NUMBER_BYTES) : 0;
+    double ofElement = enforceHbm ? Math.min(stateBytesPerElement(), Optimizer.NUMBER_BYTES) : 0;
     return (long) Math.ceil((double) ofRows * (ofColumns * ofElement + stateBytesPerRow()));
   }
 

@@ -217,8 +217,7 @@ public final class Feasibility {
         blame(tables, tables.size()),
         "Without any shards, a device needs %s for the batches of a step and the outputs of its samples, and has %s. Maybe use fewer samples in a batch"
             .formatted(
-                ByteSizes.describe(stepBytes),
-                ByteSizes.describe(cluster.usableBytesPerDevice())));
+                ByteSizes.describe(stepBytes), ByteSizes.describe(cluster.usableBytesPerDevice())));
   }
 
   private static Optional<Shortfall> tooTall(List<SmallestPart> parts, ClusterSpec cluster) {

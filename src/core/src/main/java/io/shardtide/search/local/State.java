@@ -47,6 +47,7 @@ final class State {
   final long[] hostBytes;
   final long[] tableBytes;
   final int[] parts;
+
   /** Bytes of device memory that a step needs on each device without parts. */
   private final long stepBytes;
 
