@@ -16,6 +16,7 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.Optional;
@@ -78,7 +79,7 @@ class SpecTextsTest {
                 CLUSTER
                     + ",devicesPerNode=3,hostMemoryGib=0.5,reservedMemoryGib=4,countsStepMemory=true,"
                     + "forwardBytesPerElement=2,backwardBytesPerElement=1.5,replicaGroups=3+1,"
-                    + "synchronizationSteps=50,optimizer=lamb,"
+                    + "synchronizationSteps=50,optimizer=lamb,pipeline=sparse_dist,"
                     + "codecs=int8:1.25:gbps=400:forward:canBeSummed=false+fp16:2+top:8:density=0.1:backward"))
         .isEqualTo(
             new ClusterSpec(
@@ -98,7 +99,8 @@ class SpecTextsTest {
                     new CommCodec("fp16", 2),
                     new CommCodec("int8", List.of(Direction.FORWARD), 1.25, 400, 1, false),
                     new CommCodec("top", List.of(Direction.BACKWARD), 8, 0, 0.1, true)),
-                Optional.of(Optimizer.LAMB)));
+                Optional.of(Optimizer.LAMB),
+                Optional.of(TrainingPipeline.SPARSE_DIST)));
     assertThat(SpecTexts.cluster(CLUSTER + ",codecs=none").codecs()).isEmpty();
   }
 
@@ -169,6 +171,8 @@ class SpecTextsTest {
           reservedMemoryGib=80  | reserved bytes of memory per device of a cluster must be between 0 and 85899345919, got 85899345920
           accessCdf=0.5         | has "accessCdf"; expected key=value, separated by commas, each key once: devices
           devices=4             | has "devices=4"; expected key=value
+          countsStepMemory=true,pipeline=fast | pipeline must be one of none, sparse_dist, prefetch, got "fast"
+          pipeline=none         | countsStepMemory of a cluster must be true if it names a pipeline, whose memory would not be counted otherwise, got false with pipeline none
           """)
   void a_wrong_value_is_named(String more, String problem) {
     assertThatThrownBy(() -> SpecTexts.cluster(CLUSTER + "," + more))

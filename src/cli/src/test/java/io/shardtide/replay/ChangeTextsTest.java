@@ -15,6 +15,7 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.domain.Workload;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
@@ -149,7 +150,8 @@ class ChangeTextsTest {
             List.of(1, 2),
             20,
             List.of(),
-            Optional.empty());
+            Optional.empty(),
+            Optional.of(TrainingPipeline.PREFETCH));
     assertThat(texts(cluster(CLUSTER), cluster(other), cluster(CLUSTER), cluster(CLUSTER)))
         .containsExactly(
             "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"
@@ -157,7 +159,8 @@ class ChangeTextsTest {
             "cluster: host memory per device 0 B -> 64.0 GiB, reserved memory per device 0 B -> 4.0"
                 + " GiB, memory of a step not counted -> counted, forward bytes per element on the"
                 + " wire 4 -> 2, backward bytes per element on the wire 4 -> 1.500, replica groups 1"
-                + " -> 1 or 2, steps between synchronizations 1 -> 20",
+                + " -> 1 or 2, steps between synchronizations 1 -> 20, training pipeline (none named) ->"
+                + " prefetch",
             "cluster: host memory per device 64.0 GiB -> 0 B, reserved memory per device 4.0 GiB ->"
                 + " 0 B, memory of a step counted -> not counted, forward bytes per element on the"
                 + " wire 2 -> 4, backward bytes per element on the wire 1.500 -> 4, replica groups 1"

@@ -36,6 +36,7 @@ class SpecHashTest {
           List.of(1, 2),
           8,
           List.of(FP16),
+          Optional.empty(),
           Optional.empty());
 
   private static final TableSpec TABLE =
@@ -100,6 +101,7 @@ class SpecHashTest {
     changes.put("synchronizationSteps", b -> b.synchronizationSteps(16));
     changes.put("codecs", b -> b.codecs(List.of()));
     changes.put("optimizer", b -> b.optimizer(Optional.of(Optimizer.SGD)));
+    changes.put("pipeline", b -> b.pipeline(Optional.of(TrainingPipeline.SPARSE_DIST)));
     check(
         ClusterSpec.class,
         changes,

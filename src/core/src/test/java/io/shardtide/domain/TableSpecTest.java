@@ -101,6 +101,25 @@ class TableSpecTest {
     assertThat(optimized(8, 0).hostBytes(10, 8)).isEqualTo(800);
   }
 
+  /** FBGEMM's construct_split_state, and enforce_hbm, which it applies to momentum1 alone. */
+  @ParameterizedTest
+  @CsvSource({
+    "SGD, 0, 0",
+    "ROWWISE_ADAGRAD, 400, 400",
+    "ADAGRAD, 0, 3200",
+    "ADAM, 0, 3200",
+    "PARTIAL_ROWWISE_ADAM, 400, 3600",
+    "LAMB, 0, 3200"
+  })
+  void state_of_cached_rows_is_where_fbgemm_has_it(
+      Optimizer optimizer, long otherwise, long enforced) {
+    TableSpec table = named(optimizer, Fixtures.table("a", 1_000, 16, 1));
+    assertThat(table.managedStateBytes(100, 8)).isEqualTo(otherwise);
+    assertThat(TableSpecBuilder.builder(table).enforceHbm(true).build().managedStateBytes(100, 8))
+        .isEqualTo(enforced);
+    assertThat(Fixtures.table("a", 1_000, 16, 1).managedStateBytes(100, 8)).isZero();
+  }
+
   @Test
   void a_table_without_an_optimizer_has_its_clusters() {
     ClusterSpec plain = Fixtures.cluster(2, Fixtures.GIB);
@@ -311,6 +330,7 @@ class TableSpecTest {
         ClusterSpec.ONE_GROUP,
         1,
         List.of(),
+        Optional.empty(),
         Optional.empty());
   }
 

@@ -3,12 +3,15 @@ package io.shardtide.search;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.Shortfall.TableBytes;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 /** Two devices of 1,600 bytes; a row of 4 columns has 16. */
@@ -31,6 +34,31 @@ class FeasibilityTest {
   void tables_that_fill_the_memory_may_fit() {
     assertThat(Feasibility.refute(tables(2, 100), CLUSTER)).isNull();
     assertThat(Feasibility.refute(List.of(), CLUSTER)).isNull();
+  }
+
+  /**
+   * 4 samples a device, with one lookup: 2 x 3 x 4 x 12 bytes of batches, 4 x 4 x 16 of outputs.
+   */
+  @Test
+  void what_a_step_needs_whatever_the_shards_are_is_not_there_for_shards() {
+    ClusterSpec training =
+        ClusterSpecBuilder.builder(CLUSTER)
+            .batchSize(8)
+            .countsStepMemory(true)
+            .pipeline(Optional.of(TrainingPipeline.SPARSE_DIST))
+            .memoryBytesPerDevice(1_600 + 544)
+            .build();
+    assertThat(Feasibility.refute(List.of(table("a", 100)), training)).isNull();
+    assertThat(Feasibility.refute(List.of(table("a", 101)), training).bytesShort()).isEqualTo(16);
+    Shortfall none =
+        Feasibility.refute(
+            List.of(table("a", 1)),
+            ClusterSpecBuilder.builder(training).memoryBytesPerDevice(544).build());
+    assertThat(none.bytesShort()).isEqualTo(1);
+    assertThat(none.message())
+        .isEqualTo(
+            "Without any shards, a device needs 544 B for the batches of a step and the outputs of"
+                + " its samples, and has 544 B. Maybe use fewer samples in a batch");
   }
 
   @Test

@@ -7,16 +7,19 @@ import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.OutputType;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableKernelBuilder;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.TestModels;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -120,6 +123,62 @@ class ShardMemoryTest {
       assertThat(load(dense, shape, ShardScope.NODE, cluster).bytes())
           .isEqualTo(load(TableKernel.NONE, shape, ShardScope.NODE, cluster).bytes() + gradient);
     }
+  }
+
+  private static ClusterSpec with(TrainingPipeline pipeline) {
+    return ClusterSpecBuilder.builder(WITH_STEP).pipeline(Optional.of(pipeline)).build();
+  }
+
+  /**
+   * Ids of 8 bytes and ends of bags of 8, then 4, of each batch that was distributed; gradients of
+   * outputs; of a copy two gradients; small tensors.
+   */
+  @Test
+  void a_pipeline_has_several_batches_at_their_shards() {
+    long row = 16 * 2 + 16 / 2 + 4;
+    ClusterSpec none = with(TrainingPipeline.NONE);
+    assertThat(bytes(shapes.ofColumns(16), ShardScope.DEVICE, none))
+        .isEqualTo(1_000 * row + 2_560 * 8 + 1_024 * 8 + 1_024 * 16 * 4 + 1_024);
+    ClusterSpec sparseDist = with(TrainingPipeline.SPARSE_DIST);
+    assertThat(bytes(shapes.ofColumns(16), ShardScope.DEVICE, sparseDist))
+        .isEqualTo(1_000 * row + 2 * 2_560 * 8 + 1_024 * 12 + 1_024 * 16 * 4 + 1_024);
+    assertThat(bytes(shapes.ofRows(16, 0.25), ShardScope.NODE, sparseDist))
+        .isEqualTo(250 * row + 2 * 640 * 8 + 1_024 * 12 + 1_024 * 16 * 4 + 1_024);
+    assertThat(bytes(shapes.ofCopy(16, 8), ShardScope.COPIES, sparseDist))
+        .isEqualTo(1_000 * row + 128 * 8 + 2 * 1_000 * 16 * 4 + 1_024);
+    assertThat(bytes(shapes.ofColumns(16), ShardScope.DEVICE, with(TrainingPipeline.PREFETCH)))
+        .isEqualTo(1_000 * row + 3 * 2_560 * 8 + 1_024 * 16 + 1_024 * 16 * 4 + 1_024);
+  }
+
+  /** 128 samples a device: 6 times 2.5 ids of 8 bytes and a length; 4 times 64 columns. */
+  @Test
+  void a_pipeline_has_several_batches_before_they_are_distributed() {
+    assertThat(StepMemory.ofDevice(List.of(TABLE), WITH_STEP)).isZero();
+    long outputs = 4 * 128 * 64 * 4;
+    assertThat(StepMemory.ofDevice(List.of(TABLE), with(TrainingPipeline.NONE)))
+        .isEqualTo(2 * 128 * 24 + outputs);
+    assertThat(StepMemory.ofDevice(List.of(TABLE, TABLE), with(TrainingPipeline.SPARSE_DIST)))
+        .isEqualTo(2 * (6 * 128 * 24 + outputs));
+  }
+
+  /** A quarter of the weights, 4 bytes a row and 16 a cached one; row-wise state is not cached. */
+  @Test
+  void a_cache_has_what_fbgemm_keeps_beside_its_rows() {
+    TableSpec table =
+        TableSpecBuilder.builder(Fixtures.table("a", 1_000, 64, 2.5))
+            .optimizer(Optional.of(Optimizer.ROWWISE_ADAGRAD))
+            .build();
+    ShardMemory cached = new ShardMemory(1_000, 64, 1_024, 2_560, false, OptionalDouble.of(0.25));
+    ShardMemory whole = new ShardMemory(1_000, 64, 1_024, 2_560, false, OptionalDouble.empty());
+    ClusterSpec prefetch = with(TrainingPipeline.PREFETCH);
+    long step = whole.bytes(table, prefetch) - table.bytes();
+    assertThat(cached.bytes(table, prefetch))
+        .isEqualTo(250 * 64 * 4 + 1_000 * 4 + 1_000 * 4 + 250 * 16 + step + 7 * 2_560 * 8);
+    assertThat(cached.hostBytes(table, prefetch)).isEqualTo(1_000 * 64 * 4);
+    assertThat(whole.hostBytes(table, prefetch)).isZero();
+    assertThat(cached.bytes(table, with(TrainingPipeline.SPARSE_DIST)))
+        .as("without prefetched rows")
+        .isLessThan(cached.bytes(table, prefetch) - 7 * 2_560 * 8);
   }
 
   @Test

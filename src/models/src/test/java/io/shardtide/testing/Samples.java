@@ -59,6 +59,7 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.domain.UseKnowledge;
 import io.shardtide.domain.WorkloadChange;
 import java.util.EnumSet;
@@ -112,7 +113,8 @@ public final class Samples {
         List.of(
             new CommCodec("fp16", 2),
             new CommCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false)),
-        Optional.of(Optimizer.ADAM));
+        Optional.of(Optimizer.ADAM),
+        Optional.of(TrainingPipeline.PREFETCH));
   }
 
   public static WorkloadChange change() {

@@ -41,6 +41,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.learning.MemoryFeedbackStore;
@@ -603,9 +604,14 @@ class FeaturePairsTest {
   }
 
   private static ClusterSpec options(Random random, ClusterSpec cluster) {
+    boolean counts = random.nextBoolean();
     return ClusterSpecBuilder.builder(cluster)
         .hostMemoryBytesPerDevice(hostMemory(random))
-        .countsStepMemory(random.nextBoolean())
+        .countsStepMemory(counts)
+        .pipeline(
+            counts && random.nextBoolean()
+                ? Optional.of(TrainingPipeline.values()[random.nextInt(3)])
+                : Optional.empty())
         .forwardBytesPerElement(random.nextBoolean() ? 4 : 2)
         .replicaGroups(groups(random, cluster))
         .synchronizationSteps(1 + random.nextInt(1_000))
@@ -644,7 +650,8 @@ class FeaturePairsTest {
           changed.memoryBytesPerDevice(memory(random)).reservedMemoryBytesPerDevice(0).build();
       case 2 -> changed.replicaGroups(groups(random, cluster)).build();
       case 3 -> changed.codecs(codecs(random)).build();
-      case 4 -> changed.countsStepMemory(!cluster.countsStepMemory()).build();
+      case 4 ->
+          changed.countsStepMemory(!cluster.countsStepMemory()).pipeline(Optional.empty()).build();
       case 5 -> changed.backwardBytesPerElement(random.nextBoolean() ? 4 : 2).build();
       case 6 -> changed.batchSize(32_768 * (1 + random.nextInt(3))).build();
       case 7 ->

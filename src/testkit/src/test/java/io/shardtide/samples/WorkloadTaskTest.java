@@ -17,6 +17,7 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.wire.Codec;
@@ -62,7 +63,8 @@ class WorkloadTaskTest {
                 "reservedMemoryBytesPerDevice":512,"countsStepMemory":true,\
                 "forwardBytesPerElement":2,"backwardBytesPerElement":1,"codecs":[{"name":"top",\
                 "directions":["forward"],"bytesPerElement":8,"gigabytesPerSecond":100,"density":0.1,\
-                "canBeSummed":false},{"name":"fp16","bytesPerElement":2}],"optimizer":"sgd"},"tables":[{"name":"b","rows":9,\
+                "canBeSummed":false},{"name":"fp16","bytesPerElement":2}],"optimizer":"sgd",\
+                "pipeline":"none"},"tables":[{"name":"b","rows":9,\
                 "columns":8,"poolingFactor":0,"reuseHistogram":[1, REUSE,"accessCdf":[0.5,0.75,1],\
                 "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4,"optimizer":"adam","enforceHbm":true,\
                 "kernel":{"computeKernel":"fused_uvm_caching","cacheLoadFactor":0.5,"cacheAlgorithm":"LFU",\
@@ -121,7 +123,8 @@ class WorkloadTaskTest {
                     List.of(
                         new CommCodec("fp16", 2),
                         new CommCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)),
-                    Optional.of(Optimizer.SGD))));
+                    Optional.of(Optimizer.SGD),
+                    Optional.of(TrainingPipeline.NONE))));
     assertThat(tasks.get(1).tables().get(1).optimizer())
         .as("the cluster's")
         .contains(Optimizer.SGD);
@@ -207,7 +210,9 @@ class WorkloadTaskTest {
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16"}]},"tables":[T]} | cluster: codecs[0]: bytesPerElement must be a number, got nothing
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16","bytesPerElement":2,"directions":["up"]}]},"tables":[T]} | cluster: codecs[0]: direction of codec "fp16" must be forward or backward, got "up"
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16","bytes":2}]},"tables":[T]} | cluster: codecs[0]: unknown field "bytes": 2; expected name, directions, bytesPerElement, gigabytesPerSecond, density, canBeSummed
-          {"task":"x","cluster":{"gpus":4},"tables":[T]} | cluster: unknown field "gpus": 4; expected devices, memoryBytesPerDevice, batchSize, hardware, devicesPerNode, hostMemoryBytesPerDevice, reservedMemoryBytesPerDevice, countsStepMemory, forwardBytesPerElement, backwardBytesPerElement, replicaGroups, synchronizationSteps, codecs, optimizer
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","countsStepMemory":true,"pipeline":"fast"},"tables":[T]} | cluster: pipeline of a cluster must be one of none, sparse_dist, prefetch, got "fast"
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","pipeline":"prefetch"},"tables":[T]} | cluster: countsStepMemory of a cluster must be true if it names a pipeline, whose memory would not be counted otherwise, got false with pipeline prefetch
+          {"task":"x","cluster":{"gpus":4},"tables":[T]} | cluster: unknown field "gpus": 4; expected devices, memoryBytesPerDevice, batchSize, hardware, devicesPerNode, hostMemoryBytesPerDevice, reservedMemoryBytesPerDevice, countsStepMemory, forwardBytesPerElement, backwardBytesPerElement, replicaGroups, synchronizationSteps, codecs, optimizer, pipeline
           """)
   void errors_name_the_line_the_field_and_the_value(String line, String message)
       throws IOException {

@@ -20,6 +20,7 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -129,7 +130,12 @@ class PlanBoundTest {
       double share = (isCached ? 0.3 : 0.9) + 0.6 * random.nextDouble();
       builder.memoryBytesPerDevice((long) Math.max(1_000, share * bytes / devices));
       builder.hostMemoryBytesPerDevice(isCached ? 100 * Fixtures.GIB : 0);
-      builder.countsStepMemory(random.nextInt(4) == 0);
+      boolean counts = random.nextInt(4) == 0;
+      builder.countsStepMemory(counts);
+      builder.pipeline(
+          counts && random.nextBoolean()
+              ? Optional.of(TrainingPipeline.SPARSE_DIST)
+              : Optional.empty());
     }
     if (random.nextInt(3) == 0) {
       builder.codecs(

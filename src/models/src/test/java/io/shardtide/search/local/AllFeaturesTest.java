@@ -37,6 +37,7 @@ import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -154,9 +155,14 @@ class AllFeaturesTest {
       long hostMemory = hasHost ? memory((1 + random.nextInt(8)) * bytes / devices) : 0;
       ClusterSpec plain =
           new ClusterSpec(devices, memory, 16_384, perNode, used.model().hardware());
+      Optional<TrainingPipeline> pipeline =
+          random.nextInt(4) == 0
+              ? Optional.of(any(List.of(TrainingPipeline.values())))
+              : Optional.empty();
       return ClusterSpecBuilder.builder(plain)
           .hostMemoryBytesPerDevice(hostMemory)
-          .countsStepMemory(random.nextInt(4) == 0)
+          .countsStepMemory(pipeline.isPresent() || random.nextInt(4) == 0)
+          .pipeline(pipeline)
           .forwardBytesPerElement(random.nextBoolean() ? 4 : 2)
           .replicaGroups(groups(plain))
           .synchronizationSteps(1 + random.nextInt(100))
