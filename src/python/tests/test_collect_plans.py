@@ -182,6 +182,8 @@ class PlansTest(unittest.TestCase):
             (a, cached, "task w: table a is cached, which is measured on a GPU with FBGEMM only"),
             ({**a, "pooled": False}, good, "task w: table a is unpooled, which is measured with FBGEMM only"),
             (without, good, "line 1: table a has no accessCdf, by which ids are drawn"),
+            ({**a, "idWeights": "given"}, good, "table a must have one feature, whose ids have no weights"),
+            ({**a, "features": [{"name": "f", "poolingFactor": 1}]}, good, "to be measured; got features"),
             ({**a, "optimizer": "adam"}, good, "must be one that is measured here, sgd, rowwise_adagrad; got adam"),
             (table("b", 10), good, "task w: the plan has a table a, the workload does not"),
             (a, self.plan("far", ["a", shard("table_wise", 5, 10)]), "far, task w: not a plan of this workload"),

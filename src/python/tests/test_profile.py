@@ -46,7 +46,12 @@ class Assertions(unittest.TestCase):
     def assert_accepted(self, use):
         """The planner's rules: AccessCdf, ReuseHistogram and TableSpec of the Java code."""
         fields = use.fields()
-        self.assertEqual(list(fields), ["rows", "poolingFactor", "accessCdf", "reuseHistogram"])
+        features = ["features"] if len(use.feature_pooling) > 1 else []
+        self.assertEqual(list(fields), ["rows", "poolingFactor", "accessCdf", "reuseHistogram", *features])
+        if features:
+            of = {feature["name"]: feature["poolingFactor"] for feature in fields["features"]}
+            self.assertEqual(of, use.feature_pooling)
+            self.assertAlmostEqual(sum(of.values()), fields["poolingFactor"])
         self.assertEqual(json.loads(json.dumps(fields)), fields)
         cdf, reuse = fields["accessCdf"], fields["reuseHistogram"]
         if cdf:

@@ -346,6 +346,7 @@ class WorkloadChanges(unittest.TestCase):
             "poolingFactor": 3.5,
             "bytesPerElement": 2,
             "optimizer": "rowwise_adagrad",
+            "features": [{"name": "f", "poolingFactor": 1}, {"name": "g", "poolingFactor": 2.5}],
         }
         lookups = {"f": 1, "g": 2.5}
         self.assertEqual(publish.table(config, lookups, "rowwise_adagrad"), expected)

@@ -81,6 +81,12 @@ def read_workloads(path: Path, optimizers: Sequence[str]) -> list[Workload]:
             for table in tables.values():
                 if "accessCdf" not in table:
                     raise ValueError(f"table {table['name']} has no accessCdf, by which ids are drawn")
+                others = ", ".join(field for field in ("features", "idWeights") if table.get(field))
+                if others:
+                    raise ValueError(
+                        f"table {table['name']} must have one feature, whose ids have no weights, to be measured;"
+                        f" got {others}"
+                    )
                 if table.get("optimizer", optimizers[0]) not in optimizers:
                     raise ValueError(
                         f"optimizer of table {table['name']} must be one that is measured here,"

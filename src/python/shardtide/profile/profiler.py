@@ -93,13 +93,22 @@ class TableUse:
         return found
 
     def fields(self) -> dict[str, Any]:
-        """Returns the fields of a TableSpec that the stream tells: rows, poolingFactor, accessCdf, reuseHistogram."""
-        return {
+        """Returns the fields of a TableSpec that the stream tells.
+
+        rows, poolingFactor, accessCdf, reuseHistogram; and features, if several share the table: each with the
+        cluster's batch size, and samples that do not repeat.
+        """
+        fields: dict[str, Any] = {
             "rows": self.rows,
             "poolingFactor": self.pooling_factor,
             "accessCdf": list(self.access_cdf),
             "reuseHistogram": list(self.reuse_histogram),
         }
+        if len(self.feature_pooling) > 1:
+            fields["features"] = [
+                {"name": name, "poolingFactor": lookups} for name, lookups in self.feature_pooling.items()
+            ]
+        return fields
 
 
 class TableProfile:

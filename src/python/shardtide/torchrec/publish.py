@@ -2,14 +2,20 @@
 
 python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
-    [--lookups FILE] [--profiles FILE] [--optimizer NAME] [--kernels FILE] [--drop NAME ...] [--previous FILE] [--timeout SECONDS]
-    [--prefix TEXT] [--settings FILE]
+    [--lookups FILE] [--profiles FILE] [--batch-sizes FILE] [--duplicates FILE] [--weights FILE] [--optimizer NAME]
+    [--kernels FILE] [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
 
 --configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names,
              data_type, and pooling: SUM or MEAN; NONE for EmbeddingConfigs, whose lookups each have an output
 --lookups    JSON: an object with the mean number of lookups per sample of each feature
---profiles   JSON: what `python -m shardtide.profile --out` wrote: poolingFactor, accessCdf and reuseHistogram of tables
-             by name. Features of these tables need no --lookups
+--profiles   JSON: what `python -m shardtide.profile --out` wrote: poolingFactor, features, accessCdf and reuseHistogram
+             of tables by name. Features of these tables need no --lookups
+--batch-sizes JSON: an object with the samples of each feature, over all devices, that has another number of them than
+             --batch-size (VBE)
+--duplicates JSON: an object with the number of times that a sample is in a batch, on average, of each feature whose
+             repeated samples are looked up and sent once (RecD)
+--weights    JSON: an object with "given" for each feature whose ids have weights, as in a collection with is_weighted;
+             "learned" if a feature processor computes them
 --kernels    JSON: an object with what is decided about kernels of tables by name: computeKernel, cacheLoadFactor,
              cacheAlgorithm, outputType, stochasticRounding and enforceHbm, each optional
 --previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
@@ -31,7 +37,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from shardtide import events
-from shardtide.arguments import check_text, items, mapping, read_json, shown, texts
+from shardtide.arguments import check_text, items, mapping, plain, read_json, shown, texts
 from shardtide.optimizers import OPTIMIZERS, Optimizer
 from shardtide.torchrec.kernels import kernel_fields
 
@@ -52,6 +58,9 @@ BYTES = {
 POOLED = {"SUM": True, "MEAN": True, "NONE": False}
 
 
+# Where the weights of a feature's ids come from.
+WEIGHTS = ("given", "learned")
+
 MAX_CHANGES = 10_000
 
 
@@ -61,6 +70,9 @@ def table(
     optimizer: str | None = None,
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
     kernels: Mapping[str, Any] | None = None,
+    batch_shares: Mapping[str, float] | None = None,
+    duplicates: Mapping[str, float] | None = None,
+    weights: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Returns the TableSpec of an EmbeddingBagConfig or EmbeddingConfig, which is an object or a dict of its fields.
 
@@ -71,13 +83,16 @@ def table(
     profiles: by table, what TableUse.fields() of shardtide.profile returns
     kernels: by table, how its lookups are computed where the publisher decides that: fields of a TableKernel, or
         TorchRec's ParameterConstraints, as for shardtide.torchrec.kernels.kernel_fields()
+    batch_shares: by feature, its samples for each sample of the cluster's batch, above 0 (VBE, TorchRec's batch_sizes);
+        1 where left out
+    duplicates: by feature, how often a sample is in a batch, on average, if it is looked up and sent once (RecD); at
+        least 1, and 1 where left out
+    weights: by feature, one of WEIGHTS: whether a batch gives weights of the ids, or a feature processor computes them.
+        The features of a table have all the same ones
 
-    ValueError names what is missing or unknown. The planner checks the ranges of numbers.
+    ValueError names what is missing or unknown. The planner checks the ranges of other numbers.
     """
-
-    fields = config if isinstance(config, Mapping) else vars(config) if hasattr(config, "__dict__") else {}
-    if not fields:
-        raise ValueError(f"A config must be an EmbeddingBagConfig, or an object with its fields, got {shown(config)}")
+    fields = _fields(config)
     get = fields.get
     name: Any = get("name")
     missing = [field for field in ("name", "num_embeddings", "embedding_dim") if get(field) is None]
@@ -88,15 +103,15 @@ def table(
     use = dict(mapping((profiles or {}).get(name) or {}, f"The profile of table {name}", "fields of a TableSpec"))
     if use.get("rows", get("num_embeddings")) != get("num_embeddings"):
         raise ValueError(f"The profile of table {name} is of {use['rows']} rows; must be {get('num_embeddings')}")
-    # TorchRec uses the table's name for its feature if it names none.
-    features = texts(get("feature_names") or [name], f"feature_names of table {name}", "names")
+    features = _features(fields)
     for feature in features:
         _check_lookups(feature, lookups.get(feature, 0.0))
-    unknown = [feature for feature in features if feature not in lookups]
-    if unknown and not use:
-        raise ValueError(f"lookups must have a number for each feature of table {name}; {', '.join(unknown)} have none")
+    pooling = _pooling(name, features, lookups, use)
+    shares = {feature: _factor("batch_shares", batch_shares, feature) for feature in features}
+    repeats = {feature: _factor("duplicates", duplicates, feature) for feature in features}
+    described = _described(pooling, shares, repeats)
     # All features that share a table are looked up in it.
-    use.setdefault("poolingFactor", float(sum(lookups.get(feature, 0.0) for feature in features)))
+    use["poolingFactor"] = float(sum(pooling[f] * shares[f] / repeats[f] for f in features))
     element, scale = BYTES[data_type]
     return {
         "name": name,
@@ -108,7 +123,95 @@ def table(
         **({} if _is_pooled(config, fields) else {"pooled": False}),
         **(kernel_fields(kernels[name], name) if kernels and name in kernels else {}),
         **use,
+        **({"features": described} if described else {}),
+        **_weights(name, features, weights or {}),
     }
+
+
+def _fields(config: Any) -> Mapping[str, Any]:
+    fields: Any = config if isinstance(config, Mapping) else vars(config) if hasattr(config, "__dict__") else {}
+    if not fields:
+        raise ValueError(f"A config must be an EmbeddingBagConfig, or an object with its fields, got {shown(config)}")
+    return fields
+
+
+def _features(fields: Mapping[str, Any]) -> list[str]:
+    """Returns the names of a config's features: TorchRec uses the table's name for its feature if it names none."""
+    name = fields.get("name")
+    features = texts(fields.get("feature_names") or [name], f"feature_names of table {name}", "names")
+    for place, feature in enumerate(features):
+        if feature in features[:place]:
+            raise ValueError(f"feature_names of table {name} must be different, got {feature} twice")
+    return features
+
+
+def _pooling(
+    table: str, features: Sequence[str], lookups: Mapping[str, float], use: dict[str, Any]
+) -> dict[str, float]:
+    """Returns the lookups per sample of each feature of a table.
+
+    use: the table's profile, which takes precedence over lookups; of one that does not tell features apart, lookups say
+        how they share its pooling factor. Loses its features
+    """
+    measured = {feature["name"]: feature["poolingFactor"] for feature in use.pop("features", ())}
+    if measured:
+        if measured.keys() != set(features):
+            raise ValueError(
+                f"The profile of table {table} is of features {', '.join(measured)}; must be {', '.join(features)}"
+            )
+        return measured
+    unknown = [feature for feature in features if feature not in lookups]
+    if unknown and "poolingFactor" not in use:
+        without = ", ".join(unknown)
+        raise ValueError(f"lookups must have a number for each feature of table {table}; {without} have none")
+    # Without numbers, features share alike: what a step costs depends on the sum alone.
+    given = {feature: 1.0 if unknown else float(lookups[feature]) for feature in features}
+    if "poolingFactor" not in use:
+        return given
+    total = sum(given.values())
+    return {
+        feature: use["poolingFactor"] * (number / total if total else 1 / len(features))
+        for feature, number in given.items()
+    }
+
+
+def _factor(name: str, factors: Mapping[str, float] | None, feature: str) -> float:
+    """Returns a feature's number of an argument, 1 where it has none; ValueError if it is outside its range."""
+    value = (factors or {}).get(feature, 1.0)
+    least, expected = (1.0, "a number of at least 1") if name == "duplicates" else (0.0, "a number above 0")
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not is_number or value < least or value == 0:
+        raise ValueError(f"{name} of feature {feature} must be {expected}, got {shown(value)}")
+    return float(value)
+
+
+def _described(
+    pooling: Mapping[str, float], shares: Mapping[str, float], repeats: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    """Returns the features of a TableSpec, none if they are what it has without."""
+    described = []
+    for feature, lookups in pooling.items():
+        fields: dict[str, Any] = {"name": feature, "poolingFactor": lookups}
+        if shares[feature] != 1:
+            fields["batchShare"] = shares[feature]
+        if repeats[feature] != 1:
+            fields["duplicates"] = repeats[feature]
+        described.append(fields)
+    return described if len(described) > 1 or len(described[0]) > 2 else []
+
+
+def _weights(table: str, features: Sequence[str], weights: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the field of a TableSpec that says where the weights of ids come from, none if ids have none."""
+    found = {feature: weights.get(feature) for feature in features}
+    for feature, weight in found.items():
+        if feature in weights and weight not in WEIGHTS:
+            raise ValueError(f"weights of feature {feature} must be one of {', '.join(WEIGHTS)}, got {shown(weight)}")
+    if len(set(found.values())) > 1:
+        raise ValueError(
+            f"weights of the features of table {table} must be the same, as a collection has weights of all its ids or"
+            f" none; got {', '.join(f'{weight} of {feature}' for feature, weight in found.items())}"
+        )
+    return {"idWeights": found[features[0]]} if found[features[0]] else {}
 
 
 def _state(optimizer: str | None, scale: float) -> dict[str, Any]:
@@ -157,25 +260,45 @@ def workload_change(
     drop: Iterable[str] = (),
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
     kernels: Mapping[str, Any] | None = None,
+    batch_sizes: Mapping[str, float] | None = None,
+    duplicates: Mapping[str, float] | None = None,
+    weights: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Returns the WorkloadChange that sets a cluster and the tables of a collection.
 
     configs: EmbeddingBagConfigs or EmbeddingConfigs, as for table(), of different names
     cluster: a ClusterSpec
     drop: names of tables to drop, none of them among the configs
-    profiles, kernels: as for table()
+    batch_sizes: by feature, its samples in a step over all devices, if it has another number of them than the cluster's
+        batchSize (VBE)
+    profiles, duplicates, weights, kernels: as for table()
 
-    ValueError as table(), if two configs have one name, if there is a profile or kernel of no table, and if the change is larger
-    than one event may be.
+    ValueError as table(), if two configs have one name, if there is a profile or kernel of no table, a batch size,
+    duplicates or weights of no feature, and if the change is larger than one event may be.
     """
     changes: list[dict[str, Any]] = [{"cluster": cluster}]
     mapping(lookups, "lookups", "a number for each feature")
     mapping({} if profiles is None else profiles, "profiles", "a profile for each table")
     mapping({} if kernels is None else kernels, "kernels", "a kernel for each table")
+    by_feature = {
+        "batch_sizes": mapping({} if batch_sizes is None else batch_sizes, "batch_sizes", "samples of each feature"),
+        "duplicates": mapping({} if duplicates is None else duplicates, "duplicates", "a number for each feature"),
+        "weights": mapping({} if weights is None else weights, "weights", f"{' or '.join(WEIGHTS)} for each feature"),
+    }
+    sizes = by_feature["batch_sizes"]
+    samples = plain(cluster.get("batchSize"))
+    if sizes and not (isinstance(samples, int) and samples > 0):
+        raise ValueError(f"cluster must have a batchSize of at least 1 beside batch_sizes, got {shown(samples)}")
+    shares = {feature: _factor("batch_sizes", sizes, feature) / samples for feature in sizes}
+    collection = items(configs, "configs", "EmbeddingBagConfigs")
     tables = [
-        table(config, lookups, optimizer, profiles, kernels)
-        for config in items(configs, "configs", "EmbeddingBagConfigs")
+        table(config, lookups, optimizer, profiles, kernels, shares, duplicates, weights) for config in collection
     ]
+    names = {feature for config in collection for feature in _features(_fields(config))}
+    for argument, given in by_feature.items():
+        others = sorted(set(given) - names)
+        if others:
+            raise ValueError(f"{argument} must be of features in configs; {', '.join(others)} are not")
     seen: dict[str, int] = {}
     for place, spec in enumerate(tables):
         same = seen.setdefault(spec["name"], place)
@@ -222,6 +345,9 @@ def main() -> None:
     parser.add_argument("--workload", required=True)
     parser.add_argument("--configs", required=True)
     parser.add_argument("--lookups")
+    parser.add_argument("--batch-sizes", metavar="FILE")
+    parser.add_argument("--duplicates", metavar="FILE")
+    parser.add_argument("--weights", metavar="FILE")
     parser.add_argument("--devices", type=int, required=True)
     parser.add_argument("--memory-gib", type=float, required=True, help="memory for tables on a device, in 2^30 bytes")
     parser.add_argument("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
@@ -265,15 +391,10 @@ def main() -> None:
             sorted(gone.union(arguments.drop)),
             load_object(arguments.profiles, "--profiles", "a profile for each table"),
             load_object(arguments.kernels, "--kernels", "a kernel for each table"),
+            load_object(arguments.batch_sizes, "--batch-sizes", "a number of samples for each feature"),
+            load_object(arguments.duplicates, "--duplicates", "a number for each feature"),
+            load_object(arguments.weights, "--weights", f"{' or '.join(WEIGHTS)} for each feature"),
         )
-        for config in configs:
-            features = config.get("feature_names") or []
-            if len(features) > 1:
-                print(
-                    f"Table {config['name']} has {len(features)} features; they are planned as one. TorchRec sends the"
-                    " outputs of each feature separately in the all-to-all, which the predicted cost leaves out",
-                    file=sys.stderr,
-                )
         settings = load_object(arguments.settings, "--settings", "settings of librdkafka")
         log = Log(
             arguments.bootstrap_servers,

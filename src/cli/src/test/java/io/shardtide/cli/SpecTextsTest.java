@@ -9,13 +9,16 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
@@ -122,6 +125,41 @@ class SpecTextsTest {
           """)
   void a_codec_that_is_none_is_rejected(String codecs, String message) {
     assertThatThrownBy(() -> SpecTexts.cluster(CLUSTER + ",codecs=" + codecs))
+        .hasMessageContaining(message);
+  }
+
+  @Test
+  void a_table_can_have_features() {
+    TableSpec table = new TableSpec("a", 10, 8, 2, ReuseHistogram.UNKNOWN, 4);
+    List<TableFeature> features =
+        List.of(new TableFeature("f", 20, 0.5, 4), new TableFeature("g", 3));
+    String text = "name=a,rows=10,columns=8,features=f:20:duplicates=4:batchShare=0.5+g:3";
+    TableSpec parsed = SpecTexts.table(text + ",idWeights=given");
+    assertThat(parsed.idWeights()).contains(IdWeights.GIVEN);
+    assertThat(TableSpecBuilder.builder(parsed).idWeights(Optional.empty()).build())
+        .isEqualTo(table.withFeatures(features));
+    assertThat(SpecTexts.table(text + ",poolingFactor=5.5"))
+        .isEqualTo(table.withFeatures(features));
+    assertThat(SpecTexts.table("name=a,rows=10,columns=8,features=f:2")).isEqualTo(table);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          features=f              | feature "f": its lookups must be given, got none; expected NAME:LOOKUPS with any of :batchShare=NUMBER, :duplicates=NUMBER
+          features=f:many         | feature "f:many": poolingFactor must be a number, got "many"; expected NAME:LOOKUPS
+          features=f:2:0.5        | feature "f:2:0.5": "0.5" is unknown; expected NAME:LOOKUPS
+          features=f:2:batch=3    | "batch=3" is unknown; expected NAME:LOOKUPS
+          features=f:2:batchShare=0 | batch share of feature "f" must be above 0 and at most 1000, got 0.0
+          features=f:1+f:1        | features of table "a" must have different names, got "f" twice
+          features=f:3            | pooling factor of table "a" must be the sum over its features of poolingFactor * batchShare / duplicates, 3.0; got 2.0
+          idWeights=yes           | idWeights must be one of given, learned, got "yes"
+          """)
+  void a_feature_that_is_none_is_rejected(String more, String message) {
+    assertThatThrownBy(() -> SpecTexts.table(TABLE + "," + more))
+        .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(message);
   }
 

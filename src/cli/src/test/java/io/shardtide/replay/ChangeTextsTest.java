@@ -9,10 +9,12 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingPipeline;
@@ -90,6 +92,26 @@ class ChangeTextsTest {
     assertThat(texts(table(optimized)))
         .containsExactly(
             "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 6.1 MiB");
+  }
+
+  @Test
+  void a_tables_features_are_described() {
+    TableSpec two =
+        TABLE.withFeatures(List.of(new TableFeature("f", 20, 0.5, 4), new TableFeature("g", 1.5)));
+    TableSpec weighted =
+        TableSpecBuilder.builder(two).idWeights(Optional.of(IdWeights.GIVEN)).build();
+    assertThat(texts(table(TABLE), table(two), table(weighted), table(TABLE)))
+        .endsWith(
+            "table a: lookups per sample 2 -> 4, features one -> f of 20 lookups in 0.1250 of the"
+                + " samples and g of 1.500 lookups",
+            "table a: weights of ids none -> given",
+            "table a: lookups per sample 4 -> 2, features f of 20 lookups in 0.1250 of the samples"
+                + " and g of 1.500 lookups -> one, weights of ids given -> none");
+    assertThat(texts(table(weighted)))
+        .containsExactly(
+            "table a is added: 10,000 rows, 64 columns, 4 lookups per sample, 2.4 MiB, features f"
+                + " of 20 lookups in 0.1250 of the samples and g of 1.500 lookups, weights of ids"
+                + " given");
   }
 
   @Test

@@ -680,7 +680,8 @@ class FeaturePairsTest {
     spec.optimizerBytesPerRow(random.nextInt(2) * 4);
     spec.optimizer(optimizer(random));
     spec.enforceHbm(random.nextInt(4) == 0);
-    TableSpec plain = spec.build();
+    TableSpec built = spec.build();
+    TableSpec plain = random.nextInt(4) == 0 ? Fixtures.withFeatures(built, random) : built;
     while (random.nextInt(3) == 0) {
       Set<ShardKind> kinds = EnumSet.noneOf(ShardKind.class);
       for (int i = random.nextInt(4); i > 0; i--) {

@@ -10,6 +10,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ReuseHistogram;
@@ -18,6 +19,8 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TrainingPipeline;
+import io.shardtide.domain.TableFeature;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.wire.Codec;
@@ -130,6 +133,24 @@ class WorkloadTaskTest {
         .contains(Optimizer.SGD);
   }
 
+  @Test
+  void a_table_has_the_lookups_of_its_features() throws IOException {
+    String table =
+        """
+        {"name":"a","rows":9,"columns":8,"idWeights":"learned","features":[{"name":"f","poolingFactor":20,\
+        "batchShare":0.5,"duplicates":4},{"name":"g","poolingFactor":3}]}
+        """;
+    TableSpec read =
+        WorkloadTask.read(write(LINE.replace(TABLE, table.strip()))).get(0).tables().get(0);
+    TableSpec expected =
+        new TableSpec("a", 9, 8, 1, ReuseHistogram.UNKNOWN, 4)
+            .withFeatures(List.of(new TableFeature("f", 20, 0.5, 4), new TableFeature("g", 3)));
+    assertThat(read.poolingFactor()).isEqualTo(5.5);
+    assertThat(read)
+        .isEqualTo(
+            TableSpecBuilder.builder(expected).idWeights(Optional.of(IdWeights.LEARNED)).build());
+  }
+
   /** Events have the same fields and, but for {@code devicesPerNode}, the same defaults. */
   @Test
   void defaults_are_those_of_events() throws IOException {
@@ -179,7 +200,7 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"poolingFactor":1}]} | tables[0]: columns must be a whole number between 4 and 4096, got nothing
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":6,"poolingFactor":1}]} | tables[0]: columns of table "b" must be a multiple of 4 between 4 and 4096, got 6
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":0,"columns":8,"poolingFactor":1}]} | tables[0]: rows must be a whole number between 1 and 68719476736, got 0
-          {"task":"x","cluster":C,"tables":[T,{"name":"b","row":9}]} | tables[1]: unknown field "row": 9; expected name, rows, columns, poolingFactor, reuseHistogram, accessCdf, bytesPerElement, optimizerBytesPerElement, optimizerBytesPerRow, constraints, pooled, optimizer, enforceHbm, kernel
+          {"task":"x","cluster":C,"tables":[T,{"name":"b","row":9}]} | tables[1]: unknown field "row": 9; expected name, rows, columns, poolingFactor, reuseHistogram, accessCdf, bytesPerElement, optimizerBytesPerElement, optimizerBytesPerRow, constraints, pooled, optimizer, enforceHbm, features, idWeights, kernel
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"accessCdf":[1]}]} | tables[0]: entries of the access CDF of table "b" must be 3 for its 9 rows, got 1
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"reuseHistogram":[1]}]} | tables[0]: reuse histogram must have 17 shares between 0 and 1 that sum to 1, or none if unknown, got 1 shares
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"bytesPerElement":0}]} | tables[0]: bytes per element of table "b" must be above 0 and at most 64, got 0.0
@@ -198,6 +219,13 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"kernel":{"cacheLoadFactor":2}}]} | tables[0]: kernel: cache load factor of a table must be above 0 and at most 1, got 2.0
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"kernel":{"outputType":"FP8"}}]} | tables[0]: kernel: output type of a table must be one of FP32, FP16, BF16, INT8, got "FP8"
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"kernel":{"enforceHbm":true}}]} | tables[0]: kernel: unknown field "enforceHbm": true; expected computeKernel, cacheLoadFactor, cacheAlgorithm, outputType, stochasticRounding
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[]}]} | tables[0]: poolingFactor must be a number, got nothing
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[{"name":"f"}]}]} | tables[0]: features[0]: poolingFactor must be a number, got nothing
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[{"name":"f","poolingFactor":1,"batch":2}]}]} | tables[0]: features[0]: unknown field "batch": 2; expected name, poolingFactor, batchShare, duplicates
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[{"name":"f","poolingFactor":1,"batchShare":0}]}]} | tables[0]: features[0]: batch share of feature "f" must be above 0 and at most 1000, got 0.0
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[{"name":"f","poolingFactor":1,"duplicates":NaN}]}]} | tables[0]: features[0]: duplicates of feature "f" must be between 1 and 1000000, got NaN
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":2,"features":[{"name":"f","poolingFactor":1,"batchShare":0.5}]}]} | tables[0]: pooling factor of table "b" must be the sum over its features of poolingFactor * batchShare / duplicates, 0.5; got 2.0
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"idWeights":"some"}]} | tables[0]: weights of ids must be one of given, learned, got "some"
           {"task":"x","cluster":{"devices":0},"tables":[T]} | cluster: devices must be a whole number between 1 and 16384, got 0
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":1.5},"tables":[T]} | cluster: memoryBytesPerDevice must be a whole number between 1 and 17592186044416, got 1.5
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9},"tables":[T]} | cluster: batchSize must be a whole number between 1 and 2147483647, got nothing

@@ -499,7 +499,7 @@ class RoundTripTest {
         .containsEntry("max.message.bytes", Integer.toString(Topics.LARGE_RECORD_BYTES));
   }
 
-  /** An event of 10,000 tables with all that a table may have stays below the limit. */
+  /** An event of 10,000 tables with all that a table of one feature may have is below the limit. */
   @Test
   void the_largest_valid_event_is_below_the_size_limit() {
     Registry registry = Registry.connect("mock://largest", java.util.Map.of());
