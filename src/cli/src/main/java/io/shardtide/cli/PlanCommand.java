@@ -209,11 +209,16 @@ final class PlanCommand implements Callable<Integer> {
       for (int i = 0; i < list.size(); i++) {
         try {
           list.set(i, layout.prepare(list.get(i)));
-          for (NamedHardware one : all) {
-            one.on(list.get(i));
-          }
         } catch (IllegalArgumentException e) {
           throw new MalformedFileException(workloads, i + 1, e.getMessage());
+        }
+        for (NamedHardware one : all) {
+          try {
+            one.on(list.get(i));
+          } catch (IllegalArgumentException e) {
+            throw new MalformedFileException(
+                workloads, i + 1, "on %s: %s".formatted(one.name(), e.getMessage()));
+          }
         }
       }
       OfflinePlanning planning = new OfflinePlanning(models, false, layout, settings());
@@ -223,9 +228,7 @@ final class PlanCommand implements Callable<Integer> {
     PrintWriter printed = spec.commandLine().getOut();
     printed.print(json ? comparison.json() : comparison.table());
     printed.flush();
-    return comparison.reportMustFit(spec.commandLine().getErr())
-        ? ExitCode.OK
-        : ExitCode.SOFTWARE;
+    return comparison.reportMustFit(spec.commandLine().getErr()) ? ExitCode.OK : ExitCode.SOFTWARE;
   }
 
   private int plan(OfflinePlanning planning, List<WorkloadTask> list) throws IOException {
