@@ -57,7 +57,7 @@ final class OfflinePlanning {
 
   /** Plans tasks whose hardware has a model, and returns how many have a plan. */
   int plan(List<WorkloadTask> tasks, Path out) throws IOException {
-    try (PlansFile file = new PlansFile(out);
+    try (JsonLinesFile file = new JsonLinesFile(out);
         ProgressBar bar = Progress.bar("Planning", tasks.size())) {
       for (WorkloadTask task : tasks) {
         ObjectNode line = file.newLine();
@@ -82,7 +82,7 @@ final class OfflinePlanning {
       Optional<Path> out,
       HardwareComparison comparison)
       throws IOException {
-    try (PlansFile file = out.isPresent() ? new PlansFile(out.get()) : null;
+    try (JsonLinesFile file = out.isPresent() ? new JsonLinesFile(out.get()) : null;
         LateBar bar = new LateBar("Planning")) {
       long done = 0;
       for (WorkloadTask task : tasks) {

@@ -40,7 +40,7 @@ final class OfflinePrediction {
    */
   void predict(List<WorkloadTask> tasks, Path plans, Path out) throws IOException {
     List<List<Shard>> shards = read(tasks, plans);
-    try (PlansFile file = new PlansFile(out)) {
+    try (JsonLinesFile file = new JsonLinesFile(out)) {
       for (int i = 0; i < tasks.size(); i++) {
         ObjectNode line = file.newLine();
         layout.putTask(line, tasks.get(i));
