@@ -6,6 +6,7 @@ import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -39,6 +40,13 @@ final class EvaluateCommand implements Callable<Integer> {
       description = "Also write a page with charts; it needs no network.")
   private Path report;
 
+  @Option(
+      names = "--predictions",
+      paramLabel = "FILE",
+      description =
+          "Also write measured and predicted milliseconds of each computation, one JSON object a line.")
+  private Path predictions;
+
   @Override
   public Integer call() throws Exception {
     ModelBundle bundle = model.load();
@@ -55,10 +63,22 @@ final class EvaluateCommand implements Callable<Integer> {
     }
     PrintWriter out = spec.commandLine().getOut();
     out.println(EvaluationJson.of(bundle, evaluation).toPrettyString());
+    if (predictions != null) {
+      write(evaluation);
+    }
     if (report != null) {
       new EvaluationReport(bundle, set, evaluation).write(report, samples.source());
     }
     return 0;
+  }
+
+  private void write(Evaluation evaluation) throws IOException {
+    try (JsonLinesFile file = new JsonLinesFile(predictions)) {
+      for (Evaluation.ComputePrediction computation : evaluation.computations()) {
+        file.write(EvaluationJson.of(computation));
+      }
+      file.complete();
+    }
   }
 
   private static void warn(PrintWriter err, String text) {

@@ -71,6 +71,29 @@ final class EvaluationJson {
     return node;
   }
 
+  /**
+   * Returns what was measured and predicted of a computation; of directions where both are known.
+   */
+  static ObjectNode of(ComputePrediction computation) {
+    double measuredMs = computation.sample().computeMs();
+    ObjectNode node =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("sample", computation.number())
+            .put("shards", computation.sample().shards().size())
+            .put("measured_ms", measuredMs)
+            .put("predicted_ms", computation.predictedMs());
+    if (computation.forwardError().isPresent()) {
+      double measuredForwardMs = computation.sample().forwardMs().orElseThrow();
+      double predictedForwardMs = computation.predictedForwardMs().orElseThrow();
+      node.put("measured_forward_ms", measuredForwardMs)
+          .put("predicted_forward_ms", predictedForwardMs)
+          .put("measured_backward_ms", measuredMs - measuredForwardMs)
+          .put("predicted_backward_ms", computation.predictedMs() - predictedForwardMs);
+    }
+    return node.put("out_of_range", computation.outOfRange().size());
+  }
+
   /** Puts the errors of both directions of the all-to-all by number of devices. */
   private static void putDirections(ObjectNode node, List<CollectivePrediction> all) {
     by(

@@ -4,18 +4,26 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.models.ModelFiles;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /** The option that names a cost model. */
 final class ModelOption {
+  @Spec(Spec.Target.MIXEE)
+  private CommandSpec command;
+
   @Option(
       names = "--model",
       paramLabel = "FILE",
       description =
-          "Cost model bundle. Default: a shipped one: for the demo h200.avro; for plan --workloads that of the cluster's hardware; else simulated.avro; see models/.")
-  private Path file;
+          "Cost model bundle. Default: a shipped one: for the demo h200.avro; for plan --workloads that of the cluster's hardware; else simulated.avro; see models/. With plan --hardware it may be repeated, and the shipped ones remain.")
+  private List<Path> files = List.of();
 
   /**
    * Returns the bundle.
@@ -36,11 +44,36 @@ final class ModelOption {
   }
 
   /**
-   * Returns the bundle of the option, if it was given.
+   * Returns the bundle of the option, if it was given; a usage error if several were.
    *
    * @throws io.shardtide.cost.InvalidModelException if it cannot be used
    */
   Optional<ModelBundle> given() throws IOException {
-    return file == null ? Optional.empty() : Optional.of(ModelFiles.read(file));
+    if (files.size() > 1) {
+      throw new ParameterException(
+          command.commandLine(),
+          "--model must be given once, got %d files".formatted(files.size()));
+    }
+    return files.isEmpty() ? Optional.empty() : Optional.of(ModelFiles.read(files.get(0)));
+  }
+
+  /**
+   * Returns the bundles of the option; a usage error if two are of the same hardware.
+   *
+   * @throws io.shardtide.cost.InvalidModelException if one cannot be used
+   */
+  List<ModelBundle> allGiven() throws IOException {
+    List<ModelBundle> bundles = new ArrayList<>();
+    for (Path file : files) {
+      ModelBundle bundle = ModelFiles.read(file);
+      if (bundles.stream().anyMatch(other -> other.hardware().equals(bundle.hardware()))) {
+        throw new ParameterException(
+            command.commandLine(),
+            "--model must be of different hardware, got \"%s\" twice"
+                .formatted(Printable.of(bundle.hardware())));
+      }
+      bundles.add(bundle);
+    }
+    return bundles;
   }
 }

@@ -18,6 +18,7 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import me.tongfei.progressbar.ProgressBar;
@@ -57,7 +58,7 @@ final class OfflinePlanning {
 
   /** Plans tasks whose hardware has a model, and returns how many have a plan. */
   int plan(List<WorkloadTask> tasks, Path out) throws IOException {
-    try (PlansFile file = new PlansFile(out);
+    try (JsonLinesFile file = new JsonLinesFile(out);
         ProgressBar bar = Progress.bar("Planning", tasks.size())) {
       for (WorkloadTask task : tasks) {
         ObjectNode line = file.newLine();
@@ -71,7 +72,40 @@ final class OfflinePlanning {
     return feasible;
   }
 
-  private void plan(WorkloadTask task, ObjectNode line) {
+  /**
+   * Plans tasks on each kind of hardware, which must have a model, and compares the plans.
+   *
+   * @param out where plans are written; empty: nowhere
+   */
+  void compare(
+      List<WorkloadTask> tasks,
+      List<NamedHardware> hardware,
+      Optional<Path> out,
+      HardwareComparison comparison)
+      throws IOException {
+    try (JsonLinesFile file = out.isPresent() ? new JsonLinesFile(out.get()) : null;
+        LateBar bar = new LateBar("Planning")) {
+      long done = 0;
+      for (WorkloadTask task : tasks) {
+        for (NamedHardware one : hardware) {
+          WorkloadTask moved = one.on(task);
+          ObjectNode line = JsonNodeFactory.instance.objectNode();
+          layout.putTask(line, moved);
+          line.put("hardware", one.name());
+          comparison.add(moved, models.of(one.name()), plan(moved, line));
+          if (file != null) {
+            file.write(line);
+          }
+          bar.show(++done, (long) tasks.size() * hardware.size());
+        }
+      }
+      if (file != null) {
+        file.complete();
+      }
+    }
+  }
+
+  private SearchResult plan(WorkloadTask task, ObjectNode line) {
     ClusterSpec cluster = task.cluster();
     PlanModels.PlanModel model = models.of(cluster.hardware());
     long start = System.nanoTime();
@@ -111,6 +145,7 @@ final class OfflinePlanning {
       firstReason = firstReason.isEmpty() ? notFound.shortfall().message() : firstReason;
       line.put("bytes_short", notFound.shortfall().bytesShort());
     }
+    return result;
   }
 
   private List<TablePrediction> predictions(PlanModels.PlanModel model, WorkloadTask task) {
@@ -125,12 +160,8 @@ final class OfflinePlanning {
     return model.towers().predict(task.tables(), cluster);
   }
 
-  /**
-   * Prints warnings and a summary.
-   *
-   * @param json whether the summary is JSON
-   */
-  void report(PrintWriter out, PrintWriter err, int tasks, Path file, boolean json) {
+  /** Prints what is to be known of the predictions of all plans. */
+  void printWarnings(PrintWriter err) {
     limitedModels.forEach(
         model ->
             err.printf(
@@ -148,6 +179,15 @@ final class OfflinePlanning {
           guessedCaches.size() > 1 ? ", ..." : "");
     }
     warnings.print(err);
+  }
+
+  /**
+   * Prints warnings and a summary.
+   *
+   * @param json whether the summary is JSON
+   */
+  void report(PrintWriter out, PrintWriter err, int tasks, Path file, boolean json) {
+    printWarnings(err);
     if (feasible == 0) {
       err.printf("shardtide: none of %d tasks fits; the first: %s%n", tasks, firstReason);
       err.flush();

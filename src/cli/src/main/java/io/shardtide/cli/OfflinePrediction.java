@@ -48,7 +48,7 @@ final class OfflinePrediction {
    */
   void predict(List<WorkloadTask> tasks, Path plans, Path out) throws IOException {
     List<Given> given = read(tasks, plans);
-    try (PlansFile file = new PlansFile(out)) {
+    try (JsonLinesFile file = new JsonLinesFile(out)) {
       for (Given plan : given) {
         ObjectNode line = file.newLine();
         layout.putTask(line, plan.task());

@@ -8,6 +8,7 @@ import io.shardtide.files.MalformedFileException;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.torchrec.Target;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,7 +32,12 @@ import picocli.CommandLine.Spec;
     description =
         "Plans from files, without Kafka: workloads (--workloads), or tasks in NeuroShard's layout"
             + " (--tables, --tasks, --devices, --memory-gib).",
-    footer = {"", "Example:", "  shardtide plan --workloads workloads.jsonl --out plans.jsonl"},
+    footer = {
+      "",
+      "Examples:",
+      "  shardtide plan --workloads workloads.jsonl --out plans.jsonl",
+      "  shardtide plan --workloads workloads.jsonl --hardware h200=141,h100=80 --must-fit all"
+    },
     mixinStandardHelpOptions = true)
 final class PlanCommand implements Callable<Integer> {
   private static final String EVALUATIONS = "--evaluations-per-table";
@@ -64,7 +70,8 @@ final class PlanCommand implements Callable<Integer> {
   @Option(
       names = "--out",
       paramLabel = "FILE",
-      description = "Where to write the plans, one JSON object a line.")
+      description =
+          "Where to write the plans, one JSON object a line; with --hardware it may be left out.")
   private Path out;
 
   @Option(
@@ -77,9 +84,14 @@ final class PlanCommand implements Callable<Integer> {
               + " longer, for plans with shorter steps. Default: ${DEFAULT-VALUE}.")
   private long evaluationsPerTable = SearchSettings.DEFAULTS.evaluationsPerTable();
 
-  @Option(names = "--json", description = "Print the summary as JSON.")
+  @Option(
+      names = "--json",
+      description =
+          "Print the summary as JSON; with --hardware a JSON object a line for each workload and"
+              + " hardware.")
   private boolean json;
 
+  @Mixin private HardwareOption hardware;
   @Mixin private TasksOption tasks;
   @Mixin private TorchRecOption torchRec;
   @Mixin private ModelOption model;
@@ -87,13 +99,25 @@ final class PlanCommand implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     checkOptions();
+    if (hardware.isGiven()) {
+      return compareHardware();
+    }
     return workloads == null ? planTasks() : planWorkloads();
   }
 
   private void checkOptions() {
     ParseResult given = spec.commandLine().getParseResult();
+    hardware.check();
+    if (hardware.isGiven() && workloads == null) {
+      throw wrong("--hardware needs --workloads");
+    }
+    if (hardware.isGiven() && predicted != null) {
+      throw wrong("--hardware must be given without --predict, which does not search");
+    }
     List<String> required =
-        workloads == null ? TasksOption.REQUIRED : List.of("--workloads", "--out");
+        workloads == null
+            ? TasksOption.REQUIRED
+            : hardware.isGiven() ? List.of("--workloads") : List.of("--workloads", "--out");
     String missing =
         required.stream()
             .filter(name -> !given.hasMatchedOption(name))
@@ -173,6 +197,38 @@ final class PlanCommand implements Callable<Integer> {
       }
       return plan(new OfflinePlanning(models, false, layout, settings()), list);
     }
+  }
+
+  /** All workloads are read and checked on all hardware before the first one is planned. */
+  private int compareHardware() throws IOException {
+    PlanLayout layout = layout(new PlanLayout.ByTable());
+    List<WorkloadTask> list = new ArrayList<>(WorkloadTask.read(workloads));
+    HardwareComparison comparison = new HardwareComparison(hardware.mustFit());
+    try (PlanModels models = PlanModels.withShipped(model.allGiven())) {
+      List<NamedHardware> all = hardware.with(models);
+      for (int i = 0; i < list.size(); i++) {
+        try {
+          list.set(i, layout.prepare(list.get(i)));
+        } catch (IllegalArgumentException e) {
+          throw new MalformedFileException(workloads, i + 1, e.getMessage());
+        }
+        for (NamedHardware one : all) {
+          try {
+            one.on(list.get(i));
+          } catch (IllegalArgumentException e) {
+            throw new MalformedFileException(
+                workloads, i + 1, "on %s: %s".formatted(one.name(), e.getMessage()));
+          }
+        }
+      }
+      OfflinePlanning planning = new OfflinePlanning(models, false, layout, settings());
+      planning.compare(list, all, Optional.ofNullable(out), comparison);
+      planning.printWarnings(spec.commandLine().getErr());
+    }
+    PrintWriter printed = spec.commandLine().getOut();
+    printed.print(json ? comparison.json() : comparison.table());
+    printed.flush();
+    return comparison.reportMustFit(spec.commandLine().getErr()) ? ExitCode.OK : ExitCode.SOFTWARE;
   }
 
   private int plan(OfflinePlanning planning, List<WorkloadTask> list) throws IOException {

@@ -4,15 +4,20 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.models.ModelFiles;
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** The cost models of offline planning, by hardware. Each is loaded once, when it is needed. */
 final class PlanModels implements AutoCloseable {
+  private static final List<Supplier<ModelBundle>> SHIPPED =
+      List.of(ModelFiles::shippedForH200, ModelFiles::shippedForNodes, ModelFiles::shipped);
+
   private final Map<String, PlanModel> models = new TreeMap<>();
   private final Iterator<Supplier<ModelBundle>> others;
   private final String origin;
@@ -37,9 +42,15 @@ final class PlanModels implements AutoCloseable {
 
   /** The shipped models. */
   static PlanModels shipped() {
-    return new PlanModels(
-        "a shipped model",
-        List.of(ModelFiles::shippedForH200, ModelFiles::shippedForNodes, ModelFiles::shipped));
+    return new PlanModels("a shipped model", SHIPPED);
+  }
+
+  /** Given models, and the shipped ones of all other hardware. */
+  static PlanModels withShipped(List<ModelBundle> bundles) {
+    List<Supplier<ModelBundle>> all = new ArrayList<>();
+    bundles.forEach(bundle -> all.add(() -> bundle));
+    all.addAll(SHIPPED);
+    return new PlanModels("a given or shipped model", all);
   }
 
   /**
@@ -48,21 +59,28 @@ final class PlanModels implements AutoCloseable {
    * @throws IllegalArgumentException if there is none
    */
   PlanModel of(String hardware) {
+    return find(hardware)
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "hardware of a cluster must be that of %s, %s, got %s"
+                        .formatted(origin, known(), quote(hardware))));
+  }
+
+  /** Returns the model of a hardware, if there is one. */
+  Optional<PlanModel> find(String hardware) {
     while (!models.containsKey(hardware) && others.hasNext()) {
       ModelBundle bundle = others.next().get();
-      models.put(
-          bundle.hardware(), new PlanModel(new CostModel(bundle), new TensorFlowTowers(bundle)));
+      models.computeIfAbsent(
+          bundle.hardware(),
+          name -> new PlanModel(new CostModel(bundle), new TensorFlowTowers(bundle)));
     }
-    PlanModel model = models.get(hardware);
-    if (model == null) {
-      throw new IllegalArgumentException(
-          "hardware of a cluster must be that of %s, %s, got %s"
-              .formatted(
-                  origin,
-                  models.keySet().stream().map(PlanModels::quote).collect(Collectors.joining(", ")),
-                  quote(hardware)));
-    }
-    return model;
+    return Optional.ofNullable(models.get(hardware));
+  }
+
+  /** Returns the names of the hardware whose models were loaded, all if one was not found. */
+  String known() {
+    return models.keySet().stream().map(PlanModels::quote).collect(Collectors.joining(", "));
   }
 
   private static String quote(String hardware) {

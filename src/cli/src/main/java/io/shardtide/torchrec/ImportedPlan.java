@@ -32,6 +32,7 @@ public final class ImportedPlan {
   private static final List<String> FIELDS =
       List.of(
           "task",
+          "hardware",
           "feasible",
           "predicted_ms",
           "seconds",

@@ -37,6 +37,7 @@ abstract class DocumentedPages {
           "python -m shardtide.torchrec.publish", "PythonTorchRecIT",
           "python -m shardtide.log", "PythonClientsIT",
           "python -m shardtide.collect", ".ci/python",
+          "python -m shardtide.imports", ".ci/python",
           "python -m shardtide.profile", ".ci/python");
 
   @TempDir private Path home;

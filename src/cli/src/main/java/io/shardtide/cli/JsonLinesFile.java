@@ -12,17 +12,17 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
 /**
- * A file of plans, one JSON object a line. It appears, or replaces an earlier one, when it is
- * complete; what is not a regular file, such as a link or a pipe, is written directly.
+ * A file with a JSON object a line, such as plans. It appears, or replaces an earlier one, when it
+ * is complete; what is not a regular file, such as a link or a pipe, is written directly.
  */
-final class PlansFile implements Closeable {
+final class JsonLinesFile implements Closeable {
   private final ObjectMapper json = new ObjectMapper();
   private final Path file;
   private final Path written;
   private final BufferedWriter writer;
 
   /** Creates the file's folder if necessary. */
-  PlansFile(Path file) throws IOException {
+  JsonLinesFile(Path file) throws IOException {
     this.file = file.toAbsolutePath();
     boolean isReplaced =
         Files.notExists(this.file, LinkOption.NOFOLLOW_LINKS)

@@ -1,0 +1,211 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.domain.Bottleneck;
+import io.shardtide.domain.ByteSizes;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Insight;
+import io.shardtide.domain.Shortfall;
+import io.shardtide.samples.WorkloadTask;
+import io.shardtide.search.SearchResult;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/** What workloads take on several kinds of hardware, as a table or as JSON. */
+final class HardwareComparison {
+  private static final double GIB = 1L << 30;
+
+  private final Set<String> mustFit;
+  private final List<Row> rows = new ArrayList<>();
+
+  /**
+   * @param mustFit names of the hardware on which every workload must fit
+   */
+  HardwareComparison(Set<String> mustFit) {
+    this.mustFit = Set.copyOf(mustFit);
+  }
+
+  private record Row(WorkloadTask task, String model, boolean isSimulated, SearchResult result) {
+    String hardware() {
+      return task.cluster().hardware();
+    }
+
+    /** Returns the workload and the hardware, for sentences. */
+    String where() {
+      return Printable.of("%s on %s".formatted(task.name(), hardware()));
+    }
+  }
+
+  /**
+   * Adds the plan of a workload on a hardware, that of its cluster.
+   *
+   * @param model the model that predicted it
+   * @param result what the search found
+   */
+  void add(WorkloadTask task, PlanModels.PlanModel model, SearchResult result) {
+    rows.add(
+        new Row(
+            task,
+            model.cost().bundle().modelId(),
+            model.cost().bundle().card().simulated(),
+            result));
+  }
+
+  /** Returns the table, and below it a line for each workload that does not fit. */
+  String table() {
+    TextTable table =
+        new TextTable(
+            "workload",
+            "hardware",
+            "fits",
+            " step ms",
+            " bound ms",
+            " gap %",
+            "bottleneck",
+            " fullest GiB",
+            " of GiB");
+    StringBuilder below = new StringBuilder();
+    for (Row row : rows) {
+      String memory = number(row.task().cluster().usableBytesPerDevice() / GIB);
+      if (row.result() instanceof SearchResult.Found found) {
+        Insight insight = insight(found);
+        table.add(
+            row.task().name(),
+            row.hardware(),
+            "yes",
+            String.format(Locale.ROOT, "%.3f", found.predictedMs()),
+            String.format(Locale.ROOT, "%.3f", insight.lowerBoundMs()),
+            String.format(Locale.ROOT, "%.1f", 100 * gap(found)),
+            bottleneck(insight.bottleneck()),
+            number(found.deviceCosts().get(fullest(found)).memoryBytes() / GIB),
+            memory);
+      } else if (row.result() instanceof SearchResult.NotFound notFound) {
+        Shortfall shortfall = notFound.shortfall();
+        table.add(row.task().name(), row.hardware(), fits(shortfall), "", "", "", "", "", memory);
+        below.append("does not fit: %s: ".formatted(row.where()));
+        below.append(Printable.of(shortfall.message())).append('\n');
+      }
+    }
+    Set<String> simulated =
+        rows.stream()
+            .filter(Row::isSimulated)
+            .map(Row::hardware)
+            .collect(Collectors.toCollection(TreeSet::new));
+    if (!simulated.isEmpty()) {
+      below.append(Printable.of("simulated costs: " + String.join(", ", simulated))).append('\n');
+    }
+    return table + below.toString();
+  }
+
+  private static String number(double gib) {
+    return String.format(Locale.ROOT, "%.2f", gib);
+  }
+
+  private static String fits(Shortfall shortfall) {
+    return "no"
+        + (shortfall.bytesShort() == 0
+            ? ""
+            : ", %s short".formatted(ByteSizes.describe(shortfall.bytesShort())))
+        + (shortfall.proven() ? "" : " (not proven)");
+  }
+
+  private static String bottleneck(Bottleneck bottleneck) {
+    return "device %d, %s%s"
+        .formatted(
+            bottleneck.device(),
+            ShardTexts.cause(bottleneck.cause()),
+            bottleneck.table().isEmpty() ? "" : ", table " + bottleneck.table());
+  }
+
+  private static Insight insight(SearchResult.Found found) {
+    return found
+        .insight()
+        .orElseThrow(() -> new IllegalStateException("A finished search has an insight"));
+  }
+
+  /** Returns how far the lower bound is below the step, as a share of the step. */
+  private static double gap(SearchResult.Found found) {
+    return found.predictedMs() == 0
+        ? 0
+        : 1 - Math.min(1, insight(found).lowerBoundMs() / found.predictedMs());
+  }
+
+  /** Returns the first device of those that need the most memory. */
+  private static int fullest(SearchResult.Found found) {
+    List<DeviceCost> devices = found.deviceCosts();
+    int fullest = 0;
+    for (int d = 1; d < devices.size(); d++) {
+      fullest = devices.get(d).memoryBytes() > devices.get(fullest).memoryBytes() ? d : fullest;
+    }
+    return fullest;
+  }
+
+  /** Returns a line of JSON for each workload and hardware. */
+  String json() {
+    return rows.stream().map(row -> JsonText.line(json(row))).collect(Collectors.joining());
+  }
+
+  private ObjectNode json(Row row) {
+    ClusterSpec cluster = row.task().cluster();
+    ObjectNode node =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("task", row.task().name())
+            .put("hardware", row.hardware())
+            .put("model", row.model())
+            .put("simulated", row.isSimulated())
+            .put("devices", cluster.devices())
+            .put("usable_bytes_per_device", cluster.usableBytesPerDevice())
+            .put("must_fit", mustFit.contains(row.hardware()))
+            .put("feasible", row.result() instanceof SearchResult.Found);
+    if (row.result() instanceof SearchResult.Found found) {
+      Insight insight = insight(found);
+      Bottleneck bottleneck = insight.bottleneck();
+      int fullest = fullest(found);
+      node.put("predicted_ms", found.predictedMs())
+          .put("lower_bound_ms", insight.lowerBoundMs())
+          .put("gap", gap(found));
+      node.putObject("bottleneck")
+          .put("device", bottleneck.device())
+          .put("cause", bottleneck.cause().name().toLowerCase(Locale.ROOT))
+          .put("table", bottleneck.table())
+          .put("gain_ms", bottleneck.gainMs());
+      node.put("fullest_device", fullest)
+          .put("fullest_device_bytes", found.deviceCosts().get(fullest).memoryBytes());
+    } else if (row.result() instanceof SearchResult.NotFound notFound) {
+      Shortfall shortfall = notFound.shortfall();
+      node.put("reason", shortfall.message())
+          .put("bytes_short", shortfall.bytesShort())
+          .put("proven", shortfall.proven());
+    }
+    return node;
+  }
+
+  /**
+   * Says on standard error which workloads must fit and do not.
+   *
+   * @return whether there are none
+   */
+  boolean reportMustFit(PrintWriter err) {
+    List<Row> required = rows.stream().filter(row -> mustFit.contains(row.hardware())).toList();
+    List<String> missing =
+        required.stream()
+            .filter(row -> row.result() instanceof SearchResult.NotFound)
+            .map(Row::where)
+            .toList();
+    if (!missing.isEmpty()) {
+      err.printf(
+          "shardtide: %,d of %,d plans that --must-fit names do not fit: %s%n",
+          missing.size(), required.size(), String.join(", ", missing));
+      err.flush();
+    }
+    return missing.isEmpty();
+  }
+}

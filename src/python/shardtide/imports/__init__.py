@@ -1,0 +1,15 @@
+"""Imports the tables of other systems: HugeCTR and TorchEasyRec configurations, checkpoints of TorchRec.
+
+    from shardtide.imports import torcheasyrec
+
+    imported = torcheasyrec.read("mmoe.config")
+    change = workload_change("feed", imported.configs, imported.all_lookups({"click_seq": 37.5}), cluster, "adagrad")
+
+Each importer returns Imported: EmbeddingBagConfigs for shardtide.torchrec.publish, and what the source says of
+lookups. `python -m shardtide.imports` writes a workload for `shardtide plan`, or files for shardtide.torchrec.publish.
+"""
+
+from shardtide.imports.imported import Imported, workload
+from shardtide.imports.zipf import zipf_cdf
+
+__all__ = ["Imported", "workload", "zipf_cdf"]

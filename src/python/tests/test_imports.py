@@ -1,0 +1,503 @@
+"""shardtide.imports: tables of HugeCTR, TorchEasyRec and checkpoints."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any
+from unittest import mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "src/python"))
+
+from shardtide.imports import Imported, __main__, checkpoint, hugectr, textproto, torcheasyrec, workload, zipf_cdf
+from shardtide.torchrec.publish import workload_change
+
+TORCHREC = importlib.util.find_spec("torchrec") is not None
+
+EMBARK = ROOT / "src/cli/src/test/resources/embark/datasets.txt"
+CLUSTER = {"devices": 8, "memoryBytesPerDevice": 2**36, "batchSize": 65_536, "hardware": "h200"}
+
+# As somebody would write it: all that TorchEasyRec's tables depend on, and what a parser meets besides.
+EASYREC = r"""
+# A click model.
+train_input_path: "data/*.parquet"  model_dir: 'experiments/mmoe'
+train_config {
+  sparse_optimizer { adagrad_optimizer { lr: 1e-3 } constant_learning_rate {} }
+  dense_optimizer { adam_optimizer { lr: 0.001 } }
+}
+data_config { batch_size: 8192, label_fields: ["click", "buy"]; fg_mode: FG_DAG }
+feature_configs { id_feature { feature_name: "user_id" expression: "user:user_id" num_buckets: 1000000 embedding_dim: 16
+                               data_type: "FP16" } }
+feature_configs: { id_feature: < feature_name: "item_id" expression: "item:item_id"
+                                 hash_bucket_size: 5000 num_buckets: 7 embedding_dim: 16 > }
+feature_configs { id_feature { feature_name: "tags" hash_bucket_size: 300 embedding_dim: 8 pooling: "mean"
+                               embedding_name: "shared" value_dim: 4 } }
+feature_configs { id_feature { feature_name: "topics" hash_bucket_size: 300 embedding_dim: 8 pooling: "mean"
+                               embedding_name: "shared" } }
+feature_configs { id_feature { feature_name: "city" vocab_list: ["a", "b",
+  "c"] embedding_dim: 8 } }
+feature_configs { id_feature { feature_name: "os" vocab_list: ["ios", "android"] default_bucketize_value: 1
+                               embedding_dim: 4 } }
+feature_configs { id_feature { feature_name: "dict" vocab_dict [ {key: "a" value: 2}, {key: "b" value: 9} ]
+                               embedding_dim: 4 } }
+feature_configs { id_feature { feature_name: "zch" hash_bucket_size: 9 embedding_dim: 32
+  zch { zch_size: 0x100 eviction_interval: 2 lfu {} } } }
+feature_configs { id_feature { feature_name: "dynamic" embedding_dim: 32 dynamicemb { max_capacity: 12345 } } }
+feature_configs { raw_feature { feature_name: "price" boundaries: [0.1, -2.5, inf, 1e3f] embedding_dim: 6 } }
+feature_configs { raw_feature { feature_name: "ctr" } }
+feature_configs { raw_feature { feature_name: "auto" embedding_dim: 16 autodis { num_channels: 3 } } }
+feature_configs { combo_feature { feature_name: "cross" expression: ["user:os", "item:cate"] hash_bucket_size: 800
+                                  embedding_dim: 12 } }
+feature_configs { id_feature { feature_name: "unused" num_buckets: 77 embedding_dim: 16 } }
+feature_configs {
+  sequence_feature {
+    sequence_name: "click_50_seq" sequence_length: 50 sequence_delim: "|"
+    features { id_feature { feature_name: "item_id" num_buckets: 5000 embedding_dim: 16 embedding_name: "item_id_emb"
+                            hash_bucket_size: 5000 } }
+    features { raw_feature { feature_name: "gap" } }
+  }
+}
+feature_configs { sequence_id_feature { feature_name: "searches" num_buckets: 4000 embedding_dim: 8 } }
+model_config {
+  feature_groups { group_name: "deep" group_type: DEEP
+    feature_names: ["user_id", "item_id", "tags", "topics", "city", "os", "dict", "zch", "dynamic", "price", "ctr",
+                    "auto", "cross"]
+    sequence_groups { group_name: "s" feature_names: "searches" }
+    sequence_encoders { din_encoder { input: "s" attn_mlp { hidden_units: [256, 64] } } } }
+  feature_groups { group_name: "wide" feature_names: "city" group_type: WIDE }
+  feature_groups { group_name: "seq" group_type: SEQUENCE feature_names: "item_id"
+    feature_names: "click_50_seq__item_id" }
+  mmoe { expert_mlp { hidden_units: [512, 256] } num_expert: 3 }
+}
+"""
+
+HUGECTR: dict[str, Any] = {
+    "solver": {"gpu": [[0, 1], [2, 3]], "batchsize": 16384},
+    "optimizer": {"type": "Adam"},
+    "layers": [
+        {
+            "name": "data",
+            "type": "Data",
+            "dense": {"top": "dense", "dense_dim": 13},
+            "sparse": [
+                {"top": "data1", "slot_num": 3, "nnz_per_slot": [1, 2, 30], "is_fixed_length": True},
+                {"top": "data2", "slot_num": 2, "max_nnz": 1, "max_feature_num_per_sample": 2},
+                {"top": "data3", "type": "LocalizedSlot", "max_feature_num_per_sample": 30, "slot_num": 20},
+            ],
+        },
+        {
+            "type": "LocalizedSlotSparseEmbeddingHash",
+            "bottom": "data1",
+            "top": "deep",
+            "sparse_embedding_hparam": {
+                "slot_size_array": [1000, 20, 300000],
+                "workspace_size_per_gpu_in_mb": 8,
+                "embedding_vec_size": 16,
+                "combiner": "sum",
+            },
+        },
+        {
+            "type": "DistributedSlotSparseEmbeddingHash",
+            "bottom": "data2",
+            "top": "wide",
+            "sparse_embedding_hparam": {"max_vocabulary_size_per_gpu": 500, "embedding_vec_size": 1, "combiner": 1},
+        },
+        {
+            "type": "DistributedSlotSparseEmbeddingHash",
+            "bottom": "data3",
+            "top": "hash",
+            "sparse_embedding_hparam": {
+                "workspace_size_per_gpu_in_mb": 12,
+                "embedding_vec_size": 32,
+                "combiner": "mean",
+            },
+        },
+        {"type": "InnerProduct", "bottom": "dense", "top": "fc1", "fc_param": {"num_output": 1024}},
+    ],
+}
+
+
+def sizes(imported: Imported) -> dict[str, tuple[int, int, str]]:
+    return {c["name"]: (c["num_embeddings"], c["embedding_dim"], c["pooling"]) for c in imported.configs}
+
+
+def temporary(text: str) -> pathlib.Path:
+    folder = pathlib.Path(tempfile.mkdtemp())
+    (folder / "source").write_text(text, encoding="utf-8")
+    return folder / "source"
+
+
+class TextProto(unittest.TestCase):
+    def test_values_of_all_kinds(self) -> None:
+        message = textproto.parse(
+            "a: 1 a: -2.5e3 a: - inf\n"
+            "b { c: 'it''s' \"\\n\\\"\\x41\\101\\303\\244\\u00e4\" } b <c: TRUE;>, d: [] # end\n"
+            "e: [1, 2,] [ext.name/x]: 3 f: [{g: 1}, <g: 2>] h: {} i: 0x1F j: 017"
+        )
+        self.assertEqual(message.texts("a"), ["1", "-2.5e3", "-inf"])
+        self.assertEqual([b.text("c") for b in message.messages("b")], ['its\n"AAää', "TRUE"])
+        self.assertEqual(message.fields["d"], [])
+        self.assertEqual(message.texts("e"), ["1", "2"])
+        self.assertEqual(message.texts("[ext.name/x]"), ["3"])
+        self.assertEqual([f.whole_number("g") for f in message.messages("f")], [1, 2])
+        self.assertIsNotNone(message.message("h"))
+        self.assertEqual((message.whole_number("i"), message.whole_number("j")), (31, 15))
+        self.assertIsNone(message.message("none"))
+        self.assertIsNone(message.text("none"))
+
+    def test_errors_name_the_line(self) -> None:
+        for text, error in (
+            ("a {\n b: 1\n", "line 3: expected the name of a field or '}', got 'the end of the file'"),
+            ("a: 1\n}", "line 2: expected the name of a field, got '}'"),
+            ("a 1", "line 1: expected ':' or '{', got '1'"),
+            ("a:\n:", "line 2: expected a value, got ':'"),
+            ("a: [1\n2]", "line 2: expected ',' or ']', got '2'"),
+            ('a: "open\nb: 1', "line 1: must be protobuf's text format, got '\"open"),
+            ("\n\na: %", "line 3: must be protobuf's text format, got '%'"),
+            ("a {" * 102, "messages must be nested at most 100 deep"),
+            ("[a", "expected ']', got 'the end of the file'"),
+            ("a: -", "expected a number, got 'the end of the file'"),
+        ):
+            with self.subTest(text), self.assertRaises(ValueError) as caught:
+                textproto.parse(text)
+            self.assertIn(error, str(caught.exception))
+
+    def test_a_field_of_another_kind_is_an_error(self) -> None:
+        message = textproto.parse("\na: 1 b {} c: 1.5 d: -1")
+        for call, error in (
+            (lambda: message.message("a"), "a must be a message {...}, got '1'"),
+            (lambda: message.text("b"), "line 2: b must be a scalar, got a message"),
+            (lambda: message.whole_number("c"), "c must be a whole number from 0, got '1.5'"),
+            (lambda: message.whole_number("d"), "d must be a whole number from 0, got '-1'"),
+        ):
+            with self.assertRaisesRegex(ValueError, ".*") as caught:
+                call()
+            self.assertIn(error, str(caught.exception))
+
+
+class TorchEasyRec(unittest.TestCase):
+    def test_tables_are_those_of_the_feature_groups(self) -> None:
+        imported = torcheasyrec.read(temporary(EASYREC))
+        self.assertEqual(
+            sizes(imported),
+            {
+                "user_id_emb": (1_000_000, 16, "SUM"),
+                "item_id_emb": (5_000, 16, "SUM"),
+                "shared": (300, 8, "MEAN"),
+                "city_emb": (5, 8, "SUM"),
+                "os_emb": (2, 4, "SUM"),
+                "dict_emb": (10, 4, "SUM"),
+                "zch_emb": (256, 32, "SUM"),
+                "dynamic_emb": (12_345, 32, "SUM"),
+                "price_emb": (5, 8, "SUM"),
+                "cross_emb": (800, 12, "SUM"),
+                "searches_emb": (4_000, 8, "NONE"),
+                "city_emb_wide": (5, 4, "SUM"),
+                "item_id_emb_sequence": (5_000, 16, "NONE"),
+            },
+        )
+        self.assertEqual(imported.optimizer, "adagrad")
+        of = {config["name"]: config for config in imported.configs}
+        self.assertEqual(of["user_id_emb"]["data_type"], "FP16")
+        self.assertEqual(of["shared"]["feature_names"], ["tags", "topics"])
+        self.assertEqual(of["item_id_emb_sequence"]["feature_names"], ["item_id", "click_50_seq__item_id"])
+        self.assertEqual(imported.lookups["tags"], 4)
+        self.assertEqual(imported.lookups["click_50_seq__item_id"], 50)
+        self.assertNotIn("searches", imported.lookups)
+        notes = "\n".join(imported.notes)
+        for note in (
+            "Table price_emb has 6 columns; planned as 8",
+            "Table item_id_emb is pooled in some feature groups and not in others: it exists twice",
+            "1 features are in no feature group and have no table: unused",
+            "sequence_length is the greatest length",
+            "Features without value_dim may have several values",
+        ):
+            self.assertIn(note, notes)
+
+    def test_they_are_published(self) -> None:
+        path = temporary(EASYREC)
+        imported = torcheasyrec.read(path)
+        lookups = imported.all_lookups({"searches": 7.5, "click_50_seq__item_id": 20})
+        change = workload_change("feed", imported.configs, lookups, CLUSTER, imported.optimizer)
+        tables = {of["table"]["name"]: of["table"] for of in change["changes"] if "table" in of}
+        self.assertEqual(tables["searches_emb"]["poolingFactor"], 7.5)
+        self.assertEqual(tables["item_id_emb_sequence"]["poolingFactor"], 21)
+        self.assertFalse(tables["item_id_emb_sequence"]["pooled"])
+        self.assertEqual(tables["user_id_emb"]["bytesPerElement"], 2)
+        self.assertEqual(tables["user_id_emb"]["optimizer"], "adagrad")
+
+    def test_missing_lookups_are_named(self) -> None:
+        imported = torcheasyrec.read(temporary(EASYREC))
+        with self.assertRaisesRegex(ValueError, "searches have none. Maybe give a default"):
+            imported.all_lookups()
+        with self.assertRaisesRegex(ValueError, "lookups must be of features of the tables, got serches"):
+            imported.all_lookups({"serches": 3})
+        self.assertEqual(imported.all_lookups(default=9)["searches"], 9)
+
+    def test_without_groups_sequences_are_unpooled(self) -> None:
+        text = EASYREC[: EASYREC.index("model_config")].replace('embedding_name: "item_id_emb"', "")
+        self.assertEqual(sizes(torcheasyrec.read(temporary(text)))["click_50_seq__item_id_emb"], (5_000, 16, "NONE"))
+
+    def test_errors_name_the_file_and_the_line(self) -> None:
+        for old, new, error in (
+            ("embedding_dim: 12 }", "}", "embedding_dim of feature cross must be above 0"),
+            ("vocab_list: [\"ios\", \"android\"]", 'vocab_file: "f"', "the rows of feature os are in its vocab_file"),
+            ('data_type: "FP16"', 'data_type: "FP17"', "data_type of feature user_id must be one of FP32, "),
+            ('"mean"', '"max"', "pooling of feature tags must be sum or mean, got max"),
+            ("num_buckets: 4000", "num_buckets: many", "num_buckets must be a whole number from 0, got 'many'"),
+            ("{ max_capacity: 12345 }", "{}", "max_capacity of feature dynamic must be given"),
+            ('"searches" num', '"" num', "feature_name must be given"),
+            ('"topics" hash_bucket_size: 300', '"topics" hash_bucket_size: 301', "must agree on its num_embeddings"),
+        ):
+            self.assertIn(old, EASYREC)
+            path = temporary(EASYREC.replace(old, new, 1))
+            with self.subTest(new), self.assertRaises(ValueError) as caught:
+                torcheasyrec.read(path)
+            self.assertIn(error, str(caught.exception))
+            self.assertTrue(str(caught.exception).startswith(str(path)), caught.exception)
+        with self.assertRaisesRegex(ValueError, "feature_configs must have at least one feature with an embedding"):
+            torcheasyrec.read(temporary("train_config {}"))
+
+
+class HugeCtr(unittest.TestCase):
+    def test_tables_of_a_model(self) -> None:
+        imported = hugectr.read(temporary(json.dumps(HUGECTR)))
+        self.assertEqual(
+            sizes(imported),
+            {
+                "deep_slot0": (1_000, 16, "SUM"),
+                "deep_slot1": (20, 16, "SUM"),
+                "deep_slot2": (300_000, 16, "SUM"),
+                # 500 rows on each of four GPUs.
+                "wide": (2_000, 4, "MEAN"),
+                # 12 MiB of 128 bytes a row on each of four GPUs.
+                "hash": (4 * 12 * 2**20 // 128, 32, "MEAN"),
+            },
+        )
+        self.assertEqual(imported.optimizer, "adam")
+        tables = {table["name"]: table for table in imported.tables(imported.all_lookups())}
+        self.assertEqual(tables["deep_slot2"]["poolingFactor"], 30)
+        self.assertEqual(tables["wide"]["poolingFactor"], 2)
+        self.assertAlmostEqual(tables["hash"]["poolingFactor"], 30)
+        notes = "\n".join(imported.notes)
+        self.assertIn("Table wide has 1 columns; planned as 4", notes)
+        self.assertIn("The 20 slots of hash share a table", notes)
+        self.assertIn("how many lookups a sample has in data3 at most", notes)
+        self.assertNotIn("data1 at most", notes)
+
+    def test_sizes_of_one_gpu_need_their_number(self) -> None:
+        config = {**HUGECTR, "solver": {}}
+        with self.assertRaisesRegex(ValueError, "The size of wide is that of one GPU"):
+            hugectr.tables(config)
+        self.assertEqual(sizes(hugectr.tables(config, 8))["wide"], (4_000, 4, "MEAN"))
+
+    def test_errors_name_the_layer(self) -> None:
+        def changed(layer: int, **hparam: Any) -> dict[str, Any]:
+            config = json.loads(json.dumps(HUGECTR))
+            config["layers"][layer]["sparse_embedding_hparam"].update(hparam)
+            return dict(config)
+
+        for config, error in (
+            (changed(1, slot_size_array=[1, 2]), "slot_size_array of deep must have a number for each of 3 slots"),
+            (changed(2, embedding_vec_size="x"), "embedding_vec_size of wide must be a whole number from 1, got str"),
+            (changed(2, combiner=7), "combiner of wide must be one of 0, 1, sum, mean, got 7"),
+            (changed(2, max_vocabulary_size_per_gpu=0), "sparse_embedding_hparam of wide must have slot_size_array, "),
+            ({"layers": []}, "layers must have at least one with sparse_embedding_hparam, got none"),
+            ({"layers": {}}, "layers must be a list of objects, got dict {}"),
+            ({}, "layers must be a list of objects, got None"),
+        ):
+            with self.subTest(error), self.assertRaises(ValueError) as caught:
+                hugectr.read(temporary(json.dumps(config)))
+            self.assertIn(error, str(caught.exception))
+
+    def test_the_workloads_of_embark(self) -> None:
+        for name, tables, parameters, lookups in (
+            ("T180_70B", 177, 66_332_812_800, 14_450),
+            ("T200_100B", 200, 103_861_888_000, 4_550),
+            ("T510_110B", 510, 114_572_800_000, 2_670),
+        ):
+            imported = hugectr.read(EMBARK, dataset=name)
+            self.assertEqual(len(imported.configs), tables)
+            self.assertEqual(sum(c["num_embeddings"] * c["embedding_dim"] for c in imported.configs), parameters)
+            self.assertEqual(sum(imported.all_lookups().values()), lookups)
+        with self.assertRaisesRegex(ValueError, "one dataset, got T180_70B, T200_100B, T510_110B: name one"):
+            hugectr.read(EMBARK)
+        with self.assertRaisesRegex(ValueError, "the dataset must be one of T180_70B, T200_100B, T510_110B, got x"):
+            hugectr.read(EMBARK, dataset="x")
+
+    def test_wrong_arguments_are_named(self) -> None:
+        good = "train.py --num_table 2,1 --vocabulary_size_per_table 10,20 --nnz_per_table 1,5 --ev_size_per_table 4,8"
+        imported = hugectr.arguments(good + " --combiner_per_table s,c")
+        self.assertEqual(
+            sizes(imported), {"table0": (10, 4, "SUM"), "table1": (10, 4, "SUM"), "table2": (20, 8, "NONE")}
+        )
+        for old, new, error in (
+            ("--nnz_per_table 1,5", "", "--nnz_per_table must be given"),
+            ("1,5", "1", "--nnz_per_table must have a value for each of 2 groups of tables, got 1"),
+            ("10,20", "10,x", "--vocabulary_size_per_table must be whole numbers from 1, got 'x'"),
+            ("4,8", "4,8 --combiner_per_table s,m", "--combiner_per_table must be s or c of each group, got m"),
+        ):
+            with self.subTest(new), self.assertRaises(ValueError) as caught:
+                hugectr.arguments(good.replace(old, new, 1))
+            self.assertIn(error, str(caught.exception))
+
+
+class Zipf(unittest.TestCase):
+    def test_it_is_the_sum_of_all_rows(self) -> None:
+        for rows in (1, 2, 4, 5, 999, 1_000, 1_001, 50_000):
+            for exponent in (0.0, 0.5, 1.0, 1.1, 3.0):
+                uses = [r**-exponent for r in range(1, rows + 1)]
+                ranks = [4**k for k in range(20) if 4**k < rows]
+                expected = [sum(uses[:rank]) / sum(uses) for rank in ranks] + [1.0]
+                found = zipf_cdf(rows, exponent)
+                self.assertEqual(len(found), len(expected))
+                for one, other in zip(found, expected):
+                    self.assertAlmostEqual(one, other, delta=1e-7)
+
+    def test_it_is_one_for_any_table(self) -> None:
+        found = zipf_cdf(2**36, 1.1)
+        self.assertEqual(found, sorted(found))
+        self.assertEqual(len(found), 19)
+        self.assertEqual(found[-1], 1)
+        for rows, exponent in ((0, 1.0), (5, -0.1), (5, 11.0), (5, float("nan"))):
+            with self.assertRaisesRegex(ValueError, "must be "):
+                zipf_cdf(rows, exponent)
+
+
+@unittest.skipUnless(TORCHREC, "torchrec is not installed")
+class Checkpoint(unittest.TestCase):
+    def save(self, **collections: Any) -> str:
+        import torch
+        from torch.distributed import checkpoint as dcp
+
+        class Model(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.dense = torch.nn.Linear(4, 4)
+                self.plain = torch.nn.Embedding(5, 4)
+                for name, collection in collections.items():
+                    self.add_module(name, collection)
+
+        folder = tempfile.mkdtemp()
+        dcp.save(Model().state_dict(), checkpoint_id=folder, no_dist=True)
+        return folder
+
+    def test_tables_of_a_real_model(self) -> None:
+        import torch
+        from torchrec import EmbeddingBagCollection, EmbeddingBagConfig, EmbeddingCollection, EmbeddingConfig
+        from torchrec.modules.embedding_configs import DataType
+
+        bags = EmbeddingBagCollection(
+            tables=[
+                EmbeddingBagConfig(name="user", num_embeddings=100, embedding_dim=8, feature_names=["u"]),
+                EmbeddingBagConfig(
+                    name="item", num_embeddings=50, embedding_dim=16, feature_names=["i"], data_type=DataType.FP16
+                ),
+            ],
+            device=torch.device("cpu"),
+        )
+        sequences = EmbeddingCollection(
+            tables=[EmbeddingConfig(name="clicks", num_embeddings=30, embedding_dim=4, feature_names=["c"])],
+            device=torch.device("cpu"),
+        )
+        folder = self.save(sparse=bags, sequences=sequences)
+        imported = checkpoint.read(folder)
+        self.assertEqual(
+            sizes(imported), {"user": (100, 8, "SUM"), "item": (50, 16, "SUM"), "clicks": (30, 4, "NONE")}
+        )
+        self.assertEqual([c["data_type"] for c in imported.configs], ["FP32", "FP16", "FP32"])
+        self.assertEqual(list(sizes(checkpoint.read(folder, "sequences"))), ["clicks"])
+        with self.assertRaisesRegex(ValueError, "must have weights of tables in sparse.x, named "):
+            checkpoint.read(folder, "sparse.x")
+        both = self.save(one=bags, two=bags)
+        with self.assertRaisesRegex(ValueError, "Table user is in one and in two of .*: name the module"):
+            checkpoint.read(both)
+        self.assertEqual(len(checkpoint.read(both, "two").configs), 2)
+        with self.assertRaisesRegex(ValueError, "got 3 others"):
+            checkpoint.read(self.save())
+        with self.assertRaisesRegex(ValueError, "must be the folder of a checkpoint"):
+            checkpoint.read(tempfile.mkdtemp())
+
+
+class Command(unittest.TestCase):
+    def run_command(self, *arguments: str) -> tuple[str, str]:
+        out, err = io.StringIO(), io.StringIO()
+        with mock.patch.object(sys, "argv", ["shardtide.imports", *arguments]):
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                __main__.main()
+        return out.getvalue(), err.getvalue()
+
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.cluster = self.folder / "cluster.json"
+        self.cluster.write_text(json.dumps(CLUSTER), encoding="utf-8")
+
+    def test_a_workload_for_plan(self) -> None:
+        out = self.folder / "w.jsonl"
+        printed, said = self.run_command(
+            *("hugectr", str(EMBARK), "--dataset", "T180_70B", "--zipf", "1.1", "--optimizer", "sgd"),
+            *("--cluster", str(self.cluster), "--task", "seventy", "--out", str(out)),
+        )
+        self.assertEqual((printed, said), ("", ""))
+        (line,) = out.read_text(encoding="utf-8").splitlines()
+        task = json.loads(line)
+        self.assertEqual(task, workload("seventy", CLUSTER, task["tables"]))
+        self.assertEqual(len(task["tables"]), 177)
+        self.assertEqual(
+            task["tables"][0],
+            {
+                "name": "table0",
+                "rows": 10_000,
+                "columns": 128,
+                "bytesPerElement": 4,
+                "optimizer": "sgd",
+                "accessCdf": zipf_cdf(10_000, 1.1),
+                "poolingFactor": 100,
+            },
+        )
+
+    def test_files_to_publish(self) -> None:
+        path = temporary(EASYREC)
+        folder = self.folder / "publishable"
+        printed, said = self.run_command(
+            "torcheasyrec", str(path), "--default-lookups", "12", "--publishable", str(folder)
+        )
+        self.assertEqual(printed, "")
+        self.assertIn("shardtide.imports: Table price_emb has 6 columns", said)
+        files = {name: json.loads((folder / f"{name}.json").read_text()) for name in ("configs", "lookups", "profiles")}
+        self.assertEqual(files["lookups"]["searches"], 12)
+        change = workload_change("w", files["configs"], files["lookups"], CLUSTER, profiles=files["profiles"])
+        self.assertEqual(len(change["changes"]), 14)
+
+    def test_errors_are_one_line(self) -> None:
+        for arguments, error in (
+            (("hugectr", str(EMBARK)), "--cluster must be given, or --publishable"),
+            (("hugectr", str(EMBARK), "--publishable", "f", "--out", "x"), "--out needs --cluster"),
+            (("hugectr", str(EMBARK), "--module", "m", "--publishable", "f"), "with checkpoint only, got hugectr"),
+            (("hugectr", "missing", "--cluster", str(self.cluster)), "No such file or directory: 'missing'"),
+            (("torcheasyrec", str(EMBARK), "--cluster", str(self.cluster)), "datasets.txt, line "),
+        ):
+            with self.subTest(error), self.assertRaises(SystemExit) as caught:
+                self.run_command(*arguments)
+            self.assertTrue(str(caught.exception).startswith("shardtide.imports: "), caught.exception)
+            self.assertIn(error, str(caught.exception))
+
+    def test_it_needs_neither_torch_nor_kafka(self) -> None:
+        script = (
+            "import sys\n"
+            "for name in ('torch', 'torchrec', 'numpy', 'confluent_kafka', 'avro'): sys.modules[name] = None\n"
+            "import shardtide.imports.__main__"
+        )
+        subprocess.run([sys.executable, "-B", "-c", script], cwd=ROOT / "src/python", check=True, timeout=100)
+
+
+if __name__ == "__main__":
+    unittest.main()
