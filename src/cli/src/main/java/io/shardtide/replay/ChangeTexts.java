@@ -89,7 +89,12 @@ final class ChangeTexts {
           new Quantity<>(
               "optimizer of its tables",
               ClusterSpec::optimizer,
-              cluster -> Optimizer.describe(cluster.optimizer())));
+              cluster -> Optimizer.describe(cluster.optimizer())),
+          new Quantity<>(
+              "memory of single devices",
+              ClusterSpec::memoryBytesByDevice,
+              ChangeTexts::memoryByDevice),
+          count("devices per host", cluster -> (long) cluster.hostDevices()));
 
   private ChangeTexts() {}
 
@@ -175,6 +180,14 @@ final class ChangeTexts {
         : cluster.codecs().stream()
             .map(codec -> codec.name() + " of " + number(codec.sentBytesPerElement()) + " bytes")
             .collect(Collectors.joining(" or "));
+  }
+
+  private static String memoryByDevice(ClusterSpec cluster) {
+    return cluster.memoryBytesByDevice().isEmpty()
+        ? "(as of all)"
+        : cluster.memoryBytesByDevice().stream()
+            .map(of -> "device %d %s".formatted(of.device(), ByteSizes.describe(of.bytes())))
+            .collect(Collectors.joining(" and "));
   }
 
   private static String difference(AccessCdf before, AccessCdf after) {

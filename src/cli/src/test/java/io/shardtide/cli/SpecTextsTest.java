@@ -86,7 +86,9 @@ class SpecTextsTest {
                     new CommCodec("fp16", 2),
                     new CommCodec("int8", List.of(Direction.FORWARD), 1.25, 400, 1, false),
                     new CommCodec("top", List.of(Direction.BACKWARD), 8, 0, 0.1, true)),
-                Optional.of(Optimizer.LAMB)));
+                Optional.of(Optimizer.LAMB),
+                List.of(),
+                0));
     assertThat(SpecTexts.cluster(CLUSTER + ",codecs=none").codecs()).isEmpty();
   }
 

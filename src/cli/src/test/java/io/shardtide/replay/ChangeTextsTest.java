@@ -122,7 +122,9 @@ class ChangeTextsTest {
             List.of(1, 2),
             20,
             List.of(),
-            Optional.empty());
+            Optional.empty(),
+            List.of(),
+            0);
     assertThat(texts(cluster(CLUSTER), cluster(other), cluster(CLUSTER), cluster(CLUSTER)))
         .containsExactly(
             "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"

@@ -25,7 +25,14 @@ public final class SpecHash {
         .putAll(cluster.replicaGroups(), hash::put)
         .put(cluster.synchronizationSteps());
     hash.putAll(cluster.codecs(), codec -> put(hash, codec));
-    return putOptimizer(hash, cluster.optimizer());
+    putOptimizer(hash, cluster.optimizer());
+    if (!cluster.memoryBytesByDevice().isEmpty()) {
+      hash.put("memoryBytesByDevice")
+          .putAll(cluster.memoryBytesByDevice(), of -> hash.put(of.device()).put(of.bytes()));
+    }
+    return cluster.devicesPerHost() == 0
+        ? hash
+        : hash.put("devicesPerHost").put(cluster.devicesPerHost());
   }
 
   /** Adds a table. */

@@ -35,7 +35,9 @@ class SpecHashTest {
           List.of(1, 2),
           8,
           List.of(FP16),
-          Optional.empty());
+          Optional.empty(),
+          List.of(),
+          0);
 
   private static final TableSpec TABLE =
       new TableSpec(
@@ -96,6 +98,9 @@ class SpecHashTest {
     changes.put("synchronizationSteps", b -> b.synchronizationSteps(16));
     changes.put("codecs", b -> b.codecs(List.of()));
     changes.put("optimizer", b -> b.optimizer(Optional.of(Optimizer.SGD)));
+    changes.put(
+        "memoryBytesByDevice", b -> b.memoryBytesByDevice(List.of(new DeviceMemory(3, 1L << 33))));
+    changes.put("devicesPerHost", b -> b.devicesPerHost(4));
     check(
         ClusterSpec.class,
         changes,

@@ -2,6 +2,7 @@ package io.shardtide.samples;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
@@ -43,7 +44,11 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "replicaGroups",
           "synchronizationSteps",
           "codecs",
-          "optimizer");
+          "optimizer",
+          "memoryBytesByDevice",
+          "devicesPerHost");
+
+  private static final List<String> DEVICE_MEMORY_FIELDS = List.of("device", "bytes");
 
   private static final List<String> CODEC_FIELDS =
       List.of(
@@ -176,7 +181,18 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
                 json.wholeNumber("synchronizationSteps", 1, ClusterSpec.MAX_SYNCHRONIZATION_STEPS)
             : 1,
         json.has("codecs") ? json.objects("codecs", WorkloadTask::codec) : List.of(),
-        optimizer(json));
+        optimizer(json),
+        json.has("memoryBytesByDevice")
+            ? json.objects("memoryBytesByDevice", of -> memory(of, devices))
+            : List.of(),
+        json.has("devicesPerHost") ? json.wholeNumber("devicesPerHost", 0) : 0);
+  }
+
+  private static DeviceMemory memory(JsonFields json, int devices) {
+    json.checkNames(DEVICE_MEMORY_FIELDS);
+    return new DeviceMemory(
+        (int) json.wholeNumber("device", 0, devices - 1),
+        json.wholeNumber("bytes", 1, ClusterSpec.MAX_MEMORY_BYTES));
   }
 
   private static Optional<Optimizer> optimizer(JsonFields json) {

@@ -102,7 +102,9 @@ public final class Samples {
         List.of(
             new CommCodec("fp16", 2),
             new CommCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false)),
-        Optional.of(Optimizer.ADAM));
+        Optional.of(Optimizer.ADAM),
+        List.of(),
+        0);
   }
 
   public static WorkloadChange change() {

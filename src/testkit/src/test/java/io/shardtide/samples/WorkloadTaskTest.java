@@ -108,7 +108,9 @@ class WorkloadTaskTest {
                     List.of(
                         new CommCodec("fp16", 2),
                         new CommCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)),
-                    Optional.of(Optimizer.SGD))));
+                    Optional.of(Optimizer.SGD),
+                    List.of(),
+                    0)));
     assertThat(tasks.get(1).tables().get(1).optimizer())
         .as("the cluster's")
         .contains(Optimizer.SGD);

@@ -47,7 +47,10 @@ final class State {
   final long[] hostBytes;
   final long[] tableBytes;
   final int[] parts;
-  final long memory;
+
+  /** Bytes that each device may hold. */
+  final long[] memory;
+
   final long hostMemory;
   int totalUnits;
   double rowElements;
@@ -55,15 +58,16 @@ final class State {
 
   /** Creates a state without parts. */
   State(int tables, int sumSize, Places places, ClusterSpec cluster) {
-    this(
-        tables,
-        sumSize,
-        places,
-        cluster.usableBytesPerDevice(),
-        cluster.hostMemoryBytesPerDevice());
+    this(tables, sumSize, places, memory(cluster), cluster.hostMemoryBytesPerDevice());
   }
 
-  private State(int tables, int sumSize, Places places, long memory, long hostMemory) {
+  private static long[] memory(ClusterSpec cluster) {
+    long[] memory = new long[cluster.devices()];
+    Arrays.setAll(memory, cluster.usableMemory()::of);
+    return memory;
+  }
+
+  private State(int tables, int sumSize, Places places, long[] memory, long hostMemory) {
     this.places = places;
     this.sumSize = sumSize;
     this.memory = memory;
@@ -152,9 +156,14 @@ final class State {
     return partAt[place][i];
   }
 
+  /** Returns how many bytes of a device's memory are free. */
+  long room(int device) {
+    return memory[device] - bytes[device];
+  }
+
   /** Returns whether a device has room for so many more bytes of its memory and of host memory. */
   boolean hasRoom(int device, long moreBytes, long moreHostBytes) {
-    return (moreBytes <= 0 || bytes[device] + moreBytes <= memory)
+    return (moreBytes <= 0 || bytes[device] + moreBytes <= memory[device])
         && (moreHostBytes <= 0 || hostBytes[device] + moreHostBytes <= hostMemory);
   }
 
