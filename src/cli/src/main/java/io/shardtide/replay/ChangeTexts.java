@@ -94,7 +94,10 @@ final class ChangeTexts {
               "memory of single devices",
               ClusterSpec::memoryBytesByDevice,
               ChangeTexts::memoryByDevice),
-          count("devices per host", cluster -> (long) cluster.hostDevices()));
+          new Quantity<>(
+              "devices per host",
+              ClusterSpec::devicesPerHost,
+              cluster -> text("%,d", cluster.hostDevices())));
 
   private ChangeTexts() {}
 

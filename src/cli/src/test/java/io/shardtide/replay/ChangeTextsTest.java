@@ -7,6 +7,7 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
@@ -143,6 +144,17 @@ class ChangeTextsTest {
         .containsExactly(
             "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"
                 + " hardware h100, forward bytes per element on the wire 2");
+    ClusterSpec unequal =
+        ClusterSpecBuilder.builder(CLUSTER)
+            .memoryBytesByDevice(
+                List.of(
+                    new DeviceMemory(6, 40 * Fixtures.GIB), new DeviceMemory(7, 96 * Fixtures.GIB)))
+            .devicesPerHost(4)
+            .build();
+    assertThat(texts(cluster(CLUSTER), cluster(unequal)).get(1))
+        .isEqualTo(
+            "cluster: memory of single devices (as of all) -> device 6 40.0 GiB and device 7 96.0"
+                + " GiB, devices per host 8 -> 4");
     assertThat(
             texts(cluster(CLUSTER), cluster(new ClusterSpec(7, Fixtures.GIB, 64, 4, "cpu"))).get(1))
         .isEqualTo(

@@ -7,6 +7,7 @@ import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
@@ -57,7 +58,8 @@ class WorkloadTaskTest {
                 "reservedMemoryBytesPerDevice":512,"countsStepMemory":true,\
                 "forwardBytesPerElement":2,"backwardBytesPerElement":1,"codecs":[{"name":"top",\
                 "directions":["forward"],"bytesPerElement":8,"gigabytesPerSecond":100,"density":0.1,\
-                "canBeSummed":false},{"name":"fp16","bytesPerElement":2}],"optimizer":"sgd"},"tables":[{"name":"b","rows":9,\
+                "canBeSummed":false},{"name":"fp16","bytesPerElement":2}],"optimizer":"sgd",\
+                "memoryBytesByDevice":[{"device":15,"bytes":2048},{"device":0,"bytes":1024}],"devicesPerHost":4},"tables":[{"name":"b","rows":9,\
                 "columns":8,"poolingFactor":0,"reuseHistogram":[1, REUSE,"accessCdf":[0.5,0.75,1],\
                 "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4,"optimizer":"adam","enforceHbm":true,\
                 "constraints":{"kinds":["row_wise","table_wise"],"least_columns":8,"same_devices_as":"a"}},TABLE]}
@@ -109,8 +111,8 @@ class WorkloadTaskTest {
                         new CommCodec("fp16", 2),
                         new CommCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)),
                     Optional.of(Optimizer.SGD),
-                    List.of(),
-                    0)));
+                    List.of(new DeviceMemory(15, 2048)),
+                    4)));
     assertThat(tasks.get(1).tables().get(1).optimizer())
         .as("the cluster's")
         .contains(Optimizer.SGD);
