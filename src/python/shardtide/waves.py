@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 # A quarter of the link: steps take at most 4/3 times as long meanwhile. With a step that communicates for half its time
@@ -73,7 +74,7 @@ class MoveWaves(NamedTuple):
 def move_waves(
     plan: dict[str, Any],
     link_share: float = LINK_SHARE,
-    usable_bytes_per_device: int | None = None,
+    usable_bytes_per_device: int | Sequence[int] | None = None,
     longest_ms: float = math.inf,
 ) -> MoveWaves:
     """Returns the waves of a plan's moves from the plan that its previousPlanId names.
@@ -90,25 +91,41 @@ def move_waves(
 
     plan: a dict with the fields of avro/ShardingPlan.avsc
     link_share: share of each device's link that moves may take, sending and receiving alike; above 0 to 0.9
-    usable_bytes_per_device: device memory for shards: memoryBytesPerDevice of the cluster less its
-        reservedMemoryBytesPerDevice; if it is None, devices count as having no more than the plan's fullest one needs
+    usable_bytes_per_device: device memory for shards, of each device or, where memoryBytesByDevice of the cluster names
+        some, one number for each rank: its memory less reservedMemoryBytesPerDevice; if it is None, devices count as
+        having no more than the plan's fullest one needs
     longest_ms: how long the transfers of a wave may take, above 0; the moves of one table may take longer
 
     ValueError if an argument is out of its range.
     """
     if not 0 < link_share <= MOST_LINK_SHARE:
         raise ValueError(f"link_share must be above 0 to {MOST_LINK_SHARE}, got {link_share}")
-    if usable_bytes_per_device is not None and usable_bytes_per_device < 1:
-        raise ValueError(f"usable_bytes_per_device must be at least 1, got {usable_bytes_per_device}")
     if not longest_ms > 0:
         raise ValueError(f"longest_ms must be above 0, got {longest_ms}")
-    return _Partition(plan, link_share, usable_bytes_per_device, longest_ms).waves()
+    return _Partition(plan, link_share, _usable_bytes(plan, usable_bytes_per_device), longest_ms).waves()
+
+
+def _ranks(plan: dict[str, Any]) -> int:
+    return len(plan["deviceCosts"]) * int((plan.get("replication") or {}).get("groups", 1))
+
+
+def _usable_bytes(plan: dict[str, Any], given: int | Sequence[int] | None) -> list[int]:
+    """Returns the bytes of each rank that shards may use; ValueError if they are out of range, or of other ranks."""
+    ranks = _ranks(plan)
+    if given is None:
+        return ranks * [max((cost["memoryBytes"] for cost in plan["deviceCosts"]), default=0)]
+    usable = ranks * [given] if isinstance(given, int) else list(given)
+    if len(usable) != ranks:
+        raise ValueError(f"usable_bytes_per_device must have a number for each of {ranks} ranks, got {len(usable)}")
+    if min(usable, default=1) < 1:
+        raise ValueError(f"usable_bytes_per_device must be at least 1, got {min(usable)}")
+    return usable
 
 
 class _Partition:
     """Divides the moves of a plan into waves; single-use. WavePartition.java says why devices keep to their memory."""
 
-    def __init__(self, plan: dict[str, Any], link_share: float, usable_bytes: int | None, longest_ms: float):
+    def __init__(self, plan: dict[str, Any], link_share: float, usable_bytes: list[int], longest_ms: float):
         self._plan = plan
         self._moves: list[dict[str, Any]] = plan["moves"]
         self._order: list[dict[str, Any]] = plan["moveOrder"]
@@ -119,9 +136,8 @@ class _Partition:
         self._groups: int = replication.get("groups", 1)
         self._strided = replication.get("layout") == "STRIDED"
         self._synchronization_ms = replication.get("synchronizationMs", 0.0) / replication.get("synchronizationSteps", 1)
-        self._ranks = len(self._costs) * self._groups
-        fullest = max((cost["memoryBytes"] for cost in self._costs), default=0)
-        self._usable_bytes = fullest if usable_bytes is None else usable_bytes
+        self._ranks = _ranks(plan)
+        self._usable_bytes = usable_bytes
         self._slowed_step_ms = self._slowed(1 / (1 - link_share))
         by_table: dict[str, list[int]] = {}
         for m, move in enumerate(self._moves):
@@ -201,7 +217,7 @@ class _Partition:
     def _has_room(self, device: int) -> bool:
         """Returns whether a device has room for all that it will hold and has yet to send."""
         holds = self._costs[self._position(device)]["memoryBytes"]
-        return bool(holds + self._leaving_bytes[device] <= self._usable_bytes)
+        return bool(holds + self._leaving_bytes[device] <= self._usable_bytes[device])
 
     def _yielding(self, tables: list[str]) -> MoveWave:
         steps = [_direct(m) for m in sorted(m for table in tables for m in self._open[table])]

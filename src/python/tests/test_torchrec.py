@@ -59,6 +59,7 @@ def describe(case, shards, world_size, kernels="kernels"):
         reshardable=case.get("reshardable", False),
         compute_kernel=case.get("kernel", "fused"),
         device=case.get("processor", "cuda"),
+        devices_per_host=case.get("devices_per_host"),
     )
 
 
@@ -319,6 +320,11 @@ class Models(unittest.TestCase):
         plan["shards"] += [{**plan["shards"][0], "table": table} for table in ("z", "d")]
         with self.assertRaisesRegex(ValueError, "Tables d, z of the plan are not in the model; must be a plan of its"):
             torchrec.describe_for(self.MODEL, plan)
+
+    def test_hosts_are_equal_parts_of_a_node(self):
+        for hosts in (3, 16, -2):
+            with self.assertRaisesRegex(ValueError, f"must be a divisor of the 8 devices per node, got {hosts}"):
+                describe({"devices_per_host": hosts}, [["a", "TABLE_WISE", 0, 4, 0, 1, 0]], 2)
 
     def test_a_model_that_is_not_sharded_is_not_resharded(self):
         with self.assertRaisesRegex(ValueError, "must be a DistributedModelParallel, got Module"):

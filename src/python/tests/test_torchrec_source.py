@@ -6,16 +6,20 @@ Or with an installed torchrec. CPUs suffice: see torchrec_source. Without TorchR
 """
 
 import json
+import os
 import pathlib
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "src/python"), str(ROOT / "src/python/tests")]
 
 import torchrec_source
 from torchrec_source import ranks
+
+from shardtide import torchrec
 
 PLANS = json.loads((ROOT / "src/cli/src/test/resources/torchrec/plans.json").read_text(encoding="utf-8"))["plans"]
 for plan in PLANS:
@@ -39,6 +43,37 @@ TWO_DEVICES = {
         )
     ],
 }
+
+
+FIELDS = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device")
+NO_PLAN = {"workloadId": "w", "generation": 1, "planId": "p", "predictedMs": 1.0, "deviceCosts": [{}] * 4}
+
+
+def over_nodes(per_node):
+    """Returns a plan for 4 devices that has tables split over a node, by rows and by columns too."""
+    last = 4 - per_node
+    block = -(-7 // per_node)
+
+    def split(table, kind, column, first):
+        return [
+            [table, kind, column, 8, row, min(block, 7 - row), first + i]
+            for i, row in ((i, i * block) for i in range(per_node))
+            if row < 7
+        ]
+
+    return {
+        "plan": f"nodes of {per_node}",
+        "devices": 4,
+        "per_node": per_node,
+        "shards": [
+            ["t0", "TABLE_WISE", 0, 8, 0, 9, 3],
+            *split("t1", "TABLE_ROW_WISE", 0, last),
+            *split("t2", "GRID_SHARD", 0, 0),
+            *split("t2", "GRID_SHARD", 8, last),
+            *split("t3", "TABLE_ROW_WISE", 0, 0),
+        ],
+    }
+
 
 WHY_NOT = torchrec_source.why_not()
 
@@ -105,6 +140,38 @@ class TorchRec(unittest.TestCase):
         self.assertEqual(self.resharded(found), {})
         for plan in self.refused(found):
             self.assertIn("reshard moves only table_wise and column_wise shards, restart", found[plan]["refused"])
+
+    def test_nodes_may_span_hosts(self):
+        ranks.run("domains", 4, 1, {"plan": over_nodes(2)}, hosts=2)
+
+    @unittest.skipUnless(os.environ.get("SHARDTIDE_NIGHTLY"), "nightly: hosts of several devices, and what is refused")
+    def test_a_node_of_two_hosts_and_one_that_torchrec_does_not_know(self):
+        ranks.run("domains", 4, 2, {"plan": over_nodes(4)}, hosts=2)
+        with self.assertRaisesRegex(AssertionError, "Number of local shards .* does not match number of local shards"):
+            ranks.run("domains", 4, 1, {"plan": over_nodes(2)})
+
+    def test_a_plan_of_other_nodes_than_torchrec_has_is_refused(self):
+        torchrec_source.install()
+        plan = {**NO_PLAN, "shards": [dict(zip(FIELDS, shard)) for shard in over_nodes(2)["shards"]]}
+        description = torchrec.describe(plan, modules="", devices_per_node=2)
+        for environment, size in (
+            ({"LOCAL_WORLD_SIZE": "1"}, 1),
+            ({"LOCAL_WORLD_SIZE": "4"}, 4),
+            ({"LOCAL_WORLD_SIZE": "1", "TOPOLOGY_DOMAIN_MULTIPLE": "4"}, 4),
+        ):
+            with (
+                mock.patch.dict(os.environ, environment),
+                self.assertRaisesRegex(ValueError, f"over 2 ranks of a node, and TorchRec splits them over {size} "),
+            ):
+                torchrec.check_nodes(description)
+        for environment in ({"LOCAL_WORLD_SIZE": "2"}, {"LOCAL_WORLD_SIZE": "1", "TOPOLOGY_DOMAIN_MULTIPLE": "2"}):
+            with mock.patch.dict(os.environ, environment):
+                torchrec.check_nodes(description)
+        with mock.patch.dict(os.environ, {"LOCAL_WORLD_SIZE": "1"}):
+            torchrec.check_nodes({**description, "dmp_collection": {}})
+        with mock.patch.dict(os.environ):
+            os.environ.pop("LOCAL_WORLD_SIZE", None)
+            torchrec.check_nodes(description)
 
     def test_row_wise_state_is_moved_and_loaded(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -16,7 +16,7 @@ from shardtide.torchrec.conversions import (
     to_sharding_spec,
 )
 from shardtide.torchrec.descriptions import DEFAULT_MODULE, describe
-from shardtide.torchrec.modules import check_model, collections, describe_for, table_modules, table_size
+from shardtide.torchrec.modules import check_model, check_nodes, collections, describe_for, table_modules, table_size
 from shardtide.torchrec.resharder import TorchRecResharder, drain_pipeline
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "TorchRecResharder",
     "changes",
     "check_model",
+    "check_nodes",
     "collections",
     "describe",
     "describe_for",

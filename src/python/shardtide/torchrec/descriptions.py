@@ -35,12 +35,13 @@ def describe(
     reshardable: bool = False,
     compute_kernel: str = "fused",
     device: str = "cuda",
+    devices_per_host: int | None = None,
 ) -> dict[str, Any]:
     """Returns the description of a ShardingPlan record.
 
     modules: path of the EmbeddingBagCollection within the model that DistributedModelParallel wraps; "" for the model
         itself. Of several collections, the path for each table: table_modules(model)
-    devices_per_node: the local world size, at least 1; device R of the plan is "rank:R/cuda:(R mod devices_per_node)"
+    devices_per_node: devices that the fast links connect, at least 1; the same as devicesPerNode of the cluster
     reshardable: whether a running model can go from this plan to any other reshardable plan of the same tables and
         devices in which the same tables are copied and have their rows split. DistributedModelParallel.reshard moves
         columns only, keeps each table's sharding type and accepts one shard of a table on a rank; so all tables whose
@@ -48,6 +49,9 @@ def describe(
     compute_kernel: fused (the optimizer is in the backward pass) or dense, of tables in device memory that name none;
         data-parallel tables are always dense
     device: cuda or cpu
+    devices_per_host: the local world size, a divisor of devices_per_node; device R of the plan is
+        "rank:R/cuda:(R mod devices_per_host)". None: a node is a host. If it is not, TorchRec splits rows over a node
+        where the environment has TOPOLOGY_DOMAIN_MULTIPLE, the hosts of a node
 
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
     arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.
@@ -62,6 +66,13 @@ def describe(
     ranks = world_size * (plan.get("replication") or {}).get("groups", 1)
     replication = replication_of(plan, ranks)
     per_node = min(replication.per_node(ranks, devices_per_node), world_size)
+    per_host = devices_per_host or devices_per_node
+    if per_host < 1 or devices_per_node % per_host:
+        raise ValueError(
+            f"devices_per_host must be a divisor of the {devices_per_node} devices per node, got {devices_per_host}"
+        )
+    # DMPCollection numbers the ranks of each group and their devices itself.
+    numbered = min(per_host, per_node) if replication.groups == 1 else per_node
     description = {
         "workload": plan["workloadId"],
         "generation": plan["generation"],
@@ -77,7 +88,7 @@ def describe(
                     kernels.get(table, _NO_KERNEL),
                     compute_kernel,
                     world_size,
-                    per_node,
+                    numbered,
                     device,
                 )
                 for table, shards in tables.items()
@@ -325,7 +336,7 @@ def _parameter_sharding(
     planned: Mapping[str, Any],
     compute_kernel: str,
     world_size: int,
-    per_node: int,
+    per_host: int,
     device: str,
 ) -> dict[str, Any]:
     kind, shards = sharding
@@ -347,12 +358,12 @@ def _parameter_sharding(
             {
                 "shard_offsets": [shard.row, shard.column],
                 "shard_sizes": [shard.rows, shard.columns],
-                "placement": _placement(shard.rank, per_node, device),
+                "placement": _placement(shard.rank, per_host, device),
             }
             for shard in shards
         ],
     }
 
 
-def _placement(rank: int, devices_per_node: int, device: str) -> str:
-    return f"rank:{rank}/cpu" if device == "cpu" else f"rank:{rank}/{device}:{rank % devices_per_node}"
+def _placement(rank: int, devices_per_host: int, device: str) -> str:
+    return f"rank:{rank}/cpu" if device == "cpu" else f"rank:{rank}/{device}:{rank % devices_per_host}"

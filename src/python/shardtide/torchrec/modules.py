@@ -5,10 +5,11 @@ TorchRec leaves a collection unsharded that no path of a plan names, and says no
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shardtide.torchrec.descriptions import describe
+from shardtide.torchrec.descriptions import NODE_KINDS, describe
 
 
 def collections(model: Any) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def describe_for(model: Any, plan: dict[str, Any], **options: Any) -> dict[str, 
 
     options: of describe(), such as devices_per_node and device
 
-    ValueError as describe() and check_model(), and if the model lacks tables of the plan.
+    ValueError as describe(), check_model() and check_nodes(), and if the model lacks tables of the plan.
     """
     modules = table_modules(model)
     unknown = sorted({shard["table"] for shard in plan["shards"]} - modules.keys())
@@ -71,7 +72,45 @@ def describe_for(model: Any, plan: dict[str, Any], **options: Any) -> dict[str, 
         raise ValueError(f"Tables {', '.join(unknown)} of the plan are not in the model; must be a plan of its tables")
     description = describe(plan, modules, reshardable=True, **options)
     check_model(model, description)
+    check_nodes(description)
     return description
+
+
+def check_nodes(description: dict[str, Any]) -> None:
+    """Checks that TorchRec splits rows over as many ranks of a node as the plan does, in a process of a training job.
+
+    TorchRec takes the size of a node from the environment: LOCAL_WORLD_SIZE, which torchrun sets, times
+    TOPOLOGY_DOMAIN_MULTIPLE if that is set. If the plan has another one, ranks lack their shards and the job ends.
+    Nothing is checked outside of a job, where LOCAL_WORLD_SIZE is not set, and with replica groups, whose nodes
+    DMPCollection gets from the description.
+
+    ValueError names the table and both sizes.
+    """
+    if "LOCAL_WORLD_SIZE" not in os.environ or "dmp_collection" in description:
+        return
+    planned = {
+        table: sum(shard["shard_offsets"][1] == 0 for shard in sharding["shards"])
+        for tables in description["plan"].values()
+        for table, sharding in tables.items()
+        if sharding["sharding_type"] in NODE_KINDS
+    }
+    if not planned:
+        return
+    from torchrec.distributed import comm
+
+    # Earlier releases, such as 1.4.0, have nodes of one host.
+    size_of = getattr(comm, "get_topology_group_world_size", comm.get_local_size)
+    size = size_of(description["world_size"])
+    for table, ranks in sorted(planned.items()):
+        if ranks != size:
+            given = ", ".join(
+                f"{name}={os.environ.get(name, 'none')}" for name in ("LOCAL_WORLD_SIZE", "TOPOLOGY_DOMAIN_MULTIPLE")
+            )
+            raise ValueError(
+                f'Table "{table}" has its rows split over {ranks} ranks of a node, and TorchRec splits them over {size}'
+                f" ({given}); must be equal. Set TOPOLOGY_DOMAIN_MULTIPLE to the hosts of a node on all ranks, or plan"
+                " with other devicesPerNode"
+            )
 
 
 def check_model(model: Any, description: dict[str, Any]) -> None:

@@ -2,8 +2,9 @@
 
 python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
-    [--lookups FILE] [--profiles FILE] [--batch-sizes FILE] [--duplicates FILE] [--weights FILE] [--optimizer NAME]
-    [--kernels FILE] [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
+    [--memory-gib-of DEVICE=G ...] [--devices-per-host N] [--lookups FILE] [--profiles FILE] [--batch-sizes FILE]
+    [--duplicates FILE] [--weights FILE] [--optimizer NAME] [--kernels FILE] [--drop NAME ...] [--previous FILE]
+    [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
 
 --configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names,
              data_type, and pooling: SUM or MEAN; NONE for EmbeddingConfigs, whose lookups each have an output
@@ -318,6 +319,15 @@ def workload_change(
     return events.workload_change(workload, changes, "shardtide.torchrec.publish")
 
 
+def device_memory(text: str) -> dict[str, int]:
+    """Returns the DeviceMemory of a text, DEVICE=GIB; ValueError if it has another form."""
+    device, _, gib = text.partition("=")
+    try:
+        return {"device": int(device), "bytes": round(float(gib) * 2**30)}
+    except (ValueError, OverflowError):
+        raise ValueError(f'--memory-gib-of must be DEVICE=G, such as 6=40, got "{text}"') from None
+
+
 def load_configs(path: str, option: str) -> list[dict[str, Any]]:
     """Returns the configs of a JSON file; ValueError if it holds no list of objects with names."""
     what = f"{option} {path}"
@@ -352,6 +362,12 @@ def main() -> None:
     parser.add_argument("--memory-gib", type=float, required=True, help="memory for tables on a device, in 2^30 bytes")
     parser.add_argument("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
     parser.add_argument("--devices-per-node", type=int, default=8)
+    parser.add_argument(
+        "--devices-per-host", type=int, help="where the fast links of a node span several hosts (default: a node is one)"
+    )
+    parser.add_argument(
+        "--memory-gib-of", action="append", default=[], metavar="DEVICE=G", help="of one device; may be repeated"
+    )
     parser.add_argument("--hardware", required=True, help="hardware of a cost model, such as h200")
     parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), help="of the tables (default: the cluster's)")
     parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
@@ -375,13 +391,18 @@ def main() -> None:
         configs = load_configs(arguments.configs, "--configs")
         previous = load_configs(arguments.previous, "--previous") if arguments.previous else []
         gone = {config["name"] for config in previous} - {config["name"] for config in configs}
-        cluster = {
+        cluster: dict[str, Any] = {
             "devices": arguments.devices,
             "memoryBytesPerDevice": round(arguments.memory_gib * 2**30),
             "batchSize": arguments.batch_size,
             "devicesPerNode": arguments.devices_per_node,
             "hardware": arguments.hardware,
         }
+        # Left out where they are the defaults: registries of earlier planners do not know the fields.
+        if arguments.memory_gib_of:
+            cluster["memoryBytesByDevice"] = [device_memory(text) for text in arguments.memory_gib_of]
+        if arguments.devices_per_host:
+            cluster["devicesPerHost"] = arguments.devices_per_host
         change = workload_change(
             arguments.workload,
             configs,

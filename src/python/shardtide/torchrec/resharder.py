@@ -44,7 +44,7 @@ class TorchRecResharder:
     """A Resharder of shardtide.train for a DistributedModelParallel.
 
     model: sharded by a plan of describe_for(); on all ranks
-    devices_per_node: the local world size
+    devices_per_node, devices_per_host: as of describe()
     drain: called on all ranks before something moves. A batch that a pipeline has distributed cannot be trained on
         after a move: see drain_pipeline()
     moved: called on all ranks after something moved. model.fused_optimizer is another object then: give it to what
@@ -62,13 +62,14 @@ class TorchRecResharder:
         drain: Callable[[], object] | None = None,
         moved: Callable[[], object] | None = None,
         free_bytes: Callable[[], int] | None = None,
+        devices_per_host: int | None = None,
     ):
         if hasattr(model, "_ctxs"):
             raise ValueError("model is sharded in two dimensions, which is not supported; must be one")
         self._collections = collections(model)
         running_description(model)
         self._model = model
-        self._devices_per_node = devices_per_node
+        self._nodes = {"devices_per_node": devices_per_node, "devices_per_host": devices_per_host}
         self._drain = drain
         self._moved = moved
         self._free_bytes = free_bytes
@@ -86,9 +87,7 @@ class TorchRecResharder:
         ValueError if TorchRec cannot run the plan, or it is not one of the model's tables. NotReshardable if the model
         cannot go there without a restart.
         """
-        wanted = describe_for(
-            self._model, plan, devices_per_node=self._devices_per_node, device=self._model.device.type
-        )
+        wanted = describe_for(self._model, plan, device=self._model.device.type, **self._nodes)
         running = self.running
         found = changes(running, wanted)
         problems = [problem for path in found["plan"] for problem in self._problems(path, running["plan"][path])]

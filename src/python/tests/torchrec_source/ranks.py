@@ -19,10 +19,13 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = TESTS.parent
 
 
-def run(scenario: str, ranks: int, per_node: int, argument: Any, timeout_seconds: float = 300) -> Any:
+def run(
+    scenario: str, ranks: int, per_host: int, argument: Any, timeout_seconds: float = 300, hosts: int | None = None
+) -> Any:
     """Runs a function of scenarios.py on all ranks, and returns what rank 0 returned.
 
-    per_node: ranks of a node
+    per_host: ranks of a host, which is a node
+    hosts: hosts of a node instead, which TorchRec is told
     argument: for the function; JSON
 
     AssertionError with the errors of the ranks that failed; all others are ended.
@@ -31,7 +34,8 @@ def run(scenario: str, ranks: int, per_node: int, argument: Any, timeout_seconds
         folder = pathlib.Path(name)
         environment = {
             **os.environ,
-            "LOCAL_WORLD_SIZE": str(per_node),
+            "LOCAL_WORLD_SIZE": str(per_host),
+            **({} if hosts is None else {"TOPOLOGY_DOMAIN_MULTIPLE": str(hosts)}),
             "PYTHONPATH": os.pathsep.join([str(TESTS), str(PACKAGE)]),
             "OMP_NUM_THREADS": "1",
         }

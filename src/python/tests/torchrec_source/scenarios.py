@@ -219,6 +219,16 @@ def equal(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor]) -> 
         torch.testing.assert_close(found[name], state, msg=lambda m, n=name: f"state of {n}: {m}")
 
 
+def domains(argument: dict[str, Any]) -> None:
+    """Trains with rows split over nodes that span hosts."""
+    description = described(argument["plan"], reshardable=False)
+    trained = Trained(description, "adagrad")
+    torchrec.check_nodes(description)
+    for step in (1, 2, 3):
+        trained.step(step)
+        trained.check()
+
+
 def refusals(argument: dict[str, Any]) -> dict[str, str]:
     """Returns why plans are refused, all before anything moves."""
     local_sends()

@@ -82,13 +82,15 @@ export const deviceText = (cost, bottleneck) =>
   `Device ${cost.device}: ${ms(cost.total)}, ` + PARTS.map(([key, title]) => `${title} ${ms(cost[key])}`).join(", ") +
   `, memory ${bytes(cost.memory)}` + (cost.device === bottleneck ? ", the bottleneck" : "");
 
-/** A plan: a bar for each device, and its memory beside it. */
-export const planOption = (plan, capacity) => (c) => {
+/** A plan: a bar for each device, and its memory beside it; capacities are what each device has, null if that is not known. */
+export const planOption = (plan, capacities) => (c) => {
   const costs = parts(plan.deviceCosts);
   const wide = costs.length <= MANY;
   const bottleneck = plan.insight.bottleneck.device;
   const slow = new Set(plan.slow.map((speed) => positionOf(plan, speed.device)));
-  const memory = capacity ? `memory, of ${bytes(capacity)}` : "memory";
+  const most = capacities && Math.max(...capacities);
+  const unequal = capacities && Math.min(...capacities) < most;
+  const memory = capacities ? `memory, of ${unequal ? `${bytes(Math.min(...capacities))} to ` : ""}${bytes(most)}` : "memory";
   const devices = (extra) => category(c, {
     inverse: true, data: costs.map((cost) => cost.device), splitLine: { show: false }, ...extra,
   });
@@ -98,10 +100,10 @@ export const planOption = (plan, capacity) => (c) => {
     legend: legend(c, [...PARTS.map(([, title]) => title), memory]),
     tooltip: pointerOnly(c),
     axisPointer: { link: [{ yAxisIndex: "all" }] },
-    grid: [{ left: 60, width: "60%", ...inset(wide, 34) }, { left: "77%", right: 80, ...inset(wide, 34) }],
+    grid: [{ left: 60, width: "60%", ...inset(wide, 34) }, { left: "77%", right: unequal ? 150 : 80, ...inset(wide, 34) }],
     xAxis: [
       value(c, { name: "ms per step", nameLocation: "middle", nameGap: 26, position: wide ? "bottom" : "top" }),
-      value(c, { gridIndex: 1, max: capacity || null, show: false }),
+      value(c, { gridIndex: 1, max: most || null, show: false }),
     ],
     yAxis: [
       devices({
@@ -122,7 +124,7 @@ export const planOption = (plan, capacity) => (c) => {
       {
         ...bars, name: memory, xAxisIndex: 1, yAxisIndex: 1, itemStyle: { color: c.memory },
         showBackground: true, backgroundStyle: { color: c.line, opacity: 0.5 },
-        label: label(({ dataIndex: i }) => bytes(costs[i].memory)),
+        label: label(({ dataIndex: i }) => bytes(costs[i].memory) + (unequal ? ` of ${bytes(capacities[i])}` : "")),
         data: costs.map((cost) => cost.memory),
       },
     ],

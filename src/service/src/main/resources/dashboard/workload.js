@@ -16,8 +16,20 @@ const SHOWN_PLANS = 60;
 const shardBytes = (table, shard) =>
   shard.rows * (shard.columns * (table.bytesPerElement + table.optimizerBytesPerElement) + table.optimizerBytesPerRow);
 
-/** Returns the bytes of each device that shards may use. */
-const usable = (cluster) => cluster.memoryBytesPerDevice - cluster.reservedMemoryBytesPerDevice;
+/** Returns the bytes of each device of a plan that shards may use: of replica groups, the least at each position. */
+function usable(cluster, plan) {
+  const positions = plan.deviceCosts.map(() => Infinity);
+  const own = new Map(cluster.memoryBytesByDevice.map(({ device, bytes: of }) => [device, of]));
+  for (let rank = 0; rank < positions.length * plan.replication.groups; rank++) {
+    const position = positionOf(plan, rank);
+    positions[position] = Math.min(positions[position], own.get(rank) ?? cluster.memoryBytesPerDevice);
+  }
+  return positions.map((memory) => memory - cluster.reservedMemoryBytesPerDevice);
+}
+
+/** Returns what devices have, those with more or less than the others apart. */
+const memoryText = ({ memoryBytesPerDevice, memoryBytesByDevice: others }) =>
+  bytes(memoryBytesPerDevice) + (others.length ? ` (${others.map((of) => `device ${of.device}: ${bytes(of.bytes)}`).join(", ")})` : "");
 
 const poolText = ({ devices, claim, reason }) =>
   `: ${counted(devices, "device")}` + (claim ? `, claims ${number(claim.leastDevices)} to ${number(claim.mostDevices)}` : ", claim withdrawn") +
@@ -66,7 +78,7 @@ export async function workload(id, planId) {
         row.imbalance !== null && ["Imbalance", percent(row.imbalance)],
         view.pool && ["Pool", el("span", {}, link(view.pool.poolId, "pool", view.pool.poolId), poolText(view.pool))],
         ["Last change", ago(row.changedAt)],
-        cluster && ["Cluster", `${number(cluster.devices)} devices of ${bytes(cluster.memoryBytesPerDevice)}${cluster.reservedMemoryBytesPerDevice ? `, ${bytes(cluster.reservedMemoryBytesPerDevice)} of each reserved` : ""}, batch ${number(cluster.batchSize)}, hardware ${cluster.hardware}`]),
+        cluster && ["Cluster", `${number(cluster.devices)} devices of ${memoryText(cluster)}${cluster.reservedMemoryBytesPerDevice ? `, ${bytes(cluster.reservedMemoryBytesPerDevice)} of each reserved` : ""}, batch ${number(cluster.batchSize)}, hardware ${cluster.hardware}`]),
       row.problem ? el("p", { class: "problem" }, row.problem) : "");
   }
 
@@ -135,7 +147,7 @@ export async function workload(id, planId) {
     const costs = parts(plan.deviceCosts);
     const slowOf = (device) => plan.slow.filter((speed) => positionOf(plan, speed.device) === device).map(slowText);
     devices.set(costs.map((cost) => ({ ...cost, isBottleneck: cost.device === bottleneck.device })));
-    bars.show(planOption(plan, view.cluster ? usable(view.cluster) : null), {
+    bars.show(planOption(plan, view.cluster ? usable(view.cluster, plan) : null), {
       label: `Predicted cost and memory of the ${costs.length} devices of plan ${short(plan.planId)}`, height: planHeight(plan),
     });
     bars.choose({ count: costs.length, text: (i) => [deviceText(costs[i], bottleneck.device), ...slowOf(i)].join("; "), picked: showDevice });

@@ -7,6 +7,7 @@ import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.UsableMemory;
 import io.shardtide.domain.WorkloadChange;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -55,7 +56,7 @@ final class DemoPlay {
   private final long start;
   private final OptionalLong end;
   private Optional<ShardingPlan> current = Optional.empty();
-  private long memoryBytes;
+  private Optional<UsableMemory> memory = Optional.empty();
 
   /** Receives what is recorded in a file. */
   @FunctionalInterface
@@ -125,8 +126,7 @@ final class DemoPlay {
       DemoScript.Scene scene, Recorder<WorkloadChange> events, Recorder<ShardingPlan> plans)
       throws Exception {
     showBackgroundPlans(plans);
-    memoryBytes =
-        scene.event().map(DemoPlay::memoryBytes).filter(bytes -> bytes > 0).orElse(memoryBytes);
+    memory = scene.event().flatMap(DemoPlay::memory).or(() -> memory);
     long published = System.nanoTime();
     client.publish(scene.event());
     if (scene.event().isPresent()) {
@@ -154,7 +154,7 @@ final class DemoPlay {
       ShardingPlan plan, String title, OptionalDouble millis, Recorder<ShardingPlan> plans)
       throws IOException, InterruptedException {
     plans.write(plan);
-    console.print(view.show(plan, current, OptionalLong.of(memoryBytes), title, millis));
+    console.print(view.show(plan, current, memory, title, millis));
     current = Optional.of(plan);
     double measured = trainer.run(plan, ANSWER_TIMEOUT);
     console.printf("  %s%n%n", measured("the simulated trainer runs it: a step takes", measured));
@@ -281,12 +281,11 @@ final class DemoPlay {
     return null;
   }
 
-  private static long memoryBytes(WorkloadChange event) {
+  private static Optional<UsableMemory> memory(WorkloadChange event) {
     return event.changes().stream()
         .filter(Change.ClusterSet.class::isInstance)
         .map(change -> ((Change.ClusterSet) change).cluster())
-        .mapToLong(ClusterSpec::usableBytesPerDevice)
-        .findFirst()
-        .orElse(0);
+        .map(ClusterSpec::usableMemory)
+        .findFirst();
   }
 }

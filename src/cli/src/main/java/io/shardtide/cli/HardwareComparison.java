@@ -5,18 +5,20 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.Insight;
 import io.shardtide.domain.Shortfall;
+import io.shardtide.domain.UsableMemory;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.SearchResult;
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** What workloads take on several kinds of hardware, as a table or as JSON. */
 final class HardwareComparison {
@@ -73,9 +75,10 @@ final class HardwareComparison {
             " of GiB");
     StringBuilder below = new StringBuilder();
     for (Row row : rows) {
-      String memory = number(row.task().cluster().usableBytesPerDevice() / GIB);
+      UsableMemory memory = row.task().cluster().usableMemory();
       if (row.result() instanceof SearchResult.Found found) {
         Insight insight = insight(found);
+        int fullest = fullest(found, memory);
         table.add(
             row.task().name(),
             row.hardware(),
@@ -84,11 +87,20 @@ final class HardwareComparison {
             String.format(Locale.ROOT, "%.3f", insight.lowerBoundMs()),
             String.format(Locale.ROOT, "%.1f", 100 * gap(found)),
             bottleneck(insight.bottleneck()),
-            number(found.deviceCosts().get(fullest(found)).memoryBytes() / GIB),
-            memory);
+            number(found.deviceCosts().get(fullest).memoryBytes() / GIB),
+            number(memory.of(fullest) / GIB));
       } else if (row.result() instanceof SearchResult.NotFound notFound) {
         Shortfall shortfall = notFound.shortfall();
-        table.add(row.task().name(), row.hardware(), fits(shortfall), "", "", "", "", "", memory);
+        table.add(
+            row.task().name(),
+            row.hardware(),
+            fits(shortfall),
+            "",
+            "",
+            "",
+            "",
+            "",
+            number(memory.bytesPerDevice() / GIB));
         below.append("does not fit: %s: ".formatted(row.where()));
         below.append(Printable.of(shortfall.message())).append('\n');
       }
@@ -137,14 +149,15 @@ final class HardwareComparison {
         : 1 - Math.min(1, insight(found).lowerBoundMs() / found.predictedMs());
   }
 
-  /** Returns the first device of those that need the most memory. */
-  private static int fullest(SearchResult.Found found) {
-    List<DeviceCost> devices = found.deviceCosts();
-    int fullest = 0;
-    for (int d = 1; d < devices.size(); d++) {
-      fullest = devices.get(d).memoryBytes() > devices.get(fullest).memoryBytes() ? d : fullest;
-    }
-    return fullest;
+  /** Returns the first device that has the largest share of its memory filled. */
+  private static int fullest(SearchResult.Found found, UsableMemory memory) {
+    return IntStream.range(0, found.deviceCosts().size())
+        .boxed()
+        .max(
+            Comparator.<Integer>comparingDouble(
+                    d -> found.deviceCosts().get(d).memoryBytes() / (double) memory.of(d))
+                .thenComparing(Comparator.reverseOrder()))
+        .orElseThrow();
   }
 
   /** Returns a line of JSON for each workload and hardware. */
@@ -162,13 +175,13 @@ final class HardwareComparison {
             .put("model", row.model())
             .put("simulated", row.isSimulated())
             .put("devices", cluster.devices())
-            .put("usable_bytes_per_device", cluster.usableBytesPerDevice())
+            .put("usable_bytes_per_device", cluster.usableMemory().bytesPerDevice())
             .put("must_fit", mustFit.contains(row.hardware()))
             .put("feasible", row.result() instanceof SearchResult.Found);
     if (row.result() instanceof SearchResult.Found found) {
       Insight insight = insight(found);
       Bottleneck bottleneck = insight.bottleneck();
-      int fullest = fullest(found);
+      int fullest = fullest(found, cluster.usableMemory());
       node.put("predicted_ms", found.predictedMs())
           .put("lower_bound_ms", insight.lowerBoundMs())
           .put("gap", gap(found));
@@ -178,7 +191,8 @@ final class HardwareComparison {
           .put("table", bottleneck.table())
           .put("gain_ms", bottleneck.gainMs());
       node.put("fullest_device", fullest)
-          .put("fullest_device_bytes", found.deviceCosts().get(fullest).memoryBytes());
+          .put("fullest_device_bytes", found.deviceCosts().get(fullest).memoryBytes())
+          .put("fullest_device_usable_bytes", cluster.usableMemory().of(fullest));
     } else if (row.result() instanceof SearchResult.NotFound notFound) {
       Shortfall shortfall = notFound.shortfall();
       node.put("reason", shortfall.message())

@@ -9,6 +9,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.UsableMemory;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.samples.WorkloadTask;
@@ -118,23 +119,28 @@ final class OfflinePrediction {
         StepCost.loads(task.tables(), shards, cluster, evaluator, model.towers());
     double predictedMs = StepCost.of(evaluator, cluster, loads).predictedMs();
     totalMs += predictedMs;
+    UsableMemory memory = cluster.usableMemory();
     int fullest = 0;
     for (int d = 1; d < loads.size(); d++) {
-      fullest = loads.get(d).bytes() > loads.get(fullest).bytes() ? d : fullest;
+      fullest = bytesShort(loads, memory, d) > bytesShort(loads, memory, fullest) ? d : fullest;
     }
-    long bytes = loads.get(fullest).bytes();
-    boolean isFitting = bytes <= cluster.usableBytesPerDevice();
+    long bytesShort = bytesShort(loads, memory, fullest);
+    boolean isFitting = bytesShort <= 0;
     fitting += isFitting ? 1 : 0;
     line.put("feasible", isFitting).put("predicted_ms", predictedMs);
     if (!isFitting) {
       line.put(
           "reason",
           "Device %d needs %d bytes, and has %d usable"
-              .formatted(fullest, bytes, cluster.usableBytesPerDevice()));
-      line.put("bytes_short", bytes - cluster.usableBytesPerDevice());
+              .formatted(fullest, loads.get(fullest).bytes(), memory.of(fullest)));
+      line.put("bytes_short", bytesShort);
     }
     layout.putMemory(line, cluster, loads.stream().mapToLong(DeviceLoad::bytes));
     layout.putShards(line, task, shards);
+  }
+
+  private static long bytesShort(List<DeviceLoad> loads, UsableMemory memory, int device) {
+    return loads.get(device).bytes() - memory.of(device);
   }
 
   /**

@@ -139,7 +139,7 @@ sealed interface PlanLayout {
     @Override
     public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
       Target ofTask =
-          isNumbered ? target : target.withDevicesPerNode(task.cluster().devicesPerNode());
+          isNumbered ? target : target.withNodesOf(task.cluster());
       new TorchRecPlans(ofTask)
           .describe(line, shards, PlannedKernel.of(task.tables()), task.cluster().devices());
       Map<String, TableSpec> specs = TableSpec.byName(task.tables());
@@ -152,7 +152,7 @@ sealed interface PlanLayout {
 
     @Override
     public void putReplication(ObjectNode line, Replication replication, ClusterSpec cluster) {
-      new TorchRecPlans(target.withDevicesPerNode(cluster.devicesPerNode()))
+      new TorchRecPlans(target.withNodesOf(cluster))
           .putGroups(line, replication.groups(), cluster.devices());
     }
 

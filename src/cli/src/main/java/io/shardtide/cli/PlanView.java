@@ -11,12 +11,12 @@ import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.Shortfall;
+import io.shardtide.domain.UsableMemory;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.OptionalLong;
 import java.util.function.Predicate;
 import picocli.CommandLine.Help.Ansi;
 
@@ -48,14 +48,14 @@ final class PlanView {
    *
    * @param plan the plan
    * @param previous the plan before it
-   * @param memoryBytesPerDevice memory of a device for shards in bytes, if known
+   * @param memory memory of each device for shards, if known
    * @param title what changed
    * @param answerMillis time from the change to the plan in milliseconds, if measured
    */
   String show(
       ShardingPlan plan,
       Optional<ShardingPlan> previous,
-      OptionalLong memoryBytesPerDevice,
+      Optional<UsableMemory> memory,
       String title,
       OptionalDouble answerMillis) {
     StringBuilder out = new StringBuilder();
@@ -81,8 +81,8 @@ final class PlanView {
     }
     insight(out, plan);
     outOfRange(out, plan);
-    devices(out, plan, memoryBytesPerDevice);
-    moves(out, plan, previous, memoryBytesPerDevice);
+    devices(out, plan, memory);
+    moves(out, plan, previous, memory);
     return out.toString();
   }
 
@@ -174,7 +174,7 @@ final class PlanView {
     }
   }
 
-  private void devices(StringBuilder out, ShardingPlan plan, OptionalLong memory) {
+  private void devices(StringBuilder out, ShardingPlan plan, Optional<UsableMemory> memory) {
     double lastStart =
         plan.deviceCosts().stream()
             .mapToDouble(c -> c.computeMs() + c.backwardCommMs())
@@ -202,9 +202,9 @@ final class PlanView {
           memory.isPresent()
               ? "%s %10s of %s"
                   .formatted(
-                      memoryBar(cost.memoryBytes(), memory.getAsLong()),
+                      memoryBar(cost.memoryBytes(), memory.get().of(d)),
                       ByteSizes.describe(cost.memoryBytes()),
-                      ByteSizes.describe(memory.getAsLong()))
+                      ByteSizes.describe(memory.get().of(d)))
               : "%10s".formatted(ByteSizes.describe(cost.memoryBytes())));
     }
     if (plan.deviceCosts().size() > SHOWN_DEVICES) {
@@ -238,7 +238,7 @@ final class PlanView {
       StringBuilder out,
       ShardingPlan plan,
       Optional<ShardingPlan> previous,
-      OptionalLong memoryBytesPerDevice) {
+      Optional<UsableMemory> memory) {
     if (previous.isEmpty()) {
       return;
     }
@@ -253,7 +253,7 @@ final class PlanView {
         held == 0 ? 0.0 : 100.0 * plan.movedBytes() / held,
         throughHost(plan));
     if (!moves.isEmpty()) {
-      line(out, "  %s", ShardTexts.waves(plan, memoryBytesPerDevice));
+      line(out, "  %s", ShardTexts.waves(plan, memory));
     }
     ShardTexts texts = new ShardTexts(plan);
     rows(

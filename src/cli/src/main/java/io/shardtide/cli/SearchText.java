@@ -8,9 +8,10 @@ import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.UsableMemory;
 import java.util.List;
 import java.util.Locale;
-import java.util.OptionalLong;
+import java.util.Optional;
 
 /** Prints what the search of a plan did: effort, bound, bottleneck, shards, splits and moves. */
 final class SearchText {
@@ -21,14 +22,14 @@ final class SearchText {
   /**
    * Adds the lines of a plan.
    *
-   * @param usableBytesPerDevice memory of a device for shards in bytes, if known
+   * @param memory memory of each device for shards, if known
    */
-  static void add(TextLines out, ShardingPlan plan, OptionalLong usableBytesPerDevice) {
+  static void add(TextLines out, ShardingPlan plan, Optional<UsableMemory> memory) {
     search(out, plan);
     ShardTexts texts = new ShardTexts(plan);
     shards(out, texts);
     explanations(out, plan, texts);
-    moves(out, plan, texts, usableBytesPerDevice);
+    moves(out, plan, texts, memory);
   }
 
   private static void search(TextLines out, ShardingPlan plan) {
@@ -99,7 +100,7 @@ final class SearchText {
   }
 
   private static void moves(
-      TextLines out, ShardingPlan plan, ShardTexts texts, OptionalLong usableBytesPerDevice) {
+      TextLines out, ShardingPlan plan, ShardTexts texts, Optional<UsableMemory> memory) {
     long throughHost =
         plan.moveOrder().stream().filter(s -> s.stage() == MoveStep.Stage.TO_HOST).count();
     out.add(
@@ -109,7 +110,7 @@ final class SearchText {
         throughHost,
         plan.moves().isEmpty() ? "" : "; in this order:");
     if (!plan.moves().isEmpty()) {
-      out.add("  or, while training goes on, %s", ShardTexts.waves(plan, usableBytesPerDevice));
+      out.add("  or, while training goes on, %s", ShardTexts.waves(plan, memory));
     }
     if (plan.moveOrder().isEmpty()) {
       return;

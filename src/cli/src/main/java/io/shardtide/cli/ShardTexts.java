@@ -15,6 +15,7 @@ import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableKernel;
+import io.shardtide.domain.UsableMemory;
 import io.shardtide.domain.WaveSettings;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -23,7 +24,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -49,17 +50,17 @@ final class ShardTexts {
    * Returns in how many waves the moves of a plan can be made while training goes on, and what they
    * cost; see {@link MoveWaves}.
    *
-   * @param usableBytesPerDevice memory of a device for shards in bytes, if known
+   * @param memory memory of each device for shards, if known
    */
-  static String waves(ShardingPlan plan, OptionalLong usableBytesPerDevice) {
-    MoveWaves waves = MoveWaves.of(plan, new WaveSettings(usableBytesPerDevice));
+  static String waves(ShardingPlan plan, Optional<UsableMemory> memory) {
+    MoveWaves waves = MoveWaves.of(plan, new WaveSettings(memory));
     long stopped = waves.waves().stream().filter(MoveWave::stopsTraining).count();
     return text(
         "in %,d %s with %.0f %% of the links%s: %s of transfers, steps %.2f -> %.2f ms meanwhile%s; training loses %s",
         waves.waves().size(),
         waves.waves().size() == 1 ? "wave" : "waves",
         100 * WaveSettings.DEFAULT_LINK_SHARE,
-        usableBytesPerDevice.isEmpty() ? ", without spare memory" : "",
+        memory.isEmpty() ? ", without spare memory" : "",
         duration(waves.durationMs()),
         waves.stepMs(),
         waves.slowedStepMs(),

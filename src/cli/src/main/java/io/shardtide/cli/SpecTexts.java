@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
@@ -9,6 +10,7 @@ import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,11 +42,14 @@ final class SpecTexts {
           + CodecTexts.FORM
           + "), optimizer of tables that name none (rowwise_adagrad; or "
           + OPTIMIZERS
-          + "), pipeline of the training program (TorchRec's formula without one; or none, sparse_dist, prefetch)";
+          + "), pipeline of the training program (TorchRec's formula without one; or none, sparse_dist, prefetch),"
+          + " memoryGibByDevice (none; of single devices, such as 6:40+7:40), devicesPerHost (devicesPerNode)";
 
   private static final String FEATURES = "features";
 
   private static final double GIB = 1L << 30;
+
+  private static final String MEMORY_BY_DEVICE = "memoryGibByDevice";
 
   /** Keys in GiB, and the components in bytes that they stand for. */
   private static final Map<String, String> BYTES_OF =
@@ -122,14 +127,52 @@ final class SpecTexts {
         (key, value) -> {
           if (BYTES_OF.containsKey(key)) {
             others.put(BYTES_OF.get(key), bytes(text, key, value));
-          } else if (!key.equals("codecs")) {
+          } else if (!key.equals("codecs") && !key.equals(MEMORY_BY_DEVICE)) {
             others.put(key, value);
           }
         });
-    ClusterSpec changed = in(base, text, others);
-    return values.containsKey("codecs")
-        ? ClusterSpecBuilder.builder(changed).codecs(CodecTexts.parse(values.get("codecs"))).build()
-        : changed;
+    ClusterSpec changed = in(withoutOwnMemory(base, values), text, others);
+    ClusterSpecBuilder lists = ClusterSpecBuilder.builder(changed);
+    if (values.containsKey("codecs")) {
+      lists.codecs(CodecTexts.parse(values.get("codecs")));
+    }
+    if (values.containsKey(MEMORY_BY_DEVICE)) {
+      lists.memoryBytesByDevice(memoryByDevice(text, values.get(MEMORY_BY_DEVICE)));
+    }
+    return lists.build();
+  }
+
+  /** Returns a cluster without the memory of single devices that a text has in its place. */
+  private static ClusterSpec withoutOwnMemory(ClusterSpec base, Map<String, String> values) {
+    return values.containsKey(MEMORY_BY_DEVICE)
+        ? ClusterSpecBuilder.builder(base).memoryBytesByDevice(List.of()).build()
+        : base;
+  }
+
+  /** Returns the memory of single devices: DEVICE:GIB, several joined by +, or "none". */
+  private static List<DeviceMemory> memoryByDevice(String text, String value) {
+    if (value.equals("none")) {
+      return List.of();
+    }
+    List<DeviceMemory> memory = new ArrayList<>();
+    for (String entry : value.split("\\+", -1)) {
+      String[] pair = entry.split(":", -1);
+      try {
+        if (pair.length == 2) {
+          memory.add(
+              new DeviceMemory(
+                  Integer.parseInt(pair[0].strip()),
+                  Math.round(Double.parseDouble(pair[1].strip()) * GIB)));
+          continue;
+        }
+      } catch (NumberFormatException e) {
+        // Said below.
+      }
+      throw new IllegalArgumentException(
+          "\"%s\": %s must be none, or DEVICE:GIB joined by +, such as 6:40+7:40, got \"%s\""
+              .formatted(text, MEMORY_BY_DEVICE, entry));
+    }
+    return memory;
   }
 
   private static String bytes(String text, String key, String gib) {
@@ -155,6 +198,8 @@ final class SpecTexts {
     Set<String> known = RecordText.keys(ClusterSpec.class);
     known.removeAll(BYTES_OF.values());
     known.addAll(BYTES_OF.keySet());
+    known.remove("memoryBytesByDevice");
+    known.add(MEMORY_BY_DEVICE);
     return values(text, CLUSTER_KEYS, known);
   }
 

@@ -34,6 +34,13 @@ final class TorchRecOption {
   private Integer devicesPerNode;
 
   @Option(
+      names = "--devices-per-host",
+      paramLabel = "N",
+      description =
+          "torchrec: devices of a host, where a node spans several, if no workload says it. Default: those of a node")
+  private Integer devicesPerHost;
+
+  @Option(
       names = "--kernel",
       paramLabel = "NAME",
       description =
@@ -60,11 +67,11 @@ final class TorchRecOption {
    */
   Target target(boolean wanted) {
     if (!wanted
-        && Stream.of(modules, devicesPerNode, kernel, processor, reshardable)
+        && Stream.of(modules, devicesPerNode, devicesPerHost, kernel, processor, reshardable)
             .anyMatch(Objects::nonNull)) {
       throw new ParameterException(
           command.commandLine(),
-          "--module, --devices-per-node, --kernel, --processor and --reshardable need --format torchrec");
+          "--module, --devices-per-node, --devices-per-host, --kernel, --processor and --reshardable need --format torchrec");
     }
     Target base = Target.DEFAULT;
     try {
@@ -73,6 +80,7 @@ final class TorchRecOption {
           kernel == null ? base.kernel() : kernel,
           processor == null ? base.processor() : processor,
           devicesPerNode == null ? base.devicesPerNode() : devicesPerNode,
+          devicesPerHost == null ? base.devicesPerHost() : devicesPerHost,
           reshardable != null && reshardable);
     } catch (IllegalArgumentException e) {
       throw new ParameterException(command.commandLine(), e.getMessage(), e);

@@ -10,7 +10,6 @@ import io.shardtide.wire.JsonLines;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
 import picocli.CommandLine.Command;
@@ -117,7 +116,7 @@ final class WatchCommand implements Callable<Integer> {
             .show(
                 update.plan(),
                 update.previous(),
-                OptionalLong.empty(),
+                Optional.empty(),
                 "%s  %s".formatted(update.plan().workloadId(), update.plan().createdAt()),
                 OptionalDouble.empty())
         + '\n';

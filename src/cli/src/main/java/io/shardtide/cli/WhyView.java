@@ -35,10 +35,7 @@ final class WhyView {
     cost(out, provenance);
     events(out, provenance);
     tables(out, provenance);
-    SearchText.add(
-        out,
-        plan,
-        provenance.cluster().stream().mapToLong(ClusterSpec::usableBytesPerDevice).findFirst());
+    SearchText.add(out, plan, provenance.cluster().map(ClusterSpec::usableMemory));
     shared(out, provenance);
     statuses(out, provenance);
     return out.toString();

@@ -120,7 +120,15 @@ final class ChangeTexts {
           new Quantity<>(
               "training pipeline",
               ClusterSpec::pipeline,
-              cluster -> TrainingPipeline.describe(cluster.pipeline())));
+              cluster -> TrainingPipeline.describe(cluster.pipeline())),
+          new Quantity<>(
+              "memory of single devices",
+              ClusterSpec::memoryBytesByDevice,
+              ChangeTexts::memoryByDevice),
+          new Quantity<>(
+              "devices per host",
+              ClusterSpec::devicesPerHost,
+              cluster -> text("%,d", cluster.hostDevices())));
 
   private ChangeTexts() {}
 
@@ -236,6 +244,14 @@ final class ChangeTexts {
         : cluster.codecs().stream()
             .map(codec -> codec.name() + " of " + number(codec.sentBytesPerElement()) + " bytes")
             .collect(Collectors.joining(" or "));
+  }
+
+  private static String memoryByDevice(ClusterSpec cluster) {
+    return cluster.memoryBytesByDevice().isEmpty()
+        ? "(as of all)"
+        : cluster.memoryBytesByDevice().stream()
+            .map(of -> "device %d %s".formatted(of.device(), ByteSizes.describe(of.bytes())))
+            .collect(Collectors.joining(" and "));
   }
 
   private static String difference(AccessCdf before, AccessCdf after) {

@@ -1,5 +1,6 @@
 package io.shardtide.torchrec;
 
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ComputeKernel;
 import java.util.Objects;
 
@@ -10,8 +11,10 @@ import java.util.Objects;
  * @param kernel compute kernel, fused or dense, of tables in device memory that are not
  *     data-parallel, where their publisher decided none
  * @param processor type of the devices
- * @param devicesPerNode devices per node (TorchRec's local world size), at least 1; device R of a
- *     plan is device R modulo this on its node
+ * @param devicesPerNode devices per node, at least 1: TorchRec's local world size, or where its
+ *     {@code TOPOLOGY_DOMAIN_MULTIPLE} is set that many times this size
+ * @param devicesPerHost devices of a host, a divisor of {@code devicesPerNode}: TorchRec's local
+ *     world size; device R of a plan is device R modulo this on its host. 0 where a node is a host
  * @param reshardable whether a running model can change from a plan to any other such plan of the
  *     same tables and devices in which the same tables are copied and have their rows split. {@code
  *     DistributedModelParallel.reshard} moves columns only, keeps a table's sharding type and
@@ -23,6 +26,7 @@ public record Target(
     ComputeKernel kernel,
     Processor processor,
     int devicesPerNode,
+    int devicesPerHost,
     boolean reshardable) {
 
   /** The module of the tables in TorchRec's DLRM. */
@@ -59,6 +63,11 @@ public record Target(
       throw new IllegalArgumentException(
           "devices per node must be at least 1, got %d".formatted(devicesPerNode));
     }
+    if (devicesPerHost < 0 || (devicesPerHost > 0 && devicesPerNode % devicesPerHost != 0)) {
+      throw new IllegalArgumentException(
+          "devices per host must divide the %d devices per node, got %d"
+              .formatted(devicesPerNode, devicesPerHost));
+    }
     if (kernel.isInHostMemory()) {
       throw new IllegalArgumentException(
           "kernel must be fused or dense, got %s, which only tables have whose plan says it"
@@ -66,15 +75,32 @@ public record Target(
     }
   }
 
-  /** Returns this with another number of devices per node. */
-  public Target withDevicesPerNode(int number) {
-    return new Target(modules, kernel, processor, number, reshardable);
+  /** A target whose nodes are hosts. */
+  public Target(
+      Modules modules,
+      ComputeKernel kernel,
+      Processor processor,
+      int devicesPerNode,
+      boolean reshardable) {
+    this(modules, kernel, processor, devicesPerNode, 0, reshardable);
+  }
+
+  /** Returns this with the nodes and hosts of a cluster. */
+  public Target withNodesOf(ClusterSpec cluster) {
+    return withNodes(cluster.devicesPerNode(), cluster.devicesPerHost());
+  }
+
+  /** Returns this with other nodes, and hosts as in {@link #devicesPerHost}. */
+  Target withNodes(int perNode, int perHost) {
+    return new Target(modules, kernel, processor, perNode, perHost, reshardable);
   }
 
   /** Returns TorchRec's placement string of a plan's device. */
   String placement(int device) {
     return switch (processor) {
-      case CUDA -> "rank:%d/cuda:%d".formatted(device, device % devicesPerNode);
+      case CUDA ->
+          "rank:%d/cuda:%d"
+              .formatted(device, device % (devicesPerHost == 0 ? devicesPerNode : devicesPerHost));
       case CPU -> "rank:%d/cpu".formatted(device);
     };
   }

@@ -186,7 +186,8 @@ public final class TorchRecPlans {
               .formatted(
                   plan.groups().describe(), plan.deviceCosts().size(), target.devicesPerNode()));
     }
-    return target.withDevicesPerNode(perNode);
+    // DMPCollection numbers the ranks of each group and their devices itself.
+    return plan.groups().areSeveral() ? target.withNodes(perNode, 0) : target;
   }
 
   private ModelPlan modelPlan(ShardingPlan plan) {

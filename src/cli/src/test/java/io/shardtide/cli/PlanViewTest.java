@@ -8,12 +8,12 @@ import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.UsableMemory;
 import io.shardtide.testing.RandomMoves;
 import io.shardtide.testing.Samples;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine.Help.Ansi;
@@ -28,7 +28,7 @@ class PlanViewTest {
             view.show(
                 Samples.plan(),
                 Optional.of(Samples.plan()),
-                OptionalLong.of(640),
+                Optional.of(new UsableMemory(640)),
                 "a table is added",
                 OptionalDouble.of(31.4)))
         .isEqualTo(
@@ -53,13 +53,15 @@ class PlanViewTest {
 
   @Test
   void waves_are_described_for_devices_of_any_memory() {
-    assertThat(ShardTexts.waves(Samples.plan(), OptionalLong.empty()))
+    assertThat(ShardTexts.waves(Samples.plan(), Optional.empty()))
         .isEqualTo(
             "in 1 wave with 25 % of the links, without spare memory: 0 ms of transfers, steps 6.50 -> 8.17 ms meanwhile; training loses 1.0 s");
     assertThat(
             IntStream.range(0, 100)
                 .mapToObj(
-                    seed -> ShardTexts.waves(RandomMoves.of(8, seed).plan(), OptionalLong.of(1)))
+                    seed ->
+                        ShardTexts.waves(
+                            RandomMoves.of(8, seed).plan(), Optional.of(new UsableMemory(1))))
                 .toList())
         .anySatisfy(text -> assertThat(text).contains("ms meanwhile, none in 1 of the waves; "));
   }
@@ -75,7 +77,8 @@ class PlanViewTest {
   }
 
   private String shown(ShardingPlan plan) {
-    return view.show(plan, Optional.empty(), OptionalLong.of(640), "new", OptionalDouble.empty());
+    return view.show(
+        plan, Optional.empty(), Optional.of(new UsableMemory(640)), "new", OptionalDouble.empty());
   }
 
   @Test
@@ -84,7 +87,7 @@ class PlanViewTest {
             view.show(
                 Samples.plan(),
                 Optional.empty(),
-                OptionalLong.of(640),
+                Optional.of(new UsableMemory(640)),
                 "the first",
                 OptionalDouble.of(31.4)))
         .contains("predicted step 6.50 ms")

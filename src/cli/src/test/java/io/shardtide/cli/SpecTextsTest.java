@@ -8,6 +8,7 @@ import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
@@ -83,6 +84,7 @@ class SpecTextsTest {
                     + ",devicesPerNode=3,hostMemoryGib=0.5,reservedMemoryGib=4,countsStepMemory=true,"
                     + "forwardBytesPerElement=2,backwardBytesPerElement=1.5,replicaGroups=3+1,"
                     + "synchronizationSteps=50,optimizer=lamb,pipeline=sparse_dist,"
+                    + "memoryGibByDevice=7:40.5+1:96,devicesPerHost=1,"
                     + "codecs=int8:1.25:gbps=400:forward:canBeSummed=false+fp16:2+top:8:density=0.1:backward"))
         .isEqualTo(
             new ClusterSpec(
@@ -103,7 +105,13 @@ class SpecTextsTest {
                     new CommCodec("int8", List.of(Direction.FORWARD), 1.25, 400, 1, false),
                     new CommCodec("top", List.of(Direction.BACKWARD), 8, 0, 0.1, true)),
                 Optional.of(Optimizer.LAMB),
-                Optional.of(TrainingPipeline.SPARSE_DIST)));
+                Optional.of(TrainingPipeline.SPARSE_DIST),
+                List.of(
+                    new DeviceMemory(1, 96 * Fixtures.GIB),
+                    new DeviceMemory(7, 81 * Fixtures.GIB / 2)),
+                1));
+    assertThat(SpecTexts.cluster(CLUSTER + ",memoryGibByDevice=none"))
+        .isEqualTo(SpecTexts.cluster(CLUSTER));
     assertThat(SpecTexts.cluster(CLUSTER + ",codecs=none").codecs()).isEmpty();
   }
 
@@ -206,6 +214,10 @@ class SpecTextsTest {
           devicesPerNode=1.5     | devicesPerNode must be a whole number, got "1.5"
           replicaGroups=1+x      | each of replicaGroups, joined by +, must be a whole number, got "x"
           forwardBytesPerElement= | forwardBytesPerElement must be a number, got ""
+          memoryGibByDevice=8   | memoryGibByDevice must be none, or DEVICE:GIB joined by +, such as 6:40+7:40, got "8"
+          memoryGibByDevice=0:1+x:2 | joined by +, such as 6:40+7:40, got "x:2"
+          memoryGibByDevice=9:1 | device with memory of its own of a cluster must be between 0 and 8, got 9
+          devicesPerHost=2      | devices per host of a cluster must divide its 9 devices per node, or be 0 where a node is a host, got 2
           reservedMemoryGib=80  | reserved bytes of memory per device of a cluster must be between 0 and 85899345919, got 85899345920
           accessCdf=0.5         | has "accessCdf"; expected key=value, separated by commas, each key once: devices
           devices=4             | has "devices=4"; expected key=value
@@ -216,5 +228,19 @@ class SpecTextsTest {
     assertThatThrownBy(() -> SpecTexts.cluster(CLUSTER + "," + more))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(problem);
+  }
+
+  /** The change replaces all of them: those of devices that are gone do not matter. */
+  @Test
+  void a_change_replaces_the_memory_of_single_devices() {
+    ClusterSpec cluster = SpecTexts.cluster(CLUSTER + ",memoryGibByDevice=8:40");
+    assertThat(SpecTexts.clusterChange("devices=8,memoryGibByDevice=0:20").apply(cluster))
+        .isEqualTo(
+            SpecTexts.cluster(
+                "devices=8,devicesPerNode=9,memoryGib=80,batchSize=64,hardware=h100,memoryGibByDevice=0:20"));
+    assertThat(SpecTexts.clusterChange("batchSize=128").apply(cluster).memoryBytesByDevice())
+        .isEqualTo(cluster.memoryBytesByDevice());
+    assertThatThrownBy(() -> SpecTexts.clusterChange("devices=8").apply(cluster))
+        .hasMessage("device with memory of its own of a cluster must be between 0 and 7, got 8");
   }
 }

@@ -9,6 +9,7 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ReuseHistogram;
@@ -173,7 +174,9 @@ class ChangeTextsTest {
             20,
             List.of(),
             Optional.empty(),
-            Optional.of(TrainingPipeline.PREFETCH));
+            Optional.of(TrainingPipeline.PREFETCH),
+            List.of(),
+            0);
     assertThat(texts(cluster(CLUSTER), cluster(other), cluster(CLUSTER), cluster(CLUSTER)))
         .containsExactly(
             "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"
@@ -193,6 +196,17 @@ class ChangeTextsTest {
         .containsExactly(
             "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"
                 + " hardware h100, forward bytes per element on the wire 2");
+    ClusterSpec unequal =
+        ClusterSpecBuilder.builder(CLUSTER)
+            .memoryBytesByDevice(
+                List.of(
+                    new DeviceMemory(6, 40 * Fixtures.GIB), new DeviceMemory(7, 96 * Fixtures.GIB)))
+            .devicesPerHost(4)
+            .build();
+    assertThat(texts(cluster(CLUSTER), cluster(unequal)).get(1))
+        .isEqualTo(
+            "cluster: memory of single devices (as of all) -> device 6 40.0 GiB and device 7 96.0"
+                + " GiB, devices per host 8 -> 4");
     assertThat(
             texts(cluster(CLUSTER), cluster(new ClusterSpec(7, Fixtures.GIB, 64, 4, "cpu"))).get(1))
         .isEqualTo(

@@ -86,6 +86,7 @@ class RulesTest {
             ComputeKernel.valueOf(rule.path("kernel").asText("fused").toUpperCase(Locale.ROOT)),
             Processor.valueOf(rule.path("processor").asText("cuda").toUpperCase(Locale.ROOT)),
             rule.path("devices_per_node").asInt(8),
+            rule.path("devices_per_host").asInt(0),
             rule.path("reshardable").asBoolean(false)));
   }
 
@@ -267,6 +268,8 @@ class RulesTest {
     assertThatThrownBy(
             () -> new Target(Modules.of("a"), ComputeKernel.FUSED, Processor.CUDA, 0, false))
         .hasMessage("devices per node must be at least 1, got 0");
+    assertThatThrownBy(() -> new Target(Modules.of("a"), Kernel.FUSED, Processor.CUDA, 8, 3, false))
+        .hasMessage("devices per host must divide the 8 devices per node, got 3");
   }
 
   private static final Target RESHARDABLE =

@@ -27,7 +27,7 @@ public record PredictionInputs(
     List<ReplicaGroups> groupings,
     double leastCachedBytes,
     Optional<Optimizer> optimizer) {
-  /** A table of a smaller share of a device's memory frees too little by a cache. */
+  /** A table of a smaller share of the smallest device's memory frees too little by a cache. */
   private static final double LEAST_CACHED = 1.0 / 1024;
 
   /** Copies what may change. */
@@ -43,7 +43,7 @@ public record PredictionInputs(
         cluster.batchSize(),
         cluster.groupings(),
         cluster.hostMemoryBytesPerDevice() > 0
-            ? LEAST_CACHED * cluster.usableBytesPerDevice()
+            ? LEAST_CACHED * cluster.leastUsableBytes()
             : Double.POSITIVE_INFINITY,
         cluster.optimizer());
   }

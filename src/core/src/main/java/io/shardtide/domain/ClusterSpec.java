@@ -2,26 +2,34 @@ package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 
 /**
- * The devices that train a workload: identical, numbered from 0. When their number falls, the
- * devices with the highest numbers are removed.
+ * The devices that train a workload: identical but for their memory, numbered from 0. When their
+ * number falls, the devices with the highest numbers are removed.
  *
  * @param devices number of devices (ranks), 1 to {@value #MAX_DEVICES}
- * @param memoryBytesPerDevice bytes on each device, 1 to {@value #MAX_MEMORY_BYTES}; for shards
- *     alone, unless the fields below say otherwise
+ * @param memoryBytesPerDevice bytes on each device that {@code memoryBytesByDevice} does not name,
+ *     1 to {@value #MAX_MEMORY_BYTES}; for shards alone, unless the fields below say otherwise
  * @param batchSize samples in one batch over all devices, at least 1
- * @param devicesPerNode devices that share a node, at least 1; if the devices are not a multiple of
- *     it, the last node has fewer
+ * @param devicesPerNode devices that share a node, which is what the fast links connect, of one
+ *     host or of several; at least 1. If the devices are not a multiple of it, the last node has
+ *     fewer
  * @param hardware name of the hardware, which selects the cost model
  * @param hostMemoryBytesPerDevice bytes of host memory for each device's cached shards, 0 to
  *     {@value #MAX_MEMORY_BYTES}
  * @param reservedMemoryBytesPerDevice bytes of each device's memory that embeddings may not use:
- *     the dense model, activations; 0 to below {@code memoryBytesPerDevice}
+ *     the dense model, activations; 0 to below the memory of each device
  * @param countsStepMemory whether the device memory also has to hold what a step needs beside the
  *     shards: lookups and outputs of the batch, gradients of copies
  * @param forwardBytesPerElement bytes of an output's element in the forward collectives, above 0 to
@@ -39,6 +47,11 @@ import java.util.stream.IntStream;
  *     and have no state but what their bytes say
  * @param pipeline how the training program overlaps batches, which {@code countsStepMemory} then
  *     counts as a training run takes it; empty: as TorchRec's estimator does without a pipeline
+ * @param memoryBytesByDevice the memory of devices that have more or less than {@code
+ *     memoryBytesPerDevice}, by device, each at most once; entries that say the same are dropped
+ * @param devicesPerHost devices of a host, where a node spans several hosts: rank R is device R
+ *     modulo this on its host. A divisor of {@code devicesPerNode}; 0 where a node is a host, which
+ *     as many as {@code devicesPerNode} become. No predicted cost depends on it
  */
 @RecordBuilder
 public record ClusterSpec(
@@ -56,7 +69,9 @@ public record ClusterSpec(
     int synchronizationSteps,
     List<CommCodec> codecs,
     Optional<Optimizer> optimizer,
-    Optional<TrainingPipeline> pipeline) {
+    Optional<TrainingPipeline> pipeline,
+    List<DeviceMemory> memoryBytesByDevice,
+    int devicesPerHost) {
 
   /** The largest cluster. */
   public static final int MAX_DEVICES = 16_384;
@@ -87,15 +102,24 @@ public record ClusterSpec(
     check("devices", devices, MAX_DEVICES);
     check("bytes of memory per device", memoryBytesPerDevice, MAX_MEMORY_BYTES);
     check("bytes of host memory per device", hostMemoryBytesPerDevice, 0, MAX_MEMORY_BYTES);
+    memoryBytesByDevice = checkedMemory(memoryBytesByDevice, devices, memoryBytesPerDevice);
     check(
         "reserved bytes of memory per device",
         reservedMemoryBytesPerDevice,
         0,
-        memoryBytesPerDevice - 1);
+        Math.min(
+                memoryBytesPerDevice,
+                memoryBytesByDevice.stream()
+                    .mapToLong(DeviceMemory::bytes)
+                    .min()
+                    .orElse(memoryBytesPerDevice))
+            - 1);
     checkWire("forward", forwardBytesPerElement);
     checkWire("backward", backwardBytesPerElement);
     check("samples per batch", batchSize, Integer.MAX_VALUE);
     check("devices per node", devicesPerNode, Integer.MAX_VALUE);
+    devicesPerHost = devicesPerHost == devicesPerNode ? 0 : devicesPerHost;
+    checkHost(devicesPerHost, devicesPerNode);
     check("steps between synchronizations", synchronizationSteps, MAX_SYNCHRONIZATION_STEPS);
     replicaGroups = replicaGroups.stream().distinct().sorted().toList();
     checkGroups(replicaGroups, devices, devicesPerNode, batchSize);
@@ -128,7 +152,9 @@ public record ClusterSpec(
         1,
         List.of(),
         Optional.empty(),
-        Optional.empty());
+        Optional.empty(),
+        List.of(),
+        0);
   }
 
   /** Returns the ways to form replica groups that a plan may choose among. */
@@ -140,25 +166,81 @@ public record ClusterSpec(
 
   /**
    * Returns the devices of one replica group, as a cluster: its part of the batch, rounded up, and
-   * as many devices per node as the layout gives it.
+   * as many devices per node as the layout gives it. A device has the least memory of those with
+   * its position in the groups, since all of them hold the same shards. Nodes are not divided into
+   * hosts.
    */
   public ClusterSpec group(ReplicaGroups groups) {
+    int groupSize = devices / groups.count();
     return ClusterSpecBuilder.builder(this)
-        .devices(devices / groups.count())
+        .devices(groupSize)
+        .memoryBytesByDevice(memoryOfPositions(groups, groupSize))
+        .devicesPerHost(0)
         .batchSize((batchSize - 1) / groups.count() + 1)
         .devicesPerNode(groups.groupDevicesPerNode(devices, devicesPerNode))
         .replicaGroups(ONE_GROUP)
         .build();
   }
 
+  private List<DeviceMemory> memoryOfPositions(ReplicaGroups groups, int groupSize) {
+    if (memoryBytesByDevice.isEmpty()) {
+      return memoryBytesByDevice;
+    }
+    Map<Integer, Long> byRank = new HashMap<>();
+    memoryBytesByDevice.forEach(of -> byRank.put(of.device(), of.bytes()));
+    return IntStream.range(0, groupSize)
+        .mapToObj(
+            position ->
+                new DeviceMemory(
+                    position,
+                    IntStream.range(0, groups.count())
+                        .map(group -> groups.rank(position, group, groupSize))
+                        .mapToLong(rank -> byRank.getOrDefault(rank, memoryBytesPerDevice))
+                        .min()
+                        .orElseThrow()))
+        .toList();
+  }
+
+  /** Returns how many devices are numbered together on a host. */
+  public int hostDevices() {
+    return devicesPerHost == 0 ? devicesPerNode : devicesPerHost;
+  }
+
   /** Returns the bytes of memory on each device that embeddings may use. */
-  public long usableBytesPerDevice() {
-    return memoryBytesPerDevice - reservedMemoryBytesPerDevice;
+  public UsableMemory usableMemory() {
+    SortedMap<Integer, Long> others = new TreeMap<>();
+    memoryBytesByDevice.forEach(
+        of -> others.put(of.device(), of.bytes() - reservedMemoryBytesPerDevice));
+    return new UsableMemory(memoryBytesPerDevice - reservedMemoryBytesPerDevice, others);
+  }
+
+  /** Returns the bytes that embeddings may use on the device that has the least memory. */
+  public long leastUsableBytes() {
+    return usableOfAll().min().orElseThrow();
+  }
+
+  /** Returns the bytes that embeddings may use on the device that has the most memory. */
+  public long mostUsableBytes() {
+    return usableOfAll().max().orElseThrow();
   }
 
   /** Returns the bytes of all devices that embeddings may use. */
   public long usableBytes() {
-    return devices * usableBytesPerDevice();
+    return usableOfAll().sum();
+  }
+
+  private LongStream usableOfAll() {
+    UsableMemory memory = usableMemory();
+    return IntStream.range(0, devices).mapToLong(memory::of);
+  }
+
+  /** Returns the bytes of a device that embeddings may use, for people. */
+  public String describeUsableMemory() {
+    long least = leastUsableBytes();
+    long most = mostUsableBytes();
+    return least == most
+        ? ByteSizes.describe(least)
+        : ByteSizes.describe(least) + " to " + ByteSizes.describe(most);
   }
 
   /** Returns the bytes of host memory of all devices. */
@@ -203,6 +285,35 @@ public record ClusterSpec(
   /** Returns the bytes of an output's element without a codec, or backward of a gradient's. */
   public double wireBytesPerElement(Direction direction) {
     return direction == Direction.FORWARD ? forwardBytesPerElement : backwardBytesPerElement;
+  }
+
+  /** Returns the entries that differ from what all devices have, in their order. */
+  private static List<DeviceMemory> checkedMemory(
+      List<DeviceMemory> byDevice, int devices, long bytesPerDevice) {
+    Set<Integer> named = new HashSet<>();
+    for (DeviceMemory of : byDevice) {
+      check("device with memory of its own", of.device(), 0, devices - 1);
+      check("bytes of memory of device " + of.device(), of.bytes(), MAX_MEMORY_BYTES);
+      if (!named.add(of.device())) {
+        throw new RejectedException(
+            RejectionReason.INVALID_CLUSTER,
+            "memory of a cluster's device must be given once, got device %d twice"
+                .formatted(of.device()));
+      }
+    }
+    return byDevice.stream()
+        .filter(of -> of.bytes() != bytesPerDevice)
+        .sorted(DeviceMemory.ORDER)
+        .toList();
+  }
+
+  private static void checkHost(int devicesPerHost, int devicesPerNode) {
+    if (devicesPerHost < 0 || (devicesPerHost > 0 && devicesPerNode % devicesPerHost != 0)) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CLUSTER,
+          "devices per host of a cluster must divide its %d devices per node, or be 0 where a node is a host, got %d"
+              .formatted(devicesPerNode, devicesPerHost));
+    }
   }
 
   private static void checkGroups(

@@ -27,7 +27,13 @@ public final class SpecHash {
     hash.putAll(cluster.codecs(), codec -> put(hash, codec));
     putOptimizer(hash, cluster.optimizer());
     cluster.pipeline().ifPresent(named -> hash.put("pipeline").put(named.name()));
-    return hash;
+    if (!cluster.memoryBytesByDevice().isEmpty()) {
+      hash.put("memoryBytesByDevice")
+          .putAll(cluster.memoryBytesByDevice(), of -> hash.put(of.device()).put(of.bytes()));
+    }
+    return cluster.devicesPerHost() == 0
+        ? hash
+        : hash.put("devicesPerHost").put(cluster.devicesPerHost());
   }
 
   /** Adds a table. */

@@ -11,6 +11,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntToLongFunction;
 import java.util.stream.IntStream;
 
 /**
@@ -30,7 +31,7 @@ final class WavePartition {
   private final WaveSettings settings;
   private final PlanShards placed;
   private final int ranks;
-  private final long usableBytes;
+  private final IntToLongFunction usableBytes;
   private final double slowedStepMs;
 
   /** The moves of each table that has yet to move, the largest gain per byte first. */
@@ -52,10 +53,9 @@ final class WavePartition {
     this.settings = settings;
     placed = plan.placed();
     ranks = placed.ranks();
+    long fullest = plan.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).max().orElse(0);
     usableBytes =
-        settings
-            .usableBytesPerDevice()
-            .orElse(plan.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).max().orElse(0));
+        settings.usableMemory().<IntToLongFunction>map(memory -> memory::of).orElse(d -> fullest);
     slowedStepMs = slowedStepMs(plan, 1 / (1 - settings.linkShare()));
     departs = new int[plan.moves().size()];
     arrives = new int[plan.moves().size()];
@@ -175,7 +175,7 @@ final class WavePartition {
   /** Returns whether a device has room for all that it will hold and has yet to send. */
   private boolean hasRoom(int device) {
     long holds = plan.deviceCosts().get(placed.position(device)).memoryBytes();
-    return holds + leavingBytes[device] <= usableBytes;
+    return holds + leavingBytes[device] <= usableBytes.applyAsLong(device);
   }
 
   private MoveWave yielding(List<String> tables) {

@@ -1,18 +1,20 @@
 package io.shardtide.domain;
 
-import java.util.OptionalLong;
+import java.util.Objects;
+import java.util.Optional;
 
 /**
  * How the moves of a plan are made in waves while training goes on; see {@link MoveWaves}.
  *
  * @param linkShare share of each device's link that moves may take, sending and receiving alike;
  *     {@link #LINK_SHARE}
- * @param usableBytesPerDevice {@link ClusterSpec#usableBytesPerDevice}, at least 1; if it is not
- *     known, devices count as having no more memory than the plan's fullest one needs
+ * @param usableMemory {@link ClusterSpec#usableMemory}; if it is not known, devices count as having
+ *     no more memory than the plan's fullest one needs
  * @param longestMs how long the transfers of a wave may take, in milliseconds, above 0; the moves
  *     of one table may take longer. {@link Double#POSITIVE_INFINITY} for as few waves as possible
  */
-public record WaveSettings(double linkShare, OptionalLong usableBytesPerDevice, double longestMs) {
+public record WaveSettings(
+    double linkShare, Optional<UsableMemory> usableMemory, double longestMs) {
   /** Range of {@code linkShare}: collectives keep a tenth of the link at least. */
   public static final NumberRange LINK_SHARE = NumberRange.above(0, 0.9);
 
@@ -27,17 +29,14 @@ public record WaveSettings(double linkShare, OptionalLong usableBytesPerDevice, 
   /** Checks the ranges. */
   public WaveSettings {
     LINK_SHARE.check("linkShare", linkShare);
-    if (usableBytesPerDevice.isPresent() && usableBytesPerDevice.getAsLong() < 1) {
-      throw new IllegalArgumentException(
-          "usableBytesPerDevice must be at least 1, got " + usableBytesPerDevice.getAsLong());
-    }
+    Objects.requireNonNull(usableMemory, "usableMemory");
     if (!(longestMs > 0)) {
       throw new IllegalArgumentException("longestMs must be above 0, got " + longestMs);
     }
   }
 
   /** As few waves as possible, with a quarter of the link. */
-  public WaveSettings(OptionalLong usableBytesPerDevice) {
-    this(DEFAULT_LINK_SHARE, usableBytesPerDevice, Double.POSITIVE_INFINITY);
+  public WaveSettings(Optional<UsableMemory> usableMemory) {
+    this(DEFAULT_LINK_SHARE, usableMemory, Double.POSITIVE_INFINITY);
   }
 }

@@ -131,6 +131,7 @@ record MeasuredPlan(
     return ClusterSpecBuilder.builder(cluster)
         .devices(plan.ranks())
         .replicaGroups(List.of(plan.groups().count()))
+        .memoryBytesByDevice(List.of())
         .build()
         .group(plan.groups());
   }

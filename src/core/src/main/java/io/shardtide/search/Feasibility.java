@@ -34,41 +34,55 @@ public final class Feasibility {
   /**
    * The smallest part of a table, or of tables that are on the same devices, that is on one device.
    *
+   * @param scope where its rows are
    * @param bytes its bytes, without what a step needs beside them; -1 if there is no such part
+   * @param memory the most bytes that a part of its scope can have
    * @param shown what it is, for people; a function, because nearly all parts fit
    */
-  private record SmallestPart(TableSpec table, long bytes, Supplier<String> shown) {
+  private record SmallestPart(
+      TableSpec table, ShardScope scope, long bytes, long memory, Supplier<String> shown) {
     static final Comparator<SmallestPart> LARGEST_LAST =
-        Comparator.comparingLong(SmallestPart::bytes)
+        Comparator.comparingLong(SmallestPart::bytesShort)
             .thenComparing(
                 Comparator.comparing((SmallestPart part) -> part.table().name()).reversed());
 
-    static SmallestPart ofColumns(TableSpec table) {
+    /** Returns by how much it is too large; at most 0 if it fits. */
+    long bytesShort() {
+      return bytes - memory;
+    }
+
+    static SmallestPart ofColumns(TableSpec table, PartMemory memory) {
       return new SmallestPart(
           table,
+          ShardScope.DEVICE,
           table.bytes(TableSpec.COLUMN_UNIT),
+          memory.most(ShardScope.DEVICE, 1),
           () ->
               "The narrowest shard of table %s, %d columns"
                   .formatted(table.name(), TableSpec.COLUMN_UNIT));
     }
 
-    static SmallestPart of(TableGroup group, ClusterSpec cluster) {
+    static SmallestPart of(TableGroup group, ClusterSpec cluster, PartMemory memory) {
       SmallestPart smallest =
           group.isConstrained()
-              ? ofConstrained(group, cluster)
-              : ofColumns(group.tables().get(0).table());
+              ? ofConstrained(group, cluster, memory)
+              : ofColumns(group.tables().get(0).table(), memory);
       for (TablePart split : group.parts(cluster)) {
         long bytes = 0;
         for (TablePrediction table : group.tables()) {
           int columns = group.columnsOf(table.table(), split.columns());
           bytes += split.withColumns(columns).bytes(table.table(), cluster);
         }
-        if (group.allows(split, cluster) && (smallest.bytes() < 0 || bytes < smallest.bytes())) {
+        long most = memory.most(split.scope(), split.count(group.columns()));
+        if (group.allows(split, cluster)
+            && (smallest.bytes() < 0 || bytes - most < smallest.bytesShort())) {
           TableSpec table = group.tables().get(0).table();
           smallest =
               new SmallestPart(
                   table,
+                  split.scope(),
                   bytes,
+                  most,
                   () ->
                       "The smallest shard of %s, %,d rows of %d columns%s"
                           .formatted(
@@ -81,7 +95,8 @@ public final class Feasibility {
       return smallest;
     }
 
-    private static SmallestPart ofConstrained(TableGroup group, ClusterSpec cluster) {
+    private static SmallestPart ofConstrained(
+        TableGroup group, ClusterSpec cluster, PartMemory memory) {
       int narrowest = 0;
       for (int parts = 1; parts <= group.maxColumnParts(cluster); parts++) {
         if (group.isDivisible(parts)
@@ -91,12 +106,14 @@ public final class Feasibility {
       }
       TableSpec table = group.tables().get(0).table();
       if (narrowest == 0) {
-        return new SmallestPart(table, -1, () -> describe(group));
+        return new SmallestPart(table, ShardScope.DEVICE, -1, 0, () -> describe(group));
       }
       int columns = group.columns() / narrowest;
       return new SmallestPart(
           table,
+          ShardScope.DEVICE,
           group.bytes(columns),
+          memory.most(ShardScope.DEVICE, 1),
           () -> "The narrowest shard of %s, %d columns".formatted(describe(group), columns));
     }
 
@@ -118,27 +135,39 @@ public final class Feasibility {
    * @param tables tables that are cut by columns only, without constraints
    */
   public static Shortfall refute(List<TableSpec> tables, ClusterSpec cluster) {
+    Optional<Shortfall> samples = tooManySamples(tables, cluster);
+    if (samples.isPresent()) {
+      return samples.get();
+    }
+    ClusterSpec forShards = forShards(tables, cluster);
+    PartMemory memory = new PartMemory(forShards);
     return refute(
         tables,
-        tables.stream().map(SmallestPart::ofColumns).toList(),
+        tables.stream().map(table -> SmallestPart.ofColumns(table, memory)).toList(),
         tables.stream().mapToDouble(table -> 1).toArray(),
-        cluster);
+        forShards,
+        memory);
   }
 
   /** Returns why no plan of predicted parts can exist, or null if that is not proved. */
   public static Shortfall refutePredicted(List<TablePrediction> tables, ClusterSpec cluster) {
-    List<TableGroup> groups = TableGroup.of(tables);
+    List<TableSpec> specs = tables.stream().map(TablePrediction::table).toList();
+    Optional<Shortfall> samples = tooManySamples(specs, cluster);
+    if (samples.isPresent()) {
+      return samples.get();
+    }
+    ClusterSpec forShards = forShards(specs, cluster);
+    PartMemory memory = new PartMemory(forShards);
     List<SmallestPart> parts = new ArrayList<>();
-    for (TableGroup group : groups) {
-      SmallestPart smallest = SmallestPart.of(group, cluster);
+    for (TableGroup group : TableGroup.of(tables)) {
+      SmallestPart smallest = SmallestPart.of(group, cluster, memory);
       if (smallest.bytes() < 0) {
         return noKind(group, cluster);
       }
       parts.add(smallest);
     }
     double[] leastCopies = tables.stream().mapToDouble(t -> leastCopies(t, cluster)).toArray();
-    return refute(
-        tables.stream().map(TablePrediction::table).toList(), parts, leastCopies, cluster);
+    return refute(specs, parts, leastCopies, forShards, memory);
   }
 
   /** Returns whether no plan of a problem can exist, by proof. */
@@ -190,18 +219,14 @@ public final class Feasibility {
 
   /** Returns all that is known to be missing, as one shortfall; null if nothing is. */
   private static Shortfall refute(
-      List<TableSpec> tables, List<SmallestPart> parts, double[] leastCopies, ClusterSpec cluster) {
-    long stepBytes = StepMemory.ofDevice(tables, cluster);
-    if (stepBytes >= cluster.usableBytesPerDevice()) {
-      return tooManySamples(tables, stepBytes, cluster);
-    }
-    ClusterSpec forShards =
-        ClusterSpecBuilder.builder(cluster)
-            .reservedMemoryBytesPerDevice(cluster.reservedMemoryBytesPerDevice() + stepBytes)
-            .build();
+      List<TableSpec> tables,
+      List<SmallestPart> parts,
+      double[] leastCopies,
+      ClusterSpec forShards,
+      PartMemory memory) {
     List<Shortfall> lacks =
         Stream.of(
-                tooTall(parts, forShards),
+                tooTall(parts, memory),
                 tooManyBytes(tables, leastCopies, forShards),
                 tooManyBytesInAll(tables, forShards))
             .flatMap(Optional::stream)
@@ -225,33 +250,59 @@ public final class Feasibility {
         lacks.stream().map(Shortfall::message).collect(Collectors.joining(". ")));
   }
 
-  private static Shortfall tooManySamples(
-      List<TableSpec> tables, long stepBytes, ClusterSpec cluster) {
-    return new Shortfall(
-        stepBytes - cluster.usableBytesPerDevice() + 1,
-        true,
-        blame(tables, tables.size()),
-        "Without any shards, a device needs %s for the batches of a step and the outputs of its samples, and has %s. Maybe use fewer samples in a batch"
-            .formatted(
-                ByteSizes.describe(stepBytes), ByteSizes.describe(cluster.usableBytesPerDevice())));
+  /** Returns why what a step needs without any shards does not fit; empty if it does. */
+  private static Optional<Shortfall> tooManySamples(List<TableSpec> tables, ClusterSpec cluster) {
+    long stepBytes = StepMemory.ofDevice(tables, cluster);
+    long usable = cluster.leastUsableBytes();
+    return stepBytes < usable
+        ? Optional.empty()
+        : Optional.of(
+            new Shortfall(
+                stepBytes - usable + 1,
+                true,
+                blame(tables, tables.size()),
+                "Without any shards, a device needs %s for the batches of a step and the outputs of its samples, and has %s. Maybe use fewer samples in a batch"
+                    .formatted(ByteSizes.describe(stepBytes), ByteSizes.describe(usable))));
   }
 
-  private static Optional<Shortfall> tooTall(List<SmallestPart> parts, ClusterSpec cluster) {
-    long memory = cluster.usableBytesPerDevice();
-    List<SmallestPart> tooTall = parts.stream().filter(part -> part.bytes() > memory).toList();
+  /** Returns a cluster with the memory that a step leaves to shards. */
+  private static ClusterSpec forShards(List<TableSpec> tables, ClusterSpec cluster) {
+    long stepBytes = StepMemory.ofDevice(tables, cluster);
+    return stepBytes == 0
+        ? cluster
+        : ClusterSpecBuilder.builder(cluster)
+            .reservedMemoryBytesPerDevice(cluster.reservedMemoryBytesPerDevice() + stepBytes)
+            .build();
+  }
+
+  private static Optional<Shortfall> tooTall(List<SmallestPart> parts, PartMemory memory) {
+    List<SmallestPart> tooTall = parts.stream().filter(part -> part.bytesShort() > 0).toList();
     return tooTall.stream()
         .max(SmallestPart.LARGEST_LAST)
         .map(
             worst ->
                 new Shortfall(
-                    worst.bytes() - memory,
+                    worst.bytesShort(),
                     true,
                     blame(tooTall.stream().map(SmallestPart::table).toList(), tooTall.size()),
-                    "%s, needs %s, and a device has %s. Maybe use fewer rows or fewer bytes per element"
+                    "%s, needs %s, and %s has %s. Maybe use fewer rows or fewer bytes per element"
                         .formatted(
                             worst.shown().get(),
                             ByteSizes.describe(worst.bytes()),
-                            ByteSizes.describe(memory))));
+                            device(worst.scope(), memory),
+                            ByteSizes.describe(worst.memory()))));
+  }
+
+  /** Returns which device's memory limits a part, for people. */
+  private static String device(ShardScope scope, PartMemory memory) {
+    if (memory.isEqual()) {
+      return "a device";
+    }
+    return switch (scope) {
+      case DEVICE -> "the device with the most memory";
+      case NODE -> "the smallest device of the node with the most memory";
+      case CLUSTER, COPIES -> "the device with the least memory";
+    };
   }
 
   private static Optional<Shortfall> tooManyBytes(
@@ -267,7 +318,7 @@ public final class Feasibility {
             .formatted(
                 ByteSizes.describe(whole(needed)),
                 cluster.devices(),
-                ByteSizes.describe(cluster.usableBytesPerDevice()),
+                cluster.describeUsableMemory(),
                 ByteSizes.describe(cluster.usableBytes())));
   }
 
@@ -286,7 +337,7 @@ public final class Feasibility {
             .formatted(
                 ByteSizes.describe(whole(bytes)),
                 cluster.devices(),
-                ByteSizes.describe(cluster.usableBytesPerDevice()),
+                cluster.describeUsableMemory(),
                 ByteSizes.describe(cluster.hostMemoryBytesPerDevice()),
                 ByteSizes.describe(whole(available))));
   }
@@ -320,7 +371,7 @@ public final class Feasibility {
             .formatted(
                 ByteSizes.describe(unplacedBytes),
                 cluster.devices(),
-                ByteSizes.describe(cluster.usableBytesPerDevice())));
+                cluster.describeUsableMemory()));
   }
 
   /** Returns how many of the largest tables together have the missing bytes. */

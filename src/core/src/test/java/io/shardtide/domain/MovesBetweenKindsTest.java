@@ -110,10 +110,16 @@ class MovesBetweenKindsTest {
     PlanShards running = new PlanShards(before, devicesBefore);
     List<Overlap> overlaps = Overlap.between(running, planned);
     Cells expected = cells(after, devices);
-    long memory = 1;
+    List<DeviceMemory> needed = new ArrayList<>();
     for (int d = 0; d < devices; d++) {
-      memory = Math.max(memory, expected.bytes(d, specs));
+      needed.add(new DeviceMemory(d, Math.max(1, expected.bytes(d, specs))));
     }
+    ClusterSpec cluster =
+        ClusterSpecBuilder.builder(
+                cluster(devices, needed.stream().mapToLong(DeviceMemory::bytes).max().orElse(1)))
+            .memoryBytesByDevice(random.nextBoolean() ? needed : List.of())
+            .build();
+    UsableMemory memory = cluster.usableMemory();
 
     Cells held = new Cells(devices);
     for (Overlap overlap : overlaps) {
@@ -130,7 +136,7 @@ class MovesBetweenKindsTest {
     List<Move> moves = Overlap.moves(overlaps, specs, planned);
     long bytes = 0;
     int[] made = new int[moves.size()];
-    for (MoveStep step : Overlap.moveOrder(running, planned, specs, cluster(devices, memory))) {
+    for (MoveStep step : Overlap.moveOrder(running, planned, specs, cluster)) {
       Move move = moves.get(step.move());
       int from = move.fromDevice();
       boolean isCopied = from == Shard.EVERY_DEVICE || move.toDevice() == Shard.EVERY_DEVICE;
@@ -139,7 +145,7 @@ class MovesBetweenKindsTest {
         for (int d = 0; d < devices; d++) {
           if (d == move.toDevice() || (move.toDevice() == Shard.EVERY_DEVICE && d != from)) {
             held.add(d, move.table(), move.region());
-            assertThat(held.bytes(d, specs)).isLessThanOrEqualTo(memory);
+            assertThat(held.bytes(d, specs)).isLessThanOrEqualTo(memory.of(d));
             bytes += move.region().bytes(specs.get(move.table()));
           }
         }

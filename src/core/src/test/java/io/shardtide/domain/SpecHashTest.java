@@ -37,7 +37,9 @@ class SpecHashTest {
           8,
           List.of(FP16),
           Optional.empty(),
-          Optional.empty());
+          Optional.empty(),
+          List.of(),
+          0);
 
   private static final TableSpec TABLE =
       new TableSpec(
@@ -102,6 +104,9 @@ class SpecHashTest {
     changes.put("codecs", b -> b.codecs(List.of()));
     changes.put("optimizer", b -> b.optimizer(Optional.of(Optimizer.SGD)));
     changes.put("pipeline", b -> b.pipeline(Optional.of(TrainingPipeline.SPARSE_DIST)));
+    changes.put(
+        "memoryBytesByDevice", b -> b.memoryBytesByDevice(List.of(new DeviceMemory(3, 1L << 33))));
+    changes.put("devicesPerHost", b -> b.devicesPerHost(4));
     check(
         ClusterSpec.class,
         changes,

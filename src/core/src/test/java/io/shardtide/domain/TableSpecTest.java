@@ -331,7 +331,9 @@ class TableSpecTest {
         1,
         List.of(),
         Optional.empty(),
-        Optional.empty());
+        Optional.empty(),
+        List.of(),
+        0);
   }
 
   @ParameterizedTest
@@ -359,7 +361,7 @@ class TableSpecTest {
   @Test
   void shards_may_use_what_is_not_reserved() {
     ClusterSpec most = cluster(100, ClusterSpec.MAX_MEMORY_BYTES, 99, 8, 0.125);
-    assertThat(most.usableBytesPerDevice()).isEqualTo(1);
+    assertThat(most.leastUsableBytes()).isEqualTo(1);
     assertThat(most.usableBytes()).isEqualTo(3);
     assertThat(cluster(100, 0, 0, 4, 4))
         .as("nothing is reserved, and single precision is sent, unless the event says so")

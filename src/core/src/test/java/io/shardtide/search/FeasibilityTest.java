@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.Shortfall.TableBytes;
 import io.shardtide.domain.TableSpec;
@@ -78,6 +79,24 @@ class FeasibilityTest {
             "The narrowest shard of table b, 4 columns, needs 1.6 KiB, and a device has 1.6 KiB."
                 + " Maybe use fewer rows or fewer bytes per element."
                 + " The tables need 5.0 KiB, and 2 devices of 1.6 KiB have 3.1 KiB");
+  }
+
+  @Test
+  void the_device_with_the_most_memory_is_named() {
+    ClusterSpec unequal =
+        ClusterSpecBuilder.builder(CLUSTER)
+            .memoryBytesByDevice(List.of(new DeviceMemory(1, 3_200)))
+            .build();
+    assertThat(Feasibility.refute(List.of(table("a", 200), table("b", 100)), unequal)).isNull();
+    Shortfall tall = Feasibility.refute(List.of(table("a", 201)), unequal);
+    assertThat(tall.bytesShort()).isEqualTo(16);
+    assertThat(tall.message())
+        .startsWith(
+            "The narrowest shard of table a, 4 columns, needs 3.1 KiB, and the device with the most memory has 3.1 KiB.");
+    Shortfall together = Feasibility.refute(tables(4, 100), unequal);
+    assertThat(together.bytesShort()).isEqualTo(1_600);
+    assertThat(together.message())
+        .isEqualTo("The tables need 6.3 KiB, and 2 devices of 1.6 KiB to 3.1 KiB have 4.7 KiB");
   }
 
   /** The largest tables that together have the missing bytes. */

@@ -10,6 +10,7 @@ import io.shardtide.domain.Change.TableDropped;
 import io.shardtide.domain.Change.TableUpserted;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedException;
@@ -67,6 +68,23 @@ public final class Fixtures {
 
   public static ClusterSpec cluster(int devices, long memoryBytes) {
     return new ClusterSpec(devices, memoryBytes, 65_536, 8, HARDWARE);
+  }
+
+  /** Returns a cluster of which about each third device has 0.3 to 3 times the memory. */
+  public static ClusterSpec withUnequalMemory(Random random, ClusterSpec cluster) {
+    List<DeviceMemory> unequal = new ArrayList<>();
+    for (int d = 0; d < cluster.devices(); d++) {
+      if (random.nextInt(3) == 0) {
+        double bytes = cluster.memoryBytesPerDevice() * (0.3 + 2.7 * random.nextDouble());
+        unequal.add(
+            new DeviceMemory(
+                d,
+                Math.max(
+                    cluster.reservedMemoryBytesPerDevice() + 1,
+                    (long) Math.min(ClusterSpec.MAX_MEMORY_BYTES, bytes))));
+      }
+    }
+    return ClusterSpecBuilder.builder(cluster).memoryBytesByDevice(unequal).build();
   }
 
   /** Returns whether the devices of a cluster can form so many replica groups. */

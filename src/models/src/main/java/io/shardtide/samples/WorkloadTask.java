@@ -4,6 +4,7 @@ import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutputType;
@@ -50,7 +51,11 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "synchronizationSteps",
           "codecs",
           "optimizer",
-          "pipeline");
+          "pipeline",
+          "memoryBytesByDevice",
+          "devicesPerHost");
+
+  private static final List<String> DEVICE_MEMORY_FIELDS = List.of("device", "bytes");
 
   private static final List<String> CODEC_FIELDS =
       List.of(
@@ -211,7 +216,18 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         optimizer(json),
         json.has("pipeline")
             ? Optional.of(TrainingPipeline.of(json.text("pipeline")))
-            : Optional.empty());
+            : Optional.empty(),
+        json.has("memoryBytesByDevice")
+            ? json.objects("memoryBytesByDevice", of -> memory(of, devices))
+            : List.of(),
+        json.has("devicesPerHost") ? json.wholeNumber("devicesPerHost", 0) : 0);
+  }
+
+  private static DeviceMemory memory(JsonFields json, int devices) {
+    json.checkNames(DEVICE_MEMORY_FIELDS);
+    return new DeviceMemory(
+        (int) json.wholeNumber("device", 0, devices - 1),
+        json.wholeNumber("bytes", 1, ClusterSpec.MAX_MEMORY_BYTES));
   }
 
   private static Optional<Optimizer> optimizer(JsonFields json) {

@@ -9,7 +9,7 @@ import io.shardtide.testing.Samples;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.IntConsumer;
@@ -26,13 +26,13 @@ class MoveWavesTest {
   /** What each device holds while waves are made, as a trainer makes them. */
   private static final class HeldParts {
     private final RandomMoves random;
-    private final long memoryBytes;
+    private final UsableMemory memory;
     private final PlanShards next;
     private final List<List<Overlap>> held;
 
-    HeldParts(RandomMoves random, long memoryBytes) {
+    HeldParts(RandomMoves random, UsableMemory memory) {
       this.random = random;
-      this.memoryBytes = memoryBytes;
+      this.memory = memory;
       next = random.plan().placed();
       held = Stream.<List<Overlap>>generate(ArrayList::new).limit(next.ranks()).toList();
       for (Overlap part : Overlap.between(random.before(), next)) {
@@ -74,7 +74,7 @@ class MoveWavesTest {
           d -> {
             held.get(d).add(move.overlap());
             assertThat(RandomMoves.bytes(held.get(d), random.tables()))
-                .isLessThanOrEqualTo(memoryBytes);
+                .isLessThanOrEqualTo(memory.of(d));
           });
     }
 
@@ -99,6 +99,10 @@ class MoveWavesTest {
     }
   }
 
+  private static Optional<UsableMemory> usable(long bytesPerDevice) {
+    return Optional.of(new UsableMemory(bytesPerDevice));
+  }
+
   /**
    * Whatever the plan: each move is made once, each table in one wave, no device is ever above its
    * memory, and none sends or receives more than its share of the link.
@@ -108,10 +112,10 @@ class MoveWavesTest {
       @ForAll @IntRange(min = 1, max = 12) int tables, @ForAll long seed) {
     RandomMoves random = RandomMoves.of(tables, seed);
     Random settings = new Random(seed);
-    long memory = random.fullestBytes() + settings.nextInt(3) * random.fullestBytes() / 8;
+    UsableMemory memory = random.memory(settings.nextInt(3));
     double longestMs = settings.nextBoolean() ? INFINITY : 1e-4 * settings.nextDouble();
     WaveSettings waveSettings =
-        new WaveSettings(0.01 + 0.8 * settings.nextDouble(), OptionalLong.of(memory), longestMs);
+        new WaveSettings(0.01 + 0.8 * settings.nextDouble(), Optional.of(memory), longestMs);
     ShardingPlan plan = random.plan();
     MoveWaves waves = MoveWaves.of(plan, waveSettings);
 
@@ -162,7 +166,7 @@ class MoveWavesTest {
   void one_wave_is_enough_with_memory_to_spare(
       @ForAll @IntRange(min = 1, max = 12) int tables, @ForAll long seed) {
     RandomMoves random = RandomMoves.of(tables, seed);
-    MoveWaves waves = MoveWaves.of(random.plan(), new WaveSettings(OptionalLong.of(1L << 40)));
+    MoveWaves waves = MoveWaves.of(random.plan(), new WaveSettings(usable(1L << 40)));
     int ranks = random.plan().ranks();
     Set<String> all = new HashSet<>();
     Set<String> lost = new HashSet<>();
@@ -220,17 +224,17 @@ class MoveWavesTest {
   @Test
   void full_devices_trade_places_while_training_stops() {
     ShardingPlan plan = swap(THROUGH_HOST);
-    MoveWaves waves = MoveWaves.of(plan, new WaveSettings(OptionalLong.of(319)));
+    MoveWaves waves = MoveWaves.of(plan, new WaveSettings(usable(319)));
     // 480 B in three transfers at 10 GB/s, then a reshard of 1 s and 2.5 ms for each move.
     assertThat(waves.waves())
         .containsExactly(
             new MoveWave(List.of("a", "b"), THROUGH_HOST, 480, true, 480 / 1e7, 480 / 1e7 + 1_005));
-    assertThat(MoveWaves.of(plan, new WaveSettings(OptionalLong.empty()))).isEqualTo(waves);
+    assertThat(MoveWaves.of(plan, new WaveSettings(Optional.empty()))).isEqualTo(waves);
   }
 
   @Test
   void the_estimate_is_as_the_page_explains_it() {
-    MoveWaves waves = MoveWaves.of(swap(THROUGH_HOST), new WaveSettings(OptionalLong.of(320)));
+    MoveWaves waves = MoveWaves.of(swap(THROUGH_HOST), new WaveSettings(usable(320)));
     MoveWave wave = waves.waves().get(0);
     assertThat(waves.waves()).hasSize(1);
     assertThat(wave.stopsTraining()).isFalse();
@@ -249,22 +253,20 @@ class MoveWavesTest {
   @Test
   void shorter_waves_begin_with_what_gains_most_per_byte() {
     MoveWaves waves =
-        MoveWaves.of(
-            swap(THROUGH_HOST), new WaveSettings(0.25, OptionalLong.of(320), 160 / 2.5e6 - 1e-9));
+        MoveWaves.of(swap(THROUGH_HOST), new WaveSettings(0.25, usable(320), 160 / 2.5e6 - 1e-9));
     // Both directions of a link are used at once: together they take no longer than one.
     assertThat(waves.waves())
         .extracting(MoveWave::tables)
         .containsExactly(List.of("b"), List.of("a"));
     assertThat(
-            MoveWaves.of(
-                    swap(THROUGH_HOST), new WaveSettings(0.25, OptionalLong.of(320), 160 / 2.5e6))
+            MoveWaves.of(swap(THROUGH_HOST), new WaveSettings(0.25, usable(320), 160 / 2.5e6))
                 .waves())
         .hasSize(1);
   }
 
   @Test
   void other_replica_groups_move_all_tables_while_training_stops() {
-    MoveWaves waves = MoveWaves.of(swap(List.of()), new WaveSettings(OptionalLong.of(1_000)));
+    MoveWaves waves = MoveWaves.of(swap(List.of()), new WaveSettings(usable(1_000)));
     assertThat(waves.waves()).hasSize(1);
     assertThat(waves.waves().get(0).stopsTraining()).isTrue();
     assertThat(waves.waves().get(0).steps()).hasSize(2);
@@ -272,13 +274,13 @@ class MoveWavesTest {
 
   @Test
   void settings_out_of_range_are_refused() {
-    assertThatThrownBy(() -> new WaveSettings(0, OptionalLong.empty(), 1))
+    assertThatThrownBy(() -> new WaveSettings(0, Optional.empty(), 1))
         .hasMessage("linkShare must be above 0 to 0.9, got 0");
-    assertThatThrownBy(() -> new WaveSettings(0.91, OptionalLong.empty(), 1))
+    assertThatThrownBy(() -> new WaveSettings(0.91, Optional.empty(), 1))
         .hasMessage("linkShare must be above 0 to 0.9, got 0.91");
-    assertThatThrownBy(() -> new WaveSettings(0.5, OptionalLong.of(0), 1))
-        .hasMessage("usableBytesPerDevice must be at least 1, got 0");
-    assertThatThrownBy(() -> new WaveSettings(0.5, OptionalLong.empty(), Double.NaN))
+    assertThatThrownBy(() -> new WaveSettings(0.5, usable(0), 1))
+        .hasMessage("usable bytes of a device must be at least 1, got 0");
+    assertThatThrownBy(() -> new WaveSettings(0.5, Optional.empty(), Double.NaN))
         .hasMessage("longestMs must be above 0, got NaN");
   }
 }

@@ -1,7 +1,9 @@
 package io.shardtide.testing;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.Insight;
@@ -16,12 +18,14 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.UsableMemory;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
@@ -31,10 +35,10 @@ import java.util.stream.IntStream;
  * @param plan the plan
  * @param before the shards before it
  * @param tables the tables by name
- * @param fullestBytes the bytes of the plan's fullest device: the least memory that devices have
+ * @param memory the memory of each rank: just what the plan's fullest device needs, or each one
  */
 public record RandomMoves(
-    ShardingPlan plan, PlanShards before, Map<String, TableSpec> tables, long fullestBytes) {
+    ShardingPlan plan, PlanShards before, Map<String, TableSpec> tables, UsableMemory memory) {
 
   /** Returns one of up to 5 devices in a group, up to 2 groups and the given number of tables. */
   public static RandomMoves of(int tables, long seed) {
@@ -65,7 +69,17 @@ public record RandomMoves(
         IntStream.range(0, devices).mapToObj(d -> cost(random, bytes(after, d, specs))).toList();
     long fullest = costs.stream().mapToLong(DeviceCost::memoryBytes).max().orElseThrow();
     List<Overlap> overlaps = Overlap.between(previous, next);
-    ClusterSpec cluster = Fixtures.cluster(next.ranks(), Math.max(1, fullest));
+    List<DeviceMemory> byRank =
+        IntStream.range(0, next.ranks())
+            .mapToObj(
+                rank ->
+                    new DeviceMemory(
+                        rank, Math.max(1, costs.get(next.position(rank)).memoryBytes())))
+            .toList();
+    ClusterSpec cluster =
+        ClusterSpecBuilder.builder(Fixtures.cluster(next.ranks(), Math.max(1, fullest)))
+            .memoryBytesByDevice(new Random(~seed).nextBoolean() ? byRank : List.of())
+            .build();
     PlanMoves moves =
         new PlanMoves(
             Overlap.moves(overlaps, specs, next),
@@ -85,7 +99,15 @@ public record RandomMoves(
         new ShardingPlan(
                 "", sample.origin(), "moves", after, replication, prediction, moves, sample.run())
             .identified();
-    return new RandomMoves(plan, previous, specs, Math.max(1, fullest));
+    return new RandomMoves(plan, previous, specs, cluster.usableMemory());
+  }
+
+  /** Returns the memory of each rank with so many eighths of it more. */
+  public UsableMemory memory(int moreEighths) {
+    TreeMap<Integer, Long> more = new TreeMap<>();
+    memory.byDevice().forEach((rank, bytes) -> more.put(rank, bytes + moreEighths * bytes / 8));
+    return new UsableMemory(
+        memory.bytesPerDevice() + moreEighths * memory.bytesPerDevice() / 8, more);
   }
 
   private static GroupLayout layout(Random random) {

@@ -18,6 +18,7 @@ import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Direction;
@@ -114,7 +115,9 @@ public final class Samples {
             new CommCodec("fp16", 2),
             new CommCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false)),
         Optional.of(Optimizer.ADAM),
-        Optional.of(TrainingPipeline.PREFETCH));
+        Optional.of(TrainingPipeline.PREFETCH),
+        List.of(new DeviceMemory(2, 40 * Fixtures.GIB), new DeviceMemory(8, 96 * Fixtures.GIB)),
+        4);
   }
 
   public static WorkloadChange change() {

@@ -424,7 +424,7 @@ class FeaturePairsTest {
         }
       }
       for (int d = 0; d < bytes.length; d++) {
-        assertThat(bytes[d]).isLessThanOrEqualTo(group.usableBytesPerDevice());
+        assertThat(bytes[d]).isLessThanOrEqualTo(group.usableMemory().of(d));
         assertThat(hostBytes[d]).isLessThanOrEqualTo(group.hostMemoryBytesPerDevice());
       }
     }
@@ -644,10 +644,14 @@ class FeaturePairsTest {
   /** Changes one thing, so that what depends on it alone must be noticed. */
   private static ClusterSpec changed(Random random, ClusterSpec cluster) {
     ClusterSpecBuilder changed = ClusterSpecBuilder.builder(cluster);
-    return switch (random.nextInt(9)) {
+    return switch (random.nextInt(10)) {
       case 0 -> changed.hostMemoryBytesPerDevice(hostMemory(random)).build();
       case 1 ->
-          changed.memoryBytesPerDevice(memory(random)).reservedMemoryBytesPerDevice(0).build();
+          changed
+              .memoryBytesPerDevice(memory(random))
+              .memoryBytesByDevice(List.of())
+              .reservedMemoryBytesPerDevice(0)
+              .build();
       case 2 -> changed.replicaGroups(groups(random, cluster)).build();
       case 3 -> changed.codecs(codecs(random)).build();
       case 4 ->
@@ -660,6 +664,7 @@ class FeaturePairsTest {
                   random.nextInt(2) * (cluster.memoryBytesPerDevice() / 4))
               .build();
       case 8 -> changed.optimizer(optimizer(random)).build();
+      case 9 -> Fixtures.withUnequalMemory(random, cluster);
       default -> cluster(random);
     };
   }

@@ -9,6 +9,7 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
@@ -67,7 +68,8 @@ class WorkloadTaskTest {
                 "forwardBytesPerElement":2,"backwardBytesPerElement":1,"codecs":[{"name":"top",\
                 "directions":["forward"],"bytesPerElement":8,"gigabytesPerSecond":100,"density":0.1,\
                 "canBeSummed":false},{"name":"fp16","bytesPerElement":2}],"optimizer":"sgd",\
-                "pipeline":"none"},"tables":[{"name":"b","rows":9,\
+                "pipeline":"none","memoryBytesByDevice":[{"device":15,"bytes":2048},{"device":0,"bytes":1024}],\
+                "devicesPerHost":4},"tables":[{"name":"b","rows":9,\
                 "columns":8,"poolingFactor":0,"reuseHistogram":[1, REUSE,"accessCdf":[0.5,0.75,1],\
                 "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4,"optimizer":"adam","enforceHbm":true,\
                 "kernel":{"computeKernel":"fused_uvm_caching","cacheLoadFactor":0.5,"cacheAlgorithm":"LFU",\
@@ -127,7 +129,9 @@ class WorkloadTaskTest {
                         new CommCodec("fp16", 2),
                         new CommCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)),
                     Optional.of(Optimizer.SGD),
-                    Optional.of(TrainingPipeline.NONE))));
+                    Optional.of(TrainingPipeline.NONE),
+                    List.of(new DeviceMemory(15, 2048)),
+                    4)));
     assertThat(tasks.get(1).tables().get(1).optimizer())
         .as("the cluster's")
         .contains(Optimizer.SGD);

@@ -5,6 +5,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
@@ -63,6 +64,10 @@ interface SpecMapping {
 
   @Mapping(target = "group", ignore = true)
   ClusterSpec fromAvro(io.shardtide.avro.ClusterSpec cluster);
+
+  io.shardtide.avro.DeviceMemory toAvro(DeviceMemory memory);
+
+  DeviceMemory fromAvro(io.shardtide.avro.DeviceMemory memory);
 
   io.shardtide.avro.WireCodec toAvro(CommCodec codec);
 

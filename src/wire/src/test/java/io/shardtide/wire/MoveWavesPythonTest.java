@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.MoveWaves;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.UsableMemory;
 import io.shardtide.domain.WaveSettings;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Python;
@@ -16,8 +17,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -41,24 +43,38 @@ class MoveWavesPythonTest {
     return found;
   }
 
+  private static UsableMemory fullest(ShardingPlan plan) {
+    return new UsableMemory(
+        plan.deviceCosts().stream().mapToLong(c -> c.memoryBytes()).max().orElseThrow());
+  }
+
+  /** Returns one number, or one for each rank. */
+  private static JsonNode usable(UsableMemory memory, int ranks) {
+    return memory.byDevice().isEmpty()
+        ? MAPPER.valueToTree(memory.bytesPerDevice())
+        : MAPPER.valueToTree(IntStream.range(0, ranks).mapToLong(memory::of).toArray());
+  }
+
   @Test
   void python_returns_the_same_waves() throws Exception {
     Python.assumeHas("json");
     List<String> expected = new ArrayList<>();
     List<String> cases = new ArrayList<>();
     List<ShardingPlan> all = new ArrayList<>(planned());
+    List<UsableMemory> memories =
+        new ArrayList<>(all.stream().map(MoveWavesPythonTest::fullest).toList());
     for (int seed = 0; seed < RANDOM_PLANS; seed++) {
-      all.add(RandomMoves.of(1 + seed % 12, seed).plan());
+      RandomMoves moves = RandomMoves.of(1 + seed % 12, seed);
+      all.add(moves.plan());
+      memories.add(moves.memory(seed % 3));
     }
     Random random = new Random(1);
     int several = 0;
     int stopped = 0;
-    for (ShardingPlan plan : all) {
-      long fullest = plan.deviceCosts().stream().mapToLong(c -> c.memoryBytes()).max().orElse(0);
-      OptionalLong memory =
-          random.nextInt(3) == 0
-              ? OptionalLong.empty()
-              : OptionalLong.of(Math.max(1, fullest + random.nextInt(3) * fullest / 8));
+    for (int i = 0; i < all.size(); i++) {
+      ShardingPlan plan = all.get(i);
+      Optional<UsableMemory> memory =
+          random.nextInt(3) == 0 ? Optional.empty() : Optional.of(memories.get(i));
       double longestMs =
           random.nextBoolean() ? Double.POSITIVE_INFINITY : 1e-4 * random.nextDouble();
       double linkShare = 0.01 + 0.8 * random.nextDouble();
@@ -69,7 +85,7 @@ class MoveWavesPythonTest {
       ObjectNode line = MAPPER.createObjectNode();
       line.set("plan", MAPPER.readTree(plans.write(plan)));
       line.put("linkShare", linkShare);
-      line.put("usableBytesPerDevice", memory.isPresent() ? (Long) memory.getAsLong() : null);
+      line.set("usableBytesPerDevice", memory.map(m -> usable(m, plan.ranks())).orElse(null));
       line.put("longestMs", Double.isInfinite(longestMs) ? null : (Double) longestMs);
       cases.add(line.toString());
     }

@@ -114,7 +114,7 @@ public final class BeamSearch {
     ColumnSplit fits = split;
     for (int s = 0; s < fits.size(); ) {
       int width = fits.width(s);
-      if (tables.get(fits.table(s)).bytes(width) > cluster.usableBytesPerDevice()) {
+      if (tables.get(fits.table(s)).bytes(width) > cluster.mostUsableBytes()) {
         int units = width / TableSpec.COLUMN_UNIT;
         fits = fits.cut(s, (units + 1) / 2 * TableSpec.COLUMN_UNIT);
       } else {

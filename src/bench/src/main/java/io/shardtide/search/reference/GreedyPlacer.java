@@ -6,6 +6,7 @@ import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.UsableMemory;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.stream.IntStream;
@@ -24,6 +25,7 @@ final class GreedyPlacer {
   private static final long UNCAPPED = Long.MAX_VALUE;
 
   private final ClusterSpec cluster;
+  private final UsableMemory memory;
   private final ShapeCosts costs;
   private final CostEvaluator evaluator;
   private final Slowdowns slowdowns;
@@ -55,6 +57,7 @@ final class GreedyPlacer {
       int sumSize,
       double[] caps) {
     this.cluster = cluster;
+    memory = cluster.usableMemory();
     this.costs = costs;
     this.evaluator = evaluator;
     this.slowdowns = slowdowns;
@@ -124,7 +127,7 @@ final class GreedyPlacer {
       int shardUnits = costs.allToAllUnits(shapes[s]);
       int chosen = -1;
       for (int d = 0; d < devices; d++) {
-        if (bytes[d] + shard.bytes() > cluster.usableBytesPerDevice()) {
+        if (bytes[d] + shard.bytes() > memory.of(d)) {
           continue;
         }
         if (units[d] + shardUnits > maxUnits) {

@@ -7,6 +7,7 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -120,7 +121,7 @@ public record Pool(
 
   /**
    * Returns the cluster of a workload that has devices of the pool. It is one replica group: a
-   * number of groups suits one number of devices only.
+   * number of groups suits one number of devices only. All devices have the memory of the pool's.
    *
    * @param workload the workload's own cluster: batch, reserved memory, bytes on the wire
    * @param devices devices that the workload has, at least 1
@@ -134,6 +135,8 @@ public record Pool(
         .hostMemoryBytesPerDevice(hostMemoryBytesPerDevice)
         .hardware(hardware)
         .replicaGroups(ClusterSpec.ONE_GROUP)
+        .memoryBytesByDevice(List.of())
+        .devicesPerHost(0)
         .build();
   }
 

@@ -9,6 +9,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.search.PartMemory;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +18,7 @@ import java.util.function.BiFunction;
 /** All ways to shard the tables of a problem that a plan may have, and perhaps more. */
 final class TableWays {
   private final ClusterSpec cluster;
+  private final PartMemory memory;
   private final CostEvaluator evaluator;
   private final List<double[]> towers = new ArrayList<>();
   private final List<Integer> owners = new ArrayList<>();
@@ -25,6 +27,7 @@ final class TableWays {
 
   TableWays(List<TablePrediction> tables, ClusterSpec cluster, CostEvaluator evaluator) {
     this.cluster = cluster;
+    memory = new PartMemory(cluster);
     this.evaluator = evaluator;
     for (TableGroup group : TableGroup.of(tables)) {
       List<TableWay> ways = of(group);
@@ -120,7 +123,7 @@ final class TableWays {
       double share = rows * spec.columns() / (held * ofTable.columns() * count);
       bytes += Math.max(0, count * (share * one.bytes() * devices - devices));
     }
-    if (load.bytes() > cluster.usableBytesPerDevice()
+    if (load.bytes() > memory.most(part.scope(), count)
         || load.hostBytes() > cluster.hostMemoryBytesPerDevice()) {
       return;
     }

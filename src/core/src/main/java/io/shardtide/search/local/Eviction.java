@@ -18,8 +18,8 @@ final class Eviction {
    */
   void run() {
     for (int d = 0; d < state.devices; d++) {
-      while (state.bytes[d] > state.memory) {
-        remove(d, state.bytes[d] - state.memory, Way::bytes);
+      while (state.bytes[d] > state.memory[d]) {
+        remove(d, state.bytes[d] - state.memory[d], Way::bytes);
       }
       while (state.hostBytes[d] > state.hostMemory) {
         remove(d, state.hostBytes[d] - state.hostMemory, way -> way.load.hostBytes());

@@ -121,7 +121,7 @@ final class Explainer {
     Way whole =
         ways.find(
             table, way.hotRows, new TablePart(ShardScope.DEVICE, tables.get(table).columns()));
-    if (whole == null || whole.load.bytes() > state.memory) {
+    if (whole == null || whole.load.bytes() > state.memory[state.place(table, 0)]) {
       return explanation(ExplainedAction.SPLIT, table, Cause.MEMORY, 0);
     }
     int unitsBefore = objective.maxUnits();

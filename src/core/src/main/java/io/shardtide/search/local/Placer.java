@@ -309,8 +309,8 @@ final class Placer {
   private static boolean isBetter(PlacementStrategy strategy, State state, int d, int than) {
     return switch (strategy) {
       case FIRST -> false;
-      case BEST -> state.bytes[d] > state.bytes[than];
-      case WORST -> state.bytes[d] < state.bytes[than];
+      case BEST -> state.room(d) < state.room(than);
+      case WORST -> state.room(d) > state.room(than);
     };
   }
 
@@ -418,7 +418,7 @@ final class Placer {
     return false;
   }
 
-  /** Shards a table in one way, at the places with the least bytes; false if one lacks room. */
+  /** Shards a table in one way, at the places with the most room; false if one lacks it. */
   private boolean place(State state, int table, Way way) {
     Places places = state.places;
     int first = places.firstOf(way.scope);
@@ -439,7 +439,7 @@ final class Placer {
     for (int i = state.count(table); i < way.parts; i++) {
       int best = -1;
       for (int place = first; place < end; place++) {
-        if ((best < 0 || bytes(state, place) < bytes(state, best))
+        if ((best < 0 || room(state, place) > room(state, best))
             && state.mayAdd(table, way, place)) {
           best = place;
         }
@@ -453,8 +453,8 @@ final class Placer {
     return true;
   }
 
-  private static long bytes(State state, int place) {
-    return state.bytes[state.places.first(place)];
+  private static long room(State state, int place) {
+    return state.room(state.places.first(place));
   }
 
   /** Returns the bytes of all parts that are at no place. */

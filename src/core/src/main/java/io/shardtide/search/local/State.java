@@ -51,7 +51,9 @@ final class State {
   /** Bytes of device memory that a step needs on each device without parts. */
   private final long stepBytes;
 
-  final long memory;
+  /** Bytes that each device may hold. */
+  final long[] memory;
+
   final long hostMemory;
   int totalUnits;
   double rowElements;
@@ -60,16 +62,17 @@ final class State {
   /** Creates a state without parts, of devices that need so many bytes for a step without them. */
   State(int tables, int sumSize, Places places, long stepBytes, ClusterSpec cluster) {
     this(
-        tables,
-        sumSize,
-        places,
-        stepBytes,
-        cluster.usableBytesPerDevice(),
-        cluster.hostMemoryBytesPerDevice());
+        tables, sumSize, places, stepBytes, memory(cluster), cluster.hostMemoryBytesPerDevice());
+  }
+
+  private static long[] memory(ClusterSpec cluster) {
+    long[] memory = new long[cluster.devices()];
+    Arrays.setAll(memory, cluster.usableMemory()::of);
+    return memory;
   }
 
   private State(
-      int tables, int sumSize, Places places, long stepBytes, long memory, long hostMemory) {
+      int tables, int sumSize, Places places, long stepBytes, long[] memory, long hostMemory) {
     this.places = places;
     this.sumSize = sumSize;
     this.stepBytes = stepBytes;
@@ -160,9 +163,14 @@ final class State {
     return partAt[place][i];
   }
 
+  /** Returns how many bytes of a device's memory are free. */
+  long room(int device) {
+    return memory[device] - bytes[device];
+  }
+
   /** Returns whether a device has room for so many more bytes of its memory and of host memory. */
   boolean hasRoom(int device, long moreBytes, long moreHostBytes) {
-    return (moreBytes <= 0 || bytes[device] + moreBytes <= memory)
+    return (moreBytes <= 0 || bytes[device] + moreBytes <= memory[device])
         && (moreHostBytes <= 0 || hostBytes[device] + moreHostBytes <= hostMemory);
   }
 

@@ -12,6 +12,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.search.PartMemory;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -33,7 +34,7 @@ final class TableWays {
    */
   private static final double WORST = 4;
 
-  /** A table of this share of a device's memory may be split whatever it costs. */
+  /** A table of this share of the smallest device's memory may be split whatever it costs. */
   private static final double LARGE = 0.125;
 
   /** A table of so many bytes may be copied whatever it costs: other tables may be, too. */
@@ -44,6 +45,7 @@ final class TableWays {
 
   private final List<TableGroup> tables;
   private final ClusterSpec cluster;
+  private final PartMemory memory;
   private final CostEvaluator evaluator;
   private final LoadUnits units;
   private final Places places;
@@ -84,6 +86,7 @@ final class TableWays {
       Communication communication) {
     this.tables = tables;
     this.cluster = cluster;
+    memory = new PartMemory(cluster);
     this.evaluator = evaluator;
     this.units = units;
     this.places = places;
@@ -180,9 +183,7 @@ final class TableWays {
       return true;
     }
     return way.hot == null
-        && (way.scope == ShardScope.COPIES
-            ? bytes <= SMALL_BYTES
-            : bytes > LARGE * cluster.usableBytesPerDevice());
+        && (way.scope == ShardScope.COPIES ? bytes <= SMALL_BYTES : bytes > LARGE * memory.least());
   }
 
   /** Returns whether no other way has less work and at most as many bytes. */
@@ -215,7 +216,9 @@ final class TableWays {
 
   private void addFitting(List<Way> ways, int table, Variant variant, TablePart part) {
     Way way = known(table, variant, part);
-    if (way.bytes() <= cluster.usableBytesPerDevice()
+    long ofHot = way.hot == null ? 0 : way.hot.load.bytes();
+    if (way.bytes() <= memory.most(way.scope, way.parts)
+        && ofHot <= memory.least()
         && way.load.hostBytes() <= cluster.hostMemoryBytesPerDevice()) {
       ways.add(way);
     }

@@ -13,6 +13,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.UsableMemory;
 import io.shardtide.search.SearchProblem;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +26,7 @@ import java.util.stream.IntStream;
 final class AllPlans {
   private final SearchProblem problem;
   private final ClusterSpec cluster;
+  private final UsableMemory memory;
   private final CostEvaluator evaluator;
   private final List<List<Placement>> ofTables = new ArrayList<>();
   private double bestMs = Double.POSITIVE_INFINITY;
@@ -45,6 +47,7 @@ final class AllPlans {
   private AllPlans(SearchProblem problem) {
     this.problem = problem;
     cluster = problem.cluster();
+    memory = cluster.usableMemory();
     evaluator = problem.model().evaluator();
     for (TablePrediction table : problem.tables()) {
       List<Placement> placements = new ArrayList<>(placements(table));
@@ -154,11 +157,11 @@ final class AllPlans {
       }
     }
     boolean fits =
-        loads.stream()
+        IntStream.range(0, loads.size())
             .allMatch(
-                load ->
-                    load.bytes() <= cluster.usableBytesPerDevice()
-                        && load.hostBytes() <= cluster.hostMemoryBytesPerDevice());
+                d ->
+                    loads.get(d).bytes() <= memory.of(d)
+                        && loads.get(d).hostBytes() <= cluster.hostMemoryBytesPerDevice());
     if (fits) {
       StepComm wire =
           new StepComm(cluster, CodecChoice.of(evaluator, cluster, loads, problem.slowdowns()));

@@ -143,7 +143,9 @@ class PlanBoundTest {
               new CommCodec("a", List.of(), 2, random.nextBoolean() ? 0 : 200, 1, true),
               new CommCodec("b", List.of(), 1, 50 + random.nextInt(500), 1, random.nextBoolean())));
     }
-    ClusterSpec cluster = builder.build();
+    ClusterSpec equal = builder.build();
+    ClusterSpec cluster =
+        isTight && random.nextBoolean() ? Fixtures.withUnequalMemory(random, equal) : equal;
     List<DeviceSpeed> slow =
         random.nextInt(3) > 0
             ? List.of()

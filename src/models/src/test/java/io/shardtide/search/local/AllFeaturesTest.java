@@ -64,11 +64,11 @@ import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
 
 /**
- * All features of a search at once: nodes of which the last may be smaller, replica groups, host
- * memory, codecs, slow devices; tables that are pooled or not, with hot rows, constraints,
- * optimizers and features of any batch sizes; and running plans of other tables on other devices.
- * Every cost on the way is compared with one from scratch, and so is all that a plan says of
- * itself.
+ * All features of a search at once: nodes of which the last may be smaller, devices of unequal
+ * memory, replica groups, host memory, codecs, slow devices; tables that are pooled or not, with
+ * hot rows, constraints, optimizers, kernels and features of any batch sizes; and running plans of
+ * other tables on other devices. Every cost on the way is compared with one from scratch, and so is
+ * all that a plan says of itself.
  */
 class AllFeaturesTest {
   private static final List<ShardKind> KINDS = List.of(ShardKind.values());
@@ -159,7 +159,9 @@ class AllFeaturesTest {
           random.nextInt(4) == 0
               ? Optional.of(any(List.of(TrainingPipeline.values())))
               : Optional.empty();
-      return ClusterSpecBuilder.builder(plain)
+      ClusterSpec unequal =
+          random.nextInt(3) == 0 ? Fixtures.withUnequalMemory(random, plain) : plain;
+      return ClusterSpecBuilder.builder(unequal)
           .hostMemoryBytesPerDevice(hostMemory)
           .countsStepMemory(pipeline.isPresent() || random.nextInt(4) == 0)
           .pipeline(pipeline)
@@ -511,7 +513,7 @@ class AllFeaturesTest {
       assertThat(of.forwardCommMs()).isEqualTo(cost.forwardCommMs()[d]);
       assertThat(of.backwardCommMs()).isEqualTo(cost.backwardCommMs()[d]);
       // Blocks of rows count as the first one of their part.
-      assertThat(of.memoryBytes()).isBetween(bytes[d], cluster.usableBytesPerDevice());
+      assertThat(of.memoryBytes()).isBetween(bytes[d], cluster.usableMemory().of(d));
       assertThat(of.hostMemoryBytes()).isBetween(hostBytes[d], cluster.hostMemoryBytesPerDevice());
     }
   }

@@ -136,7 +136,7 @@ class KindsTest {
       assertThat(others.stream().map(Shard::device)).doesNotHaveDuplicates();
     }
     for (int d = 0; d < bytes.length; d++) {
-      assertThat(bytes[d]).isLessThanOrEqualTo(cluster.usableBytesPerDevice());
+      assertThat(bytes[d]).isLessThanOrEqualTo(cluster.usableMemory().of(d));
       assertThat(hostBytes[d]).isLessThanOrEqualTo(cluster.hostMemoryBytesPerDevice());
       // Blocks of rows count as the first one of their part.
       assertThat(found.deviceCosts().get(d).hostMemoryBytes())

@@ -66,7 +66,7 @@ class LocalSearchTest {
               .mapToDouble(table -> (double) table.bytes() / mostParts(table, devices))
               .max()
               .orElseThrow();
-      boolean isRoomy = cluster.usableBytesPerDevice() > 1.7 * bytes / devices + largestPart;
+      boolean isRoomy = cluster.leastUsableBytes() > 1.7 * bytes / devices + largestPart;
       assertThat(notFound.shortfall().proven() || !isRoomy)
           .as("with %.2f times the bytes there should be a plan", slack)
           .isTrue();

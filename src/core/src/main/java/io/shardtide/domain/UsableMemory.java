@@ -1,0 +1,37 @@
+package io.shardtide.domain;
+
+import java.util.Collections;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * The bytes of each device that embeddings may use.
+ *
+ * @param bytesPerDevice bytes of each device that is not named, at least 1
+ * @param byDevice bytes of the others, at least 1, by the number of the device (its rank)
+ */
+public record UsableMemory(long bytesPerDevice, SortedMap<Integer, Long> byDevice) {
+  /** Copies what may change, and checks the bytes. */
+  public UsableMemory {
+    byDevice = Collections.unmodifiableSortedMap(new TreeMap<>(byDevice));
+    check(bytesPerDevice);
+    byDevice.values().forEach(UsableMemory::check);
+  }
+
+  /** Devices that have equally much. */
+  public UsableMemory(long bytesPerDevice) {
+    this(bytesPerDevice, Collections.emptySortedMap());
+  }
+
+  private static void check(long bytes) {
+    if (bytes < 1) {
+      throw new IllegalArgumentException(
+          "usable bytes of a device must be at least 1, got " + bytes);
+    }
+  }
+
+  /** Returns the bytes of a device. */
+  public long of(int device) {
+    return byDevice.isEmpty() ? bytesPerDevice : byDevice.getOrDefault(device, bytesPerDevice);
+  }
+}
