@@ -124,8 +124,7 @@ sealed interface PlanLayout {
 
     @Override
     public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
-      Target ofTask =
-          isNumbered ? target : target.withNodesOf(task.cluster());
+      Target ofTask = isNumbered ? target : target.withNodesOf(task.cluster());
       new TorchRecPlans(ofTask).describe(line, shards, task.cluster().devices());
       Map<String, TableSpec> specs = TableSpec.byName(task.tables());
       for (JsonNode module : line.get("plan")) {

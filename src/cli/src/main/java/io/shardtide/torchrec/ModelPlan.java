@@ -35,7 +35,7 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
       }
       byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
-    Ranks ranks = Ranks.of(worldSize, target.devicesPerNode());
+    Ranks ranks = target.ranks(worldSize);
     SortedMap<String, TableSharding> tables = new TreeMap<>();
     byTable.forEach(
         (name, tableShards) -> {
