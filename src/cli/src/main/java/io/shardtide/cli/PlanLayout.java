@@ -138,8 +138,7 @@ sealed interface PlanLayout {
 
     @Override
     public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
-      Target ofTask =
-          isNumbered ? target : target.withNodesOf(task.cluster());
+      Target ofTask = isNumbered ? target : target.withNodesOf(task.cluster());
       new TorchRecPlans(ofTask)
           .describe(line, shards, PlannedKernel.of(task.tables()), task.cluster().devices());
       Map<String, TableSpec> specs = TableSpec.byName(task.tables());

@@ -81,7 +81,7 @@ public final class ImportedPlan {
    *     TorchRec does not support it
    */
   public List<Shard> shards(List<TableSpec> tables, ClusterSpec cluster) {
-    Ranks ranks = Ranks.of(cluster.devices(), cluster.devicesPerNode());
+    Ranks ranks = Ranks.of(cluster.devices(), cluster.devicesPerNode(), cluster.hostDevices());
     long worldSize = Fields.wholeNumber(json.get("world_size"), "world_size", Integer.MAX_VALUE);
     if (worldSize != ranks.worldSize()) {
       throw new IllegalArgumentException(

@@ -246,11 +246,18 @@ final class ImportedTable {
   }
 
   private void checkPlacement(String placement, int rank, String where) {
-    int local = rank % ranks.perNode();
+    int local = ranks.device(rank);
     if (!Pattern.matches("rank:%d/(cpu|[a-z]+:%d)".formatted(rank, local), placement)) {
       throw new IllegalArgumentException(
-          "%s: placement must be rank:%d/cpu or rank:%d/cuda:%d on nodes of %d devices, got \"%s\""
-              .formatted(where, rank, rank, local, ranks.perNode(), placement));
+          "%s: placement must be rank:%d/cpu or rank:%d/cuda:%d on %s of %d devices, got \"%s\""
+              .formatted(
+                  where,
+                  rank,
+                  rank,
+                  local,
+                  ranks.perHost() < ranks.perNode() ? "hosts" : "nodes",
+                  ranks.perHost(),
+                  placement));
     }
   }
 

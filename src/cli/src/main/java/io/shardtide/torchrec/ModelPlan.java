@@ -42,7 +42,7 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
       }
       byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
-    Ranks ranks = Ranks.of(worldSize, target.devicesPerNode());
+    Ranks ranks = target.ranks(worldSize);
     Map<String, PlannedKernel> ofTables =
         kernels.stream().collect(Collectors.toMap(PlannedKernel::table, Function.identity()));
     SortedMap<String, TableSharding> tables = new TreeMap<>();

@@ -95,12 +95,16 @@ public record Target(
     return new Target(modules, kernel, processor, perNode, perHost, reshardable);
   }
 
+  /** Returns the ranks of a plan. */
+  Ranks ranks(int worldSize) {
+    return Ranks.of(
+        worldSize, devicesPerNode, devicesPerHost == 0 ? devicesPerNode : devicesPerHost);
+  }
+
   /** Returns TorchRec's placement string of a plan's device. */
-  String placement(int device) {
+  String placement(int device, Ranks ranks) {
     return switch (processor) {
-      case CUDA ->
-          "rank:%d/cuda:%d"
-              .formatted(device, device % (devicesPerHost == 0 ? devicesPerNode : devicesPerHost));
+      case CUDA -> "rank:%d/cuda:%d".formatted(device, ranks.device(device));
       case CPU -> "rank:%d/cpu".formatted(device);
     };
   }

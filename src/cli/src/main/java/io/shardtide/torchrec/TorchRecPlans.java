@@ -208,7 +208,7 @@ public final class TorchRecPlans {
                   describe(
                       node.withObjectProperty(path).putObject(name),
                       plan.tables().get(name),
-                      plan.worldSize());
+                      target.ranks(plan.worldSize()));
                 }
               }
             });
@@ -229,7 +229,7 @@ public final class TorchRecPlans {
     kernel.outputType().ifPresent(type -> table.put("output_dtype", type.name()));
   }
 
-  private void describe(ObjectNode table, TableSharding sharding, int worldSize) {
+  private void describe(ObjectNode table, TableSharding sharding, Ranks all) {
     boolean isCopied = sharding.type() == ShardKind.DATA_PARALLEL;
     table
         .put("sharding_type", sharding.type().torchRecName())
@@ -237,7 +237,7 @@ public final class TorchRecPlans {
     describe(table, sharding.kernel(), sharding.cacheShare());
     ArrayNode ranks = table.putArray("ranks");
     if (isCopied) {
-      IntStream.range(0, worldSize).forEach(ranks::add);
+      IntStream.range(0, all.worldSize()).forEach(ranks::add);
       table.putArray("size").add(sharding.rows()).add(sharding.columns());
       return;
     }
@@ -247,7 +247,7 @@ public final class TorchRecPlans {
       ObjectNode part = shards.addObject();
       part.putArray("shard_offsets").add(shard.rowOffset()).add(shard.columnOffset());
       part.putArray("shard_sizes").add(shard.rows()).add(shard.columns());
-      part.put("placement", target.placement(shard.rank()));
+      part.put("placement", target.placement(shard.rank(), all));
     }
   }
 }

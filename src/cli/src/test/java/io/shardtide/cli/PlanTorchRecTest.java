@@ -124,6 +124,42 @@ class PlanTorchRecTest {
     assertThat(line.get("bytes_short").longValue()).isEqualTo(156_000_000);
   }
 
+  /** The device that lacks most is not the fullest one. */
+  @Test
+  void each_device_has_its_own_memory() throws IOException {
+    String two =
+        workload(
+                "w",
+                4,
+                4,
+                300_000_000,
+                "simulated-8xh100",
+                table("a", 1_000_000, 64, 1) + "," + table("b", 900_000, 64, 1))
+            .replace(
+                "\"batchSize\"",
+                "\"memoryBytesByDevice\":[{\"device\":1,\"bytes\":100000000}],\"devicesPerHost\":2,\"batchSize\"");
+    Path workloads = write("w", List.of(two));
+    Path plan =
+        write(
+            "p",
+            List.of(
+                "{\"world_size\":4,\"plan\":{\"m\":{\"a\":{\"sharding_type\":\"table_wise\",\"compute_kernel\":\"fused\",\"ranks\":[2],\"shards\":[{\"shard_offsets\":[0,0],\"shard_sizes\":[1000000,64],\"placement\":\"rank:2/cuda:0\"}]},"
+                    + "\"b\":{\"sharding_type\":\"table_wise\",\"compute_kernel\":\"fused\",\"ranks\":[1],\"shards\":[{\"shard_offsets\":[0,0],\"shard_sizes\":[900000,64],\"placement\":\"rank:1/cuda:1\"}]}}}}"));
+    assertThat(run(workloads, "o", "--predict", plan.toString())).as(err.toString()).isZero();
+    assertThat(line("o", 0).get("reason").textValue())
+        .isEqualTo("Device 1 needs 230400000 bytes, and has 100000000 usable");
+    assertThat(run(workloads, "q", "--format", "torchrec")).as(err.toString()).isZero();
+    JsonNode planned = line("q", 0).at("/plan/model.sparse_arch.embedding_bag_collection");
+    for (JsonNode table : planned) {
+      for (JsonNode shard : table.path("shards")) {
+        assertThat(shard.get("placement").textValue())
+            .matches("rank:(0/cuda:0|1/cuda:1|2/cuda:0|3/cuda:1)");
+      }
+    }
+    assertThat(run(workloads, "r", "--predict", folder.resolve("q").toString())).isZero();
+    assertThat(line("r", 0).get("feasible").booleanValue()).isTrue();
+  }
+
   /** It does not fit either, which only a search finds out. */
   @Test
   void a_table_that_torchrec_cannot_name_is_an_error_before_planning() throws IOException {

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.PlannedKernel;
@@ -56,17 +57,26 @@ class ImportedPlanTest {
           JSON.createObjectNode(),
           JSON.createObjectNode().put("garbage", 1));
 
-  /** Whole nodes of up to 4 devices. */
+  /** Whole nodes. */
   private static ClusterSpec cluster(int nodes, int perNode) {
     return new ClusterSpec(nodes * perNode, Fixtures.GIB, 1024, perNode, "test");
+  }
+
+  /** Some nodes of 4 or 6 devices span several hosts. */
+  private static ClusterSpec withHosts(ClusterSpec cluster, Random random) {
+    int hosts = 1 + random.nextInt(3);
+    return cluster.devicesPerNode() % hosts == 0
+        ? ClusterSpecBuilder.builder(cluster)
+            .devicesPerHost(cluster.devicesPerNode() / hosts)
+            .build()
+        : cluster;
   }
 
   private static ObjectNode export(
       List<Shard> shards, List<PlannedKernel> kernels, ClusterSpec cluster, Random random) {
     Processor processor = random.nextBoolean() ? Processor.CUDA : Processor.CPU;
     ComputeKernel kernel = random.nextBoolean() ? ComputeKernel.FUSED : ComputeKernel.DENSE;
-    Target target =
-        new Target(Modules.of("a.b"), kernel, processor, cluster.devicesPerNode(), false);
+    Target target = new Target(Modules.of("a.b"), kernel, processor, 1, false).withNodesOf(cluster);
     return new TorchRecPlans(target)
         .describe(JSON.createObjectNode(), shards, kernels, cluster.devices());
   }
@@ -110,10 +120,10 @@ class ImportedPlanTest {
   @Property(tries = 300)
   void an_exported_plan_is_read_again(
       @ForAll @IntRange(min = 1, max = 4) int nodes,
-      @ForAll @IntRange(min = 1, max = 4) int perNode,
+      @ForAll @IntRange(min = 1, max = 7) int perNode,
       @ForAll long seed) {
     Random random = new Random(seed);
-    ClusterSpec cluster = cluster(nodes, perNode);
+    ClusterSpec cluster = withHosts(cluster(nodes, perNode), random);
     List<TableSpec> tables = tables(random);
     List<Shard> shards = shards(tables, cluster, random);
     ObjectNode exported = export(shards, List.of(), cluster, random).put("task", "16x0");

@@ -167,15 +167,15 @@ public record ClusterSpec(
   /**
    * Returns the devices of one replica group, as a cluster: its part of the batch, rounded up, and
    * as many devices per node as the layout gives it. A device has the least memory of those with
-   * its position in the groups, since all of them hold the same shards. Nodes are not divided into
-   * hosts.
+   * its position in the groups, since all of them hold the same shards. Nodes of several groups are
+   * not divided into hosts.
    */
   public ClusterSpec group(ReplicaGroups groups) {
     int groupSize = devices / groups.count();
     return ClusterSpecBuilder.builder(this)
         .devices(groupSize)
         .memoryBytesByDevice(memoryOfPositions(groups, groupSize))
-        .devicesPerHost(0)
+        .devicesPerHost(groups.areSeveral() ? 0 : devicesPerHost)
         .batchSize((batchSize - 1) / groups.count() + 1)
         .devicesPerNode(groups.groupDevicesPerNode(devices, devicesPerNode))
         .replicaGroups(ONE_GROUP)

@@ -126,7 +126,8 @@ class ClusterMemoryTest {
     ClusterSpec hosts = cluster().devicesPerHost(2).build();
     assertThat(hosts.hostDevices()).isEqualTo(2);
     assertThat(EQUAL.hostDevices()).isEqualTo(4);
-    assertThat(hosts.group(ReplicaGroups.ONE).devicesPerHost()).isZero();
+    assertThat(hosts.group(ReplicaGroups.ONE).devicesPerHost()).isEqualTo(2);
+    assertThat(hosts.group(new ReplicaGroups(2, GroupLayout.STRIDED)).devicesPerHost()).isZero();
     for (int wrong : new int[] {3, -1, 8}) {
       assertThatThrownBy(cluster().devicesPerHost(wrong)::build)
           .hasMessage(

@@ -22,6 +22,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
@@ -184,6 +185,14 @@ class PlanBoundTest {
   @Property(tries = 25)
   void no_plan_is_below_it_where_memory_is_scarce(@ForAll long seed) {
     check(small(new Random(seed), true, false));
+  }
+
+  @Property(tries = 40)
+  void what_is_refuted_has_no_plan(@ForAll long seed) {
+    SearchProblem problem = small(new Random(seed), true, false);
+    if (Feasibility.isRefuted(problem)) {
+      assertThat(AllPlans.bestMs(problem)).isInfinite();
+    }
   }
 
   @Property(tries = 40)
