@@ -5,6 +5,7 @@ TORCHREC_SOURCE=/path/to/torchrec python -B -m unittest -v src/python/tests/test
 Or with an installed torchrec. CPUs suffice: see torchrec_source. Without TorchRec all tests are skipped.
 """
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -74,6 +75,36 @@ def over_nodes(per_node):
         ],
     }
 
+KERNELS = {
+    "plan": "kernels",
+    "devices": 2,
+    "per_node": 2,
+    "shards": [
+        ["t0", "TABLE_WISE", 0, 8, 0, 20, 0, 0],
+        ["t1", "TABLE_WISE", 0, 8, 0, 20, 0],
+        ["t2", "TABLE_WISE", 0, 8, 0, 20, 1],
+        ["t3", "TABLE_WISE", 0, 8, 0, 20, 1, 0.25],
+        ["t4", "ROW_WISE", 0, 8, 0, 10, 0],
+        ["t4", "ROW_WISE", 0, 8, 10, 10, 1],
+        ["t5", "COLUMN_WISE", 0, 4, 0, 20, 0],
+        ["t5", "COLUMN_WISE", 4, 4, 0, 20, 1],
+    ],
+    "kernels": {
+        "t0": {"computeKernel": "fused_uvm"},
+        "t1": {"computeKernel": "fused", "outputType": "FP16", "stochasticRounding": False},
+        "t2": {"outputType": "FP16", "stochasticRounding": True},
+        "t3": {"computeKernel": "fused_uvm_caching", "cacheAlgorithm": "LFU", "enforceHbm": True},
+        "t4": {"computeKernel": "dense"},
+        "t5": {"outputType": "FP16"},
+    },
+}
+TWO_FORMATS = {
+    "plan": "two formats",
+    "devices": 2,
+    "per_node": 2,
+    "shards": [[f"t{i}", "TABLE_WISE", 0, 8, 0, 20, i % 2] for i in range(4)],
+    "kernels": {"t1": {"outputType": "FP16"}},
+}
 
 WHY_NOT = torchrec_source.why_not()
 
@@ -177,6 +208,30 @@ class TorchRec(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             plans = named("beside copies")
             ranks.run("row_wise_state", 4, 2, {"plans": plans, "folder": folder})
+
+    @unittest.skipIf(importlib.util.find_spec("fbgemm_gpu") is None, "fbgemm_gpu is not installed")
+    def test_kernels_reach_fbgemm(self):
+        """On CPUs, host memory is the only memory: caches hold nothing, and their fields are only passed on."""
+        found = ranks.run("kernels", 2, 2, KERNELS)
+        print("   ", found, file=sys.stderr)
+        half = found["operators"]["t1"]
+        self.assertEqual(half["operator"], "SplitTableBatchedEmbeddingBagsCodegen")
+        # SparseType.FP16 and FP32, as FBGEMM numbers them.
+        self.assertEqual((half["output"], found["operators"]["t4"]["output"]), (1, 0))
+        self.assertEqual([found["operators"][t]["rounding"] for t in ("t1", "t2")], [False, True])
+        self.assertEqual(found["operators"]["t4"]["operator"], "DenseTableBatchedEmbeddingBagsCodegen")
+        self.assertEqual(found["operators"]["t3"]["cache_algorithm"], "CacheAlgorithm.LFU")
+        self.assertEqual(found["operators"]["t3"]["cache_load_factor"], "0.25")
+        self.assertEqual(found["operators"]["t3"]["enforce_hbm"], "True")
+        # Outputs of t1 and half of t5 forward, in 2 steps to 2 ranks with 3 samples each, and as many gradients back.
+        # Single precision are outputs of t0, and the weights of its ids.
+        self.assertEqual(found["sent"]["torch.float16"], 2 * 2 * 3 * (8 + 4) * 2)
+
+    @unittest.skipIf(importlib.util.find_spec("fbgemm_gpu") is None, "fbgemm_gpu is not installed")
+    def test_ranks_that_send_two_formats_abort(self):
+        """So describe() refuses such plans; if this fails, TorchRec no longer needs that."""
+        with self.assertRaises((AssertionError, FileNotFoundError)):
+            ranks.run("two_formats", 2, 2, TWO_FORMATS, timeout_seconds=60)
 
     def test_what_is_lost_otherwise_is_refused(self):
         found = ranks.run("refusals", 4, 2, {"plans": named("beside copies")})

@@ -173,6 +173,13 @@ class Trained:
             else torch.optim.SGD(dense, lr=LEARNING_RATE)
         )
         self.unsharded = Unsharded(weights(self.sizes), optimizer)
+        # Of a table with outputs in half precision: its outputs and gradients are rounded to 11 bits.
+        self.tolerances = {
+            name: {"rtol": 2e-3, "atol": 2e-3}
+            for tables in description["plan"].values()
+            for name, sharding in tables.items()
+            if sharding.get("output_dtype") == "FP16"
+        }
 
     def batch(self, step: int, rank: int | None = None) -> Batch:
         return Batch(self.net, self.sizes, step, self.rank if rank is None else rank)
@@ -182,7 +189,7 @@ class Trained:
         batch = self.batch(step)
         loss, outputs = self.model(batch)
         for name, expected in self.unsharded.outputs(batch).items():
-            torch.testing.assert_close(outputs[name], expected, msg=lambda m, n=name: f"output of {n}: {m}")
+            self._assert_close(name, outputs[name], expected, "output of")
         self.dense_optimizer.zero_grad()
         loss.backward()
         self.dense_optimizer.step()
@@ -192,7 +199,13 @@ class Trained:
         """Checks that both have the same tables."""
         found = whole(parameters(self.model), self.sizes)
         for name, table in self.unsharded.tables.items():
-            torch.testing.assert_close(found[name], table, msg=lambda m, n=name: f"table {n}: {m}")
+            self._assert_close(name, found[name], table, "table")
+
+    def _assert_close(self, table: str, found: Tensor, expected: Tensor, what: str) -> None:
+        close = self.tolerances.get(table, {})
+        torch.testing.assert_close(
+            found.to(expected.dtype), expected, msg=lambda m: f"{what} {table}: {m}", **close
+        )
 
 
 def parameters(model: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from torchrec_source.models import LEARNING_RATE, Trained, states, whole
 from shardtide import torchrec
 from shardtide.torchrec import checkpoint
 
-FIELDS = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device")
+FIELDS = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device", "cacheShare")
 
 
 def record(plan: dict[str, Any]) -> dict[str, Any]:
@@ -27,6 +27,10 @@ def record(plan: dict[str, Any]) -> dict[str, Any]:
         "predictedMs": 1.0,
         "shards": [dict(zip(FIELDS, shard)) for shard in plan["shards"]],
         "deviceCosts": [{}] * plan["devices"],
+        "kernels": [
+            {"table": table, "kernel": kernel, "enforceHbm": kernel.get("enforceHbm", False)}
+            for table, kernel in plan.get("kernels", {}).items()
+        ],
     }
 
 
@@ -110,6 +114,51 @@ def plans_of(argument: dict[str, Any]) -> list[dict[str, Any]]:
     for plan, following, result in zip(argument["plans"], argument["plans"][1:], found):
         result.update(resharded(plan, following, "adagrad"))
     return found
+
+
+def kernels(plan: dict[str, Any]) -> dict[str, Any]:
+    """Trains a plan with kernels as unsharded; returns what FBGEMM's operators have, and what all-to-alls send.
+
+    The result has each table's class of operator, its output type and stochastic rounding, and what TorchRec passes to
+    it; and the types of floating-point numbers that rank 0 sent in all-to-alls, with how many.
+    """
+    trained = Trained(described(plan, reshardable=False), "sgd")
+    sent: dict[str, int] = {}
+    all_to_all = dist.all_to_all_single
+
+    def spy(output: Any, input: Any, *arguments: Any, **options: Any) -> Any:
+        if input.is_floating_point():
+            sent[str(input.dtype)] = sent.get(str(input.dtype), 0) + input.numel()
+        return all_to_all(output, input, *arguments, **options)
+
+    dist.all_to_all_single = spy
+    trained.step(1)
+    trained.step(2)
+    dist.all_to_all_single = all_to_all
+    trained.check()
+    found = {}
+    lookups = [lookup for of in torchrec.collections(trained.model).values() for lookup in of._lookups]
+    for module in [module for lookup in lookups for module in getattr(lookup, "module", lookup).modules()]:
+        operator = getattr(module, "emb_module", None)
+        if operator is not None:
+            for table in module.config.embedding_tables:
+                found[table.name] = {
+                    "operator": type(operator).__name__,
+                    "output": operator.output_dtype,
+                    "rounding": getattr(operator, "stochastic_rounding", None),
+                    **{key: str(value) for key, value in sorted((module.config.fused_params or {}).items())},
+                }
+    return {"operators": {name: of for ranks in gathered(found) for name, of in ranks.items()}, "sent": sent}
+
+
+def two_formats(plan: dict[str, Any]) -> None:
+    """Trains a plan whose ranks send outputs in two formats, which describe() refuses."""
+    description = described({**plan, "kernels": {}}, reshardable=False)
+    for tables in description["plan"].values():
+        for name, sharding in tables.items():
+            if name in plan["kernels"]:
+                sharding["output_dtype"] = plan["kernels"][name]["outputType"]
+    Trained(description, "sgd").step(1)
 
 
 def load_unsharded(trained: Trained, folder: pathlib.Path, missing: list[str]) -> None:
