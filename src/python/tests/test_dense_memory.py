@@ -203,12 +203,12 @@ class OneProcess(unittest.TestCase):
 
     def test_on_cuda_the_peak_counts_without_the_tables(self):
         model, optimizer, step = with_table()
-        storages = dense_memory._storages
+        storages = dense_memory.storages
         with (
             mock.patch.multiple(
                 torch.cuda, reset_peak_memory_stats=mock.DEFAULT, max_memory_allocated=lambda device: 200_000
             ) as patched,
-            mock.patch.object(dense_memory, "_storages", lambda values, _: storages(values, "cpu")),
+            mock.patch.object(dense_memory, "storages", lambda values, _: storages(values, "cpu")),
         ):
             memory = measure_dense_memory(step, model, optimizer, ignore=model[0], device="cuda")
         patched["reset_peak_memory_stats"].assert_called_once()

@@ -2,7 +2,7 @@
 
 torchrun --nproc-per-node DEVICES -m shardtide.torchrec.memory --workloads FILE --plans FILE [--out FILE]
 
---workloads  the workloads, one a line, each with a pipeline; the field "weights" of a workload is not read
+--workloads  the workloads, one a line, each with a pipeline
 --plans      what ./shardtide plan --workloads FILE --format torchrec wrote, one plan a line, for as many devices
 --out        file for a line of JSON for each workload: task, and lists with a number for each rank: memory_bytes (of the
              plan), peak_bytes and held_bytes (measured). Without it, a table is printed
@@ -53,33 +53,53 @@ def measure(workload: Mapping[str, Any], description: Mapping[str, Any]) -> Step
     import torch
     import torch.distributed as dist
 
+    optimizer_name = check(workload, description, dist.get_world_size())
     cluster = workload["cluster"]
-    pipeline = cluster.get("pipeline")
-    if pipeline not in PIPELINES:
-        raise ValueError(f"pipeline of workload {workload['task']} must be one of {', '.join(PIPELINES)}, got {pipeline}")
-    if description["world_size"] != dist.get_world_size():
-        raise ValueError(
-            f"the plan of workload {workload['task']} must be for the {dist.get_world_size()} ranks that run, "
-            f"got {description['world_size']} devices"
-        )
-    for table in workload["tables"]:
-        if not table.get("pooled", True):
-            raise ValueError(f"tables must be pooled, got {table['name']}, which is not")
-        if table.get("bytesPerElement", 4) != 4:
-            raise ValueError(f"bytesPerElement of table {table['name']} must be 4, got {table['bytesPerElement']}")
-    names = {table.get("optimizer", cluster.get("optimizer", DEFAULT)) for table in workload["tables"]}
-    if len(names) > 1:
-        raise ValueError(f"tables must have one optimizer, got {', '.join(sorted(names))}")
-    on_cuda = torch.cuda.is_available()
-    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if on_cuda else torch.device("cpu")
-    model, optimizer = _sharded(workload["tables"], description, names.pop(), device)
+    device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
+    model, optimizer = _sharded(workload["tables"], description, optimizer_name, device)
     samples = -(-cluster["batchSize"] // dist.get_world_size())
     return measure_step_memory(
-        _step(pipeline, model, optimizer, _batches(workload["tables"], samples, device), device),
+        _step(cluster["pipeline"], model, optimizer, _batches(workload["tables"], samples, device), device),
         model,
         tables=[module for _, module in model.named_modules() if hasattr(module, "module_sharding_plan")],
         device=device,
     )
+
+
+def check(workload: Mapping[str, Any], description: Mapping[str, Any], ranks: int) -> str:
+    """Returns the optimizer of a workload's tables.
+
+    ranks: number of processes that train
+
+    ValueError if the workload or its plan has what cannot be run, with its value.
+    """
+    cluster, name = workload["cluster"], json.dumps(workload["task"])
+    pipeline = cluster.get("pipeline")
+    if pipeline not in PIPELINES:
+        expected = ", ".join(PIPELINES)
+        raise ValueError(f"pipeline of workload {name} must be one of {expected}, got {json.dumps(pipeline)}")
+    for table in workload["tables"]:
+        of = f"workload {name} must be"
+        if not table.get("pooled", True):
+            raise ValueError(f"tables of {of} pooled, got {json.dumps(table['name'])}, which is not")
+        if table.get("bytesPerElement", 4) != 4:
+            of_table = f"bytesPerElement of table {json.dumps(table['name'])} of {of}"
+            raise ValueError(f"{of_table} 4, got {table['bytesPerElement']}")
+    optimizers = {table.get("optimizer", cluster.get("optimizer", DEFAULT)) for table in workload["tables"]}
+    if len(optimizers) > 1:
+        raise ValueError(f"tables of workload {name} must have one optimizer, got {', '.join(sorted(optimizers))}")
+    (optimizer,) = optimizers
+    if optimizer not in FBGEMM_OPTIMIZERS:
+        expected = ", ".join(FBGEMM_OPTIMIZERS)
+        raise ValueError(f"optimizer of workload {name} must be one of {expected}, got {json.dumps(optimizer)}")
+    plan = f"the plan of workload {name} must"
+    if description["task"] != workload["task"]:
+        raise ValueError(f"{plan} be on the same line of its file, got that of {json.dumps(description['task'])}")
+    if "memory_bytes" not in description:
+        raise ValueError(f"{plan} have memory_bytes, got none: {description.get('reason', 'it names no pipeline')}")
+    if description["world_size"] != ranks:
+        raise ValueError(f"{plan} be for the {ranks} ranks that run, got {description['world_size']} devices")
+    return str(optimizer)
 
 
 def _sharded(
@@ -223,11 +243,13 @@ def main() -> None:
         )
         if len(workloads) != len(plans):
             raise ValueError(f"there must be a plan for each of the {len(workloads)} workloads, got {len(plans)}")
+        if torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
         dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+        for workload, plan in zip(workloads, plans):
+            check(workload, plan, dist.get_world_size())
         lines = []
         for workload, plan in zip(workloads, plans):
-            if "memory_bytes" not in plan:
-                raise ValueError(f"plan of workload {workload['task']} must have memory_bytes: {plan.get('reason', plan)}")
             measured: list[Any] = [None] * dist.get_world_size()
             dist.all_gather_object(measured, tuple(measure(workload, plan)))
             lines.append(

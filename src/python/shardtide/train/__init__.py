@@ -2,7 +2,7 @@
 
 PlanFollower takes a job from plan to plan, on all ranks at the same step or on none; a Resharder says how. StepMeter
 measures computation and collectives of a step in many. measure_dense_memory measures the device memory that a model
-takes beside its tables. Ranks is how the processes of a job speak to each other. Replication says which of them form the
+takes beside its tables, and measure_step_memory what its tables take. Ranks is how the processes of a job speak to each other. Replication says which of them form the
 replica groups of a plan.
 """
 
@@ -11,6 +11,7 @@ from shardtide.train.follower import PlanFollower, Resharder, ReshardFailed, Wav
 from shardtide.train.meter import StepCosts, StepMeter
 from shardtide.train.ranks import RankLost, Ranks
 from shardtide.train.replication import Replication, replication_of
+from shardtide.train.step_memory import StepMemory, measure_step_memory
 
 __all__ = [
     "DenseMemory",
@@ -21,8 +22,10 @@ __all__ = [
     "ReshardFailed",
     "Resharder",
     "StepCosts",
+    "StepMemory",
     "StepMeter",
     "WaveResharder",
     "measure_dense_memory",
+    "measure_step_memory",
     "replication_of",
 ]

@@ -103,7 +103,7 @@ class _DensePart:
 
         self._model = model
         self._optimizers = optimizers
-        self._ignored = _ignored(model, ignore)
+        self._ignored = tensors_of(model, ignore, "ignore")
         # Ids are those of tensors that live.
         self._ignored_ids = {id(tensor) for tensor in self._ignored}
         parameters = self._parameters()
@@ -154,7 +154,7 @@ class _DensePart:
 
         buffers = [buffer for buffer in self._model.buffers() if id(buffer) not in self._ignored_ids]
         # Operators save their weights too.
-        counted = _storages([list(self._model.parameters()), list(self._model.buffers())], self._device.type)
+        counted = storages([list(self._model.parameters()), list(self._model.buffers())], self._device.type)
         saved = _SavedTensors(self._device.type, set(counted))
         with torch.autograd.graph.saved_tensors_hooks(saved.pack, saved.unpack):
             step()
@@ -172,7 +172,7 @@ class _DensePart:
         ]
 
     def _bytes(self, tensors: list[Any]) -> int:
-        return sum(_storages(tensors, self._device.type).values())
+        return sum(storages(tensors, self._device.type).values())
 
 
 class _SavedTensors:
@@ -200,11 +200,11 @@ class _SavedTensors:
 
     def unpack(self, saved: _Saved) -> Any:
         if self._may_grow:
-            storages = _storages([other.tensor for other in self._saved], self._device_type)
-            total = sum(size for address, size in storages.items() if address not in self._counted)
+            found = storages([other.tensor for other in self._saved], self._device_type)
+            total = sum(size for address, size in found.items() if address not in self._counted)
             self.peak = max(self.peak, total)
             # FSDP empties storages of gathered parameters, and fills them again when their layer is due.
-            self._may_grow = 0 in storages
+            self._may_grow = 0 in found
         return saved.tensor
 
 
@@ -217,8 +217,8 @@ class _Saved:
         self.tensor = tensor
 
 
-def _ignored(model: Any, parts: list[Any]) -> list[Any]:
-    """Returns the parameters and buffers of parts of a model."""
+def tensors_of(model: Any, parts: list[Any], argument: str) -> list[Any]:
+    """Returns the parameters and buffers of parts of a model, which were given as an argument."""
     import torch
 
     known = {id(part) for part in (*model.modules(), *model.parameters())}
@@ -226,33 +226,33 @@ def _ignored(model: Any, parts: list[Any]) -> list[Any]:
     for part in parts:
         if id(part) not in known:
             name = f"a tensor of shape {list(part.shape)}" if isinstance(part, torch.Tensor) else type(part).__name__
-            raise ValueError(f"ignore must have modules or parameters of the model, got {name}, which is no part of it")
+            raise ValueError(f"{argument} must have modules or parameters of the model, got {name}, which is no part of it")
         tensors += [part] if isinstance(part, torch.Tensor) else [*part.parameters(), *part.buffers()]
     return tensors
 
 
-def _storages(values: Any, device_type: str) -> dict[int, int]:
+def storages(values: Any, device_type: str) -> dict[int, int]:
     """Returns bytes by address of the memory behind tensors, each storage once; of sharded ones what this rank has."""
     return {
         storage.data_ptr(): storage.nbytes()
-        for storage in (tensor.untyped_storage() for tensor in _tensors(values) if tensor.device.type == device_type)
+        for storage in (tensor.untyped_storage() for tensor in tensors_in(values) if tensor.device.type == device_type)
     }
 
 
-def _tensors(value: Any) -> Iterator[Any]:
+def tensors_in(value: Any) -> Iterator[Any]:
     """Finds all tensors in a value: those that a DTensor, a nested or a sparse tensor consists of too."""
     import torch
 
     if isinstance(value, torch.Tensor):
         if hasattr(value, "__tensor_flatten__"):
             for name in value.__tensor_flatten__()[0]:
-                yield from _tensors(getattr(value, name))
+                yield from tensors_in(getattr(value, name))
         elif value.is_sparse:
             yield from (value._indices(), value._values())
         else:
             yield value
     elif isinstance(value, Mapping):
-        yield from _tensors(list(value.values()))
+        yield from tensors_in(list(value.values()))
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _tensors(item)
+            yield from tensors_in(item)

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from shardtide.train.dense_memory import _ignored, _storages, _tensors
+from shardtide.train.dense_memory import storages, tensors_in, tensors_of
 
 # Names the steps that are measured, for PyTorch's profiler.
 _MEASURED = "shardtide measured steps"
@@ -61,10 +61,8 @@ def measure_step_memory(
     for name, value in (("warmup", warmup), ("steps", steps)):
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
-    ignored = {
-        id(tensor)
-        for tensor in _ignored(model, [tables] if isinstance(tables, (torch.nn.Module, torch.Tensor)) else list(tables))
-    }
+    parts = [tables] if isinstance(tables, (torch.nn.Module, torch.Tensor)) else list(tables)
+    of_tables = {id(tensor) for tensor in tensors_of(model, parts, "tables")}
     if device is None:
         device = next(model.parameters()).device
     kind = torch.device(device).type
@@ -78,13 +76,13 @@ def measure_step_memory(
     else:
         more = _most_more(step, warmup, steps)
         gc.collect()
-        held = sum(_storages(_live_tensors(), kind).values())
+        held = sum(storages(_live_tensors(), kind).values())
         peak = held + more
     dense = sum(
         tensor.numel() * tensor.element_size()
         for parameter in model.parameters()
-        if id(parameter) not in ignored
-        for tensor in _tensors([parameter, parameter.grad])
+        if id(parameter) not in of_tables
+        for tensor in tensors_in([parameter, parameter.grad])
         if tensor.device.type == kind
     )
     return StepMemory(held - dense, peak - dense)
