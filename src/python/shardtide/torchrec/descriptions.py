@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from shardtide.train.replication import replication_of
@@ -18,6 +18,9 @@ COLUMN_UNIT = 4
 # Types whose shards have all rows.
 COLUMN_KINDS = ("table_wise", "column_wise", "table_column_wise")
 
+# Types that TorchRec's EmbeddingCollection has.
+UNPOOLED_KINDS = ("table_wise", "column_wise", "row_wise", "data_parallel")
+
 # Types that split rows over the devices of a node.
 NODE_KINDS = ("table_row_wise", "grid_shard")
 
@@ -29,10 +32,11 @@ def describe(
     reshardable: bool = False,
     compute_kernel: str = "fused",
     device: str = "cuda",
+    unpooled: Collection[str] = (),
 ) -> dict[str, Any]:
     """Returns the description of a ShardingPlan record.
 
-    modules: path of the EmbeddingBagCollection within the model that DistributedModelParallel wraps; "" for the model
+    modules: path of the EmbeddingBagCollection or EmbeddingCollection within the model that DistributedModelParallel wraps; "" for the model
         itself. Of several collections, the path for each table: table_modules(model)
     devices_per_node: the local world size, at least 1; device R of the plan is "rank:R/cuda:(R mod devices_per_node)"
     reshardable: whether a running model can go from this plan to any other reshardable plan of the same tables and
@@ -42,6 +46,8 @@ def describe(
     compute_kernel: fused (the optimizer is in the backward pass) or dense; data-parallel tables are always dense, and
         cached ones fused_uvm_caching
     device: cuda or cpu
+    unpooled: names of tables of EmbeddingCollections. TorchRec reshards none of them, so that they have the kinds of the
+        plan in reshardable descriptions, too
 
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
     arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.
@@ -65,7 +71,7 @@ def describe(
         "plan": {
             path: {
                 table: _parameter_sharding(
-                    _sharding(table, shards, world_size, per_node, reshardable),
+                    _sharding(table, shards, world_size, per_node, reshardable and table not in unpooled),
                     _cache_share(table, shards),
                     compute_kernel,
                     world_size,
