@@ -13,12 +13,12 @@ from sequence_models import Table
 from shardtide import torchrec
 from shardtide.torchrec import publish
 
-# The tables of NVIDIA's HSTU benchmark, with fewer rows, beside pooled ones. Data-parallel sequences have one lookup of a
-# sample: FBGEMM's dense kernel pools on CPUs.
+# The tables of NVIDIA's HSTU benchmark, with fewer rows, beside pooled ones. FBGEMM's dense kernel pools on CPUs, which
+# makes no difference for the only data-parallel table of a collection if a sample has one lookup.
 HSTU = [
     Table("item", 40, 16, "sequences", lookups=5),
     Table("user_id", 37, 16, "sequences", lookups=1),
-    Table("action", 9, 16, "sequences", ("action", "shown_action"), lookups=5),
+    Table("action", 12, 16, "sequences", ("action", "shown_action"), lookups=5),
     Table("user_age", 10, 16, "sequences", lookups=1),
     Table("item_category_l1", 5, 16, "sequences", lookups=3),
     Table("clicks", 21, 8, "sparse.sequences", lookups=4),
@@ -39,11 +39,19 @@ PLANS = {
         "grid_shard", "table_wise",
     ),  # fmt: skip
     "other kinds": placed(
-        "column_wise", "row_wise", "row_wise", "data_parallel", "table_wise", "column_wise", "data_parallel",
+        "column_wise", "data_parallel", "row_wise", "table_wise", "table_wise", "column_wise", "data_parallel",
         "column_wise", "table_column_wise",
     ),  # fmt: skip
+    "without copied sequences": placed(
+        "row_wise", "column_wise", "table_wise", "row_wise", "column_wise", "row_wise", "table_row_wise",
+        "grid_shard", "table_wise",
+    ),  # fmt: skip
+    "sequences of other kinds": placed(
+        "column_wise", "column_wise", "table_wise", "row_wise", "column_wise", "table_wise", "table_row_wise",
+        "grid_shard", "table_wise",
+    ),  # fmt: skip
     "pooled tables elsewhere": placed(
-        "row_wise", "column_wise", "table_wise", "data_parallel", "column_wise", "row_wise", "table_row_wise",
+        "row_wise", "column_wise", "table_wise", "row_wise", "column_wise", "row_wise", "table_row_wise",
         "grid_shard", "column_wise",
     ),  # fmt: skip
 }
@@ -57,10 +65,8 @@ def trains_as_unsharded(names, optimizer):
     """Each plan trains as the unsharded model does: outputs, indices and weights."""
     for name in names:
         unsharded = models.Unsharded(HSTU, optimizer, need_indices=True)
-        net = models.Net(HSTU)
-        description = torchrec.describe_for(
-            net, record(name, models.dist.get_world_size()), devices_per_node=PER_NODE, device="cpu"
-        )
+        plan = record(name, models.dist.get_world_size())
+        description = torchrec.describe(plan, torchrec.table_modules(models.Net(HSTU)), PER_NODE, device="cpu")
         model = models.sharded(HSTU, description, optimizer, need_indices=True)
         dense = models.DENSE[optimizer](list(models.dense_parameters(model).values()))
         share = models.SAMPLES // models.dist.get_world_size()
@@ -177,9 +183,9 @@ class Sequences(unittest.TestCase):
             reshards_pooled_tables_only,
             4,
             PER_NODE,
-            "each kind of a sequence",
+            "without copied sequences",
             "pooled tables elsewhere",
-            "other kinds",
+            "sequences of other kinds",
         )
         self.assertEqual(changed, {"sparse.weighted": ["weighted"]})
         self.assertEqual(
@@ -187,10 +193,7 @@ class Sequences(unittest.TestCase):
             [
                 f'Table "{table}" of EmbeddingCollection "{path}"'
                 for table, path in (
-                    ("action", "sequences"),
                     ("item", "sequences"),
-                    ("item_category_l1", "sequences"),
-                    ("user_id", "sequences"),
                     ("clicks", "sparse.sequences"),
                 )
             ],
@@ -212,6 +215,18 @@ class Sequences(unittest.TestCase):
             ' and 12 columns of table "u"; must be of one width',
         ):
             torchrec.describe_for(models.Net(tables), plan, devices_per_node=PER_NODE)
+
+    def test_copied_sequences_on_cpus_are_refused(self):
+        tables = [Table("t", 10, 16, "sequences"), Table("u", 10, 16)]
+        plan = models.plan([(table, "data_parallel", 0) for table in tables], 4, PER_NODE)
+        net = models.Net(tables)
+        torchrec.describe_for(net, plan, devices_per_node=PER_NODE)
+        with self.assertRaisesRegex(ValueError, 'Table "t" of an EmbeddingCollection is data_parallel with the kernel den'):
+            torchrec.describe_for(net, plan, devices_per_node=PER_NODE, device="cpu")
+        plan = models.plan([(table, "row_wise", 0) for table in tables], 4, PER_NODE)
+        torchrec.describe_for(net, plan, devices_per_node=PER_NODE, device="cpu")
+        with self.assertRaisesRegex(ValueError, 'Table "t" of an EmbeddingCollection is row_wise with the kernel dense'):
+            torchrec.describe_for(net, plan, devices_per_node=PER_NODE, device="cpu", compute_kernel="dense")
 
     def test_configs_that_need_row_wise_shards_or_more_are_refused(self):
         for options, kind, message in (

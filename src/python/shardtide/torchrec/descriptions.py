@@ -47,7 +47,7 @@ def describe(
         cached ones fused_uvm_caching
     device: cuda or cpu
     unpooled: names of tables of EmbeddingCollections. TorchRec reshards none of them, so that they have the kinds of the
-        plan in reshardable descriptions, too
+        plan in reshardable descriptions, too; and none can be data-parallel on CPUs
 
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
     arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.
@@ -61,6 +61,8 @@ def describe(
     ranks = world_size * (plan.get("replication") or {}).get("groups", 1)
     replication = replication_of(plan, ranks)
     per_node = min(replication.per_node(ranks, devices_per_node), world_size)
+    if device == "cpu":
+        _check_unpooled_on_cpus(plan["shards"], unpooled, compute_kernel)
     description = {
         "workload": plan["workloadId"],
         "generation": plan["generation"],
@@ -96,6 +98,16 @@ def describe(
             "use_inter_host_allreduce": replication.layout == "CONSECUTIVE",
         }
     return description
+
+
+def _check_unpooled_on_cpus(shards: list[dict[str, Any]], unpooled: Collection[str], compute_kernel: str) -> None:
+    """FBGEMM's dense kernel pools on CPUs, without an error in some cases: outputs would be those of other lookups."""
+    for shard in shards:
+        if shard["table"] in unpooled and (compute_kernel == "dense" or shard["kind"] == "DATA_PARALLEL"):
+            raise ValueError(
+                f'Table "{shard["table"]}" of an EmbeddingCollection is {shard["kind"].lower()} with the kernel dense,'
+                " which has no unpooled lookups on CPUs; must be on GPUs, or have another kind and the kernel fused"
+            )
 
 
 def _cache_share(table: str, shards: list[dict[str, Any]]) -> float | None:
