@@ -253,7 +253,7 @@ class Models(unittest.TestCase):
             (
                 "sparse.z",
                 self.ALL,
-                'Module "sparse.z" is no EmbeddingBagCollection of the model; must be one of "sparse.x", "sparse.y"',
+                'Module "sparse.z" is no EmbeddingBagCollection of the model and no EmbeddingCollection; must be one of "sparse.x", "sparse.y"',
             ),
             (
                 {"a": "sparse.x", "b": "sparse.y"},
@@ -512,7 +512,9 @@ class WorkloadChanges(unittest.TestCase):
             ({**fields, "pooling": "NONE"}, False),
             ({**fields, "pooling": "MEAN"}, True),
         ):
-            self.assertEqual(publish.table(config, {"t": 1}).get("pooled", True), expected, config)
+            found = publish.table(config, {"t": 1})
+            self.assertEqual(found.get("pooled", True), expected, config)
+            self.assertEqual("constraints" in found, not expected, config)
         for wrong in ("AVG", None, 1):
             with self.assertRaisesRegex(ValueError, "pooling of table t must be one of SUM, MEAN, NONE, got "):
                 publish.table({**fields, "pooling": wrong}, {"t": 1})

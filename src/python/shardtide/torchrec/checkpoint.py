@@ -1,111 +1,223 @@
 """Checkpoints that any other plan can load: for other kinds, another number of devices, tables that come and go.
 
-torch.distributed.checkpoint cuts tensors again for the shards of the model that loads. Two things are particular:
+torch.distributed.checkpoint cuts tensors again for the shards of the model that loads. Three things are particular:
 
 - Tensors are loaded in place. TorchRec's load_state_dict gives each shard the width of the table's first one, and fails
   with tables of unequal widths.
 - Row-wise state has a number for each row of each shard, so that its size depends on the plan. It is loaded whole, a
   table at a time, and averaged for the new shards; see shardtide.torchrec.optimizer_state.
+- A data-parallel table has no fused optimizer: its state is in the dense optimizer of the program. It is saved under the
+  name that the state of a sharded table has, so that each of the two is loaded as the other.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import pathlib
+from collections.abc import Mapping
 from typing import Any
 
 from shardtide.arguments import read_json
 from shardtide.torchrec.conversions import running_description
-from shardtide.torchrec.modules import collections
-from shardtide.torchrec.optimizer_state import add_part, common_columns, learning_rates, set_learning_rates
+from shardtide.torchrec.modules import collections, table_size
+from shardtide.torchrec.optimizer_state import (
+    add_part,
+    common_columns,
+    dense_states,
+    learning_rates,
+    set_learning_rates,
+    set_steps,
+    steps,
+)
 
 # What the checkpoint was saved under.
 _DESCRIPTION = "shardtide.json"
 
 
-def save(model: Any, folder: str | pathlib.Path) -> None:
-    """Saves the parameters of a DistributedModelParallel and the state of its fused optimizers; on all ranks.
+def save(model: Any, folder: str | pathlib.Path, dense_optimizer: Any = None) -> None:
+    """Saves the parameters of a DistributedModelParallel and the state of its optimizers; on all ranks.
 
-    What the program has besides, such as the optimizer of dense parameters and the step, it saves itself.
+    What the program has besides, such as its step and schedules of learning rates, it saves itself.
 
     folder: on a file system that all ranks share; what it has is replaced
+    dense_optimizer: updates dense parameters and data-parallel tables: a torch.optim.Optimizer, or one of TorchRec's that
+        wrap or combine some. Without it, only the state of fused optimizers is saved. Its own state_dict() numbers
+        parameters, and under another plan the same number is another parameter
     """
     import torch.distributed as dist
     from torch.distributed import checkpoint
 
     folder = pathlib.Path(folder)
-    checkpoint.save({**_parameters(model), **_states(model)}, checkpoint_id=str(folder))
-    own = {table: rate for module in collections(model).values() for table, rate in learning_rates(module).items()}
-    rates: list[dict[str, float]] = [{}] * dist.get_world_size()
-    dist.all_gather_object(rates, own)
+    found = running_description(model)
+    states = {**_fused_states(model), **dense_states(model, dense_optimizer, found)}
+    checkpoint.save({**_parameters(model), **states}, checkpoint_id=str(folder))
+    found["learning_rates"] = _of_all_ranks(model, learning_rates)
+    found["optimizer_steps"] = _of_all_ranks(model, steps)
     if dist.get_rank() == 0:
-        found = running_description(model)
-        found["learning_rates"] = {name: rate for of_rank in rates for name, rate in sorted(of_rank.items())}
         (folder / _DESCRIPTION).write_text(json.dumps(found), encoding="utf-8")
     dist.barrier()
 
 
-def load(model: Any, folder: str | pathlib.Path) -> list[str]:
+def load(model: Any, folder: str | pathlib.Path, dense_optimizer: Any = None) -> list[str]:
     """Loads what save() saved into a model that any plan sharded; on all ranks.
 
-    Returns the parameters and states of this rank that the checkpoint lacks: those of new tables, and of tables that
-    were data-parallel, whose optimizer is the program's own. They keep the values that they have.
+    State of Adagrad follows its table from any plan to any other, to a data-parallel table and from one included. Where
+    one side is Adagrad with a number for each weight and the other is row-wise, the number of a row is the mean of its
+    weights' numbers, which is exact, or each weight gets the number of its row.
+
+    dense_optimizer: as for save(); its states are overwritten, also those that it makes in its first step
+
+    Returns the names of what was not loaded: parameters and states of this rank that the checkpoint lacks, which keep
+    their values; and states of the model's parameters in the checkpoint for which no rank's optimizer has a place. Among
+    them are those of data-parallel tables without a dense_optimizer, and with another one than torch.optim.Adagrad and
+    TorchRec's RowWiseAdagrad, whose state is loaded into such an optimizer only.
 
     ValueError if a table has another size in the checkpoint; nothing is loaded then.
     """
+    import torch.distributed as dist
     from torch.distributed import checkpoint
 
     folder = pathlib.Path(folder)
     saved = checkpoint.FileSystemReader(str(folder)).read_metadata().state_dict_metadata
     description = read_json(folder / _DESCRIPTION)
-    wanted = {**_parameters(model), **_states(model)}
-    missing = sorted(name for name in wanted if name not in saved)
-    by_row = {name for name, tensor in wanted.items() if name in saved and _is_by_row(name, tensor)}
-    whole = {name: tensor for name, tensor in wanted.items() if name in saved and name not in by_row}
-    for name, tensor in whole.items():
+    running = running_description(model)
+    now, before = _tables(running), _tables(description)
+    parameters = _parameters(model)
+    whole = {name: tensor for name, tensor in parameters.items() if name in saved}
+    _check_sizes(whole, saved, folder)
+    states = {**_fused_states(model), **dense_states(model, dense_optimizer, running, saved)}
+    known = {name for name in states if name in saved and _is_of_one_optimizer(name, states, saved)}
+    converted = {name for name in known if _is_by_row(name, states[name].size()) or _is_by_row(name, saved[name].size)}
+    whole.update({name: states[name] for name in known - converted})
+    _check_sizes(whole, saved, folder)
+    # Each rank reads for itself: ranks have different names.
+    checkpoint.load(whole, checkpoint_id=str(folder), no_dist=True)
+    for name in sorted(converted):
+        table = name.split(".")[-2]
+        if len(saved[name].size) == 1:
+            _load_by_row(folder, name, saved[name], before[table], now[table], states[name])
+        else:
+            _load_means(folder, name, saved[name], parameters[_parameter_of(name)], states[name])
+    for collection in collections(model).values():
+        set_learning_rates(collection, description["learning_rates"])
+        set_steps(collection, description.get("optimizer_steps", {}))
+    wanted: list[set[str]] = [set()] * dist.get_world_size()
+    dist.all_gather_object(wanted, known)
+    prefixes = [f"{kind}optimizer.{name[len('model.') :]}." for name in parameters for kind in ("", "dense_")]
+    left = {name for name in saved.keys() - set().union(*wanted) if name.startswith(tuple(prefixes))}
+    return sorted({*parameters, *states} - whole.keys() - converted | left)
+
+
+def _check_sizes(tensors: Mapping[str, Any], saved: Mapping[str, Any], folder: pathlib.Path) -> None:
+    for name, tensor in tensors.items():
         if tuple(tensor.size()) != tuple(saved[name].size):
             raise ValueError(
                 f"{name} is {list(saved[name].size)} in {folder} and {list(tensor.size())} in the model; must be equal"
             )
-    # Each rank reads for itself: ranks have different names.
-    checkpoint.load(whole, checkpoint_id=str(folder), no_dist=True)
-    now = _tables(running_description(model))
-    before = _tables(description)
-    for name in sorted(by_row):
-        table = name.split(".")[-2]
-        _load_by_row(folder, name, saved[name], before[table]["shards"], now[table], wanted[name])
-    for collection in collections(model).values():
-        set_learning_rates(collection, description["learning_rates"])
-    return missing
 
 
-def _load_by_row(folder: pathlib.Path, name: str, saved: Any, old: Any, sharding: dict[str, Any], tensor: Any) -> None:
-    import torch
+def _of_all_ranks(model: Any, of: Any) -> dict[str, Any]:
+    """Returns what a function of a collection returns for its tables on each rank, in one dict."""
     import torch.distributed as dist
+
+    own = {table: value for module in collections(model).values() for table, value in of(module).items()}
+    found: list[dict[str, Any]] = [{}] * dist.get_world_size()
+    dist.all_gather_object(found, own)
+    return {table: value for of_rank in found for table, value in sorted(of_rank.items())}
+
+
+def _load_by_row(
+    folder: pathlib.Path, name: str, saved: Any, old: dict[str, Any], new: dict[str, Any], tensor: Any
+) -> None:
+    """Loads a state with a number for each row of each shard, into one of other shards or with one for each weight.
+
+    old, new: shardings of the table
+    """
+    import torch
     from torch.distributed import checkpoint
 
     state = torch.empty(saved.size, dtype=saved.properties.dtype)
     checkpoint.load({name: state}, checkpoint_id=str(folder), no_dist=True)
     # Of each range of columns: all rows, from one shard or several.
-    rows = max(shard["shard_offsets"][0] + shard["shard_sizes"][0] for shard in old)
-    ranges = [shard for shard in old if shard["shard_offsets"][0] == 0 and shard["shard_sizes"][0] > 0]
-    own = [shard for owner, shard in zip(sharding["ranks"], sharding["shards"]) if owner == dist.get_rank()]
-    targets = [shard.tensor for shard in tensor.local_shards()]
+    rows, _ = table_size(old)
+    ranges = [s for s in old.get("shards", [_whole(old)]) if s["shard_offsets"][0] == 0 and s["shard_sizes"][0] > 0]
+    own, targets = _own_shards(new), _local_tensors(tensor)
     for target in targets:
         target.zero_()
     for part in common_columns(ranges, own):
         first = own[part.new]["shard_offsets"][0]
         end = first + own[part.new]["shard_sizes"][0]
-        value = state[part.old * rows : (part.old + 1) * rows][first:end]
-        add_part(part, value.to(targets[part.new].device), targets[part.new], own[part.new])
+        value = state[part.old * rows : (part.old + 1) * rows][first:end].to(targets[part.new].device)
+        if targets[part.new].dim() == 2:
+            value = value.unsqueeze(1).expand(-1, part.end - part.start)
+        add_part(part, value, targets[part.new], own[part.new])
+
+
+def _load_means(folder: pathlib.Path, name: str, saved: Any, parameter: Any, tensor: Any) -> None:
+    """Loads a state with a number for each weight into one with a number for each row of each shard: their mean.
+
+    parameter: of the table; the shards of this rank are read
+    """
+    import torch
+    from torch.distributed import checkpoint
+    from torch.distributed._shard.sharded_tensor import Shard, ShardedTensor
+
+    dtype = saved.properties.dtype
+    parts: Any
+    if hasattr(parameter, "local_shards"):
+        metadata = copy.deepcopy(parameter.metadata())
+        metadata.tensor_properties.dtype, metadata.tensor_properties.requires_grad = dtype, False
+        parts = ShardedTensor._init_from_local_shards_and_global_metadata(
+            [Shard(torch.zeros_like(s.tensor, dtype=dtype), s.metadata) for s in parameter.local_shards()],
+            metadata,
+            parameter._process_group,
+        )
+    else:
+        parts = torch.empty(saved.size, dtype=dtype)
+    checkpoint.load({name: parts}, checkpoint_id=str(folder), no_dist=True)
+    for part, target in zip(_local_tensors(parts), _local_tensors(tensor)):
+        target.copy_(part.mean(1))
+
+
+def _own_shards(sharding: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns a table's shards of this rank; of a data-parallel table, one with all of it."""
+    import torch.distributed as dist
+
+    if "shards" not in sharding:
+        return [_whole(sharding)]
+    return [shard for owner, shard in zip(sharding["ranks"], sharding["shards"]) if owner == dist.get_rank()]
+
+
+def _whole(sharding: Mapping[str, Any]) -> dict[str, Any]:
+    return {"shard_offsets": [0, 0], "shard_sizes": list(table_size(sharding))}
+
+
+def _local_tensors(tensor: Any) -> list[Any]:
+    return [shard.tensor for shard in tensor.local_shards()] if hasattr(tensor, "local_shards") else [tensor]
 
 
 def _tables(description: dict[str, Any]) -> dict[str, Any]:
     return {table: sharding for tables in description["plan"].values() for table, sharding in tables.items()}
 
 
-def _is_by_row(name: str, tensor: Any) -> bool:
-    return name.startswith("optimizer.") and len(tensor.size()) == 1
+def _is_by_row(name: str, size: Any) -> bool:
+    """Returns whether a tensor is the state of a table with a number for each row of each shard."""
+    return name.startswith("optimizer.") and len(size) == 1
+
+
+def _is_of_one_optimizer(name: str, states: Mapping[str, Any], saved: Mapping[str, Any]) -> bool:
+    """Returns whether the table or parameter of a state has the same states in the model and the checkpoint.
+
+    Adam's first state has the name of Adagrad's only one.
+    """
+    of = name.rpartition(".")[0] + "."
+    return {n for n in states if n.startswith(of)} == {n for n in saved if n.startswith(of)}
+
+
+def _parameter_of(name: str) -> str:
+    """Returns the name of a table's parameter: "model.P.weight" for the state "optimizer.P.weight.TABLE.STATE"."""
+    return "model." + name.split(".", 1)[1].rsplit(".", 2)[0]
 
 
 def _parameters(model: Any) -> dict[str, Any]:
@@ -119,7 +231,7 @@ def _parameters(model: Any) -> dict[str, Any]:
     }
 
 
-def _states(model: Any) -> dict[str, Any]:
+def _fused_states(model: Any) -> dict[str, Any]:
     return {
         f"optimizer.{name}.{state}": tensor
         for name, states in model.fused_optimizer.state_dict()["state"].items()

@@ -108,7 +108,7 @@ def running_description(model: Any) -> dict[str, Any]:
             if "shards" not in found[path][config.name]:
                 found[path][config.name]["size"] = [config.num_embeddings, config.embedding_dim]
     if not found:
-        raise ValueError(f"{type(model.module).__name__} has no EmbeddingBagCollection")
+        raise ValueError(f"{type(model.module).__name__} has no EmbeddingBagCollection or EmbeddingCollection")
     return {"world_size": model._env.world_size, "plan": found}
 
 

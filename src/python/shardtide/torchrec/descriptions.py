@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from shardtide.train.replication import replication_of
@@ -17,6 +17,9 @@ COLUMN_UNIT = 4
 
 # Types whose shards have all rows.
 COLUMN_KINDS = ("table_wise", "column_wise", "table_column_wise")
+
+# Types that TorchRec's EmbeddingCollection has.
+UNPOOLED_KINDS = ("table_wise", "column_wise", "row_wise", "data_parallel")
 
 # Types that split rows over the devices of a node.
 NODE_KINDS = ("table_row_wise", "grid_shard")
@@ -36,10 +39,11 @@ def describe(
     compute_kernel: str = "fused",
     device: str = "cuda",
     devices_per_host: int | None = None,
+    unpooled: Collection[str] = (),
 ) -> dict[str, Any]:
     """Returns the description of a ShardingPlan record.
 
-    modules: path of the EmbeddingBagCollection within the model that DistributedModelParallel wraps; "" for the model
+    modules: path of the EmbeddingBagCollection or EmbeddingCollection within the model that DistributedModelParallel wraps; "" for the model
         itself. Of several collections, the path for each table: table_modules(model)
     devices_per_node: devices that the fast links connect, at least 1; the same as devicesPerNode of the cluster
     reshardable: whether a running model can go from this plan to any other reshardable plan of the same tables and
@@ -52,6 +56,8 @@ def describe(
     devices_per_host: the local world size, a divisor of devices_per_node; device R of the plan is
         "rank:R/cuda:(R mod devices_per_host)". None: a node is a host. If it is not, TorchRec splits rows over a node
         where the environment has TOPOLOGY_DOMAIN_MULTIPLE, the hosts of a node
+    unpooled: names of tables of EmbeddingCollections. TorchRec reshards none of them, so that they have the kinds of the
+        plan in reshardable descriptions, too; and none can be data-parallel on CPUs
 
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
     arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.
@@ -73,6 +79,8 @@ def describe(
         )
     # DMPCollection numbers the ranks of each group and their devices itself.
     numbered = min(per_host, per_node) if replication.groups == 1 else per_node
+    if device == "cpu":
+        _check_unpooled_on_cpus(plan["shards"], unpooled, compute_kernel)
     description = {
         "workload": plan["workloadId"],
         "generation": plan["generation"],
@@ -83,7 +91,7 @@ def describe(
         "plan": {
             path: {
                 table: _parameter_sharding(
-                    _sharding(table, shards, world_size, per_node, reshardable),
+                    _sharding(table, shards, world_size, per_node, reshardable and table not in unpooled),
                     _cache_share(table, shards),
                     kernels.get(table, _NO_KERNEL),
                     compute_kernel,
@@ -111,6 +119,16 @@ def describe(
             "use_inter_host_allreduce": replication.layout == "CONSECUTIVE",
         }
     return description
+
+
+def _check_unpooled_on_cpus(shards: list[dict[str, Any]], unpooled: Collection[str], compute_kernel: str) -> None:
+    """FBGEMM's dense kernel pools on CPUs, without an error in some cases: outputs would be those of other lookups."""
+    for shard in shards:
+        if shard["table"] in unpooled and (compute_kernel == "dense" or shard["kind"] == "DATA_PARALLEL"):
+            raise ValueError(
+                f'Table "{shard["table"]}" of an EmbeddingCollection is {shard["kind"].lower()} with the kernel dense,'
+                " which has no unpooled lookups on CPUs; must be on GPUs, or have another kind and the kernel fused"
+            )
 
 
 def _cache_share(table: str, shards: list[dict[str, Any]]) -> float | None:

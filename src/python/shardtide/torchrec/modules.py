@@ -1,28 +1,40 @@
-"""The EmbeddingBagCollections of a model, and whether a description is one of their tables.
+"""The embedding collections of a model, and whether a description is one of their tables.
 
-TorchRec leaves a collection unsharded that no path of a plan names, and says nothing.
+Tables of an EmbeddingBagCollection are pooled; those of an EmbeddingCollection are not: each lookup has an output, as
+sequence models need it. TorchRec leaves a collection unsharded that no path of a plan names, and says nothing.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shardtide.torchrec.descriptions import NODE_KINDS, describe
+from shardtide.torchrec.descriptions import NODE_KINDS, UNPOOLED_KINDS, describe
+
+# Where collections have their configs: a sharded one has no method for it.
+_BAG_CONFIGS = ("embedding_bag_configs", "_embedding_bag_configs")
+_CONFIGS = ("embedding_configs", "_embedding_configs")
 
 
 def collections(model: Any) -> dict[str, Any]:
-    """Returns the EmbeddingBagCollections of a model by path, weighted ones too, sharded or not.
+    """Returns the EmbeddingBagCollections, weighted ones too, and EmbeddingCollections of a model by path.
 
-    model: a module, or the DistributedModelParallel that wraps it; "" is the path of the module itself. What is inside
-        of a collection is not looked at.
+    model: a module, sharded or not, or the DistributedModelParallel that wraps it; "" is the path of the module itself.
+        What is inside of a collection is not looked at.
+
+    ValueError if a managed collision collection is among the modules: its tables change their ids while they are trained.
     """
     found: dict[str, Any] = {}
     pending = [("", unwrapped(model))]
     while pending:
         path, module = pending.pop()
-        if hasattr(module, "embedding_bag_configs") or hasattr(module, "_embedding_bag_configs"):
+        if hasattr(module, "_managed_collision_collection"):
+            raise ValueError(
+                f'Module "{path}" is a {type(module).__name__}, which is not supported; must be an'
+                " EmbeddingBagCollection or an EmbeddingCollection"
+            )
+        if _has(module, _BAG_CONFIGS) or (_has(module, _CONFIGS) and hasattr(module, "embeddings")):
             found[path] = module
         else:
             pending += [(f"{path}.{name}" if path else name, child) for name, child in module.named_children()]
@@ -30,10 +42,27 @@ def collections(model: Any) -> dict[str, Any]:
 
 
 def configs(collection: Any) -> list[Any]:
-    """Returns the EmbeddingBagConfigs of a collection's tables, sharded or not."""
-    # A sharded collection has no method for it.
-    find = getattr(collection, "embedding_bag_configs", None)
-    return list(find() if find else collection._embedding_bag_configs)
+    """Returns the EmbeddingBagConfigs or EmbeddingConfigs of a collection's tables, sharded or not."""
+    name = next(name for name in (*_BAG_CONFIGS, *_CONFIGS) if hasattr(collection, name))
+    found = getattr(collection, name)
+    return list(found() if callable(found) else found)
+
+
+def is_unpooled(collection: Any) -> bool:
+    """Returns whether a collection is an EmbeddingCollection, sharded or not: each lookup has an output."""
+    return not _has(collection, _BAG_CONFIGS)
+
+
+def parameter_name(path: str, collection: Any, table: str) -> str:
+    """Returns the name of a table's parameter in the model, as TorchRec has it.
+
+    path: of the table's collection
+    """
+    return f"{path}{'.' if path else ''}{'embeddings' if is_unpooled(collection) else 'embedding_bags'}.{table}.weight"
+
+
+def _has(module: Any, names: Sequence[str]) -> bool:
+    return any(hasattr(module, name) for name in names)
 
 
 def unwrapped(model: Any) -> Any:
@@ -55,12 +84,14 @@ def table_modules(model: Any) -> dict[str, str]:
                 )
             paths[config.name] = path
     if not paths:
-        raise ValueError(f"{type(unwrapped(model)).__name__} has no EmbeddingBagCollection")
+        raise ValueError(f"{type(unwrapped(model)).__name__} has no EmbeddingBagCollection or EmbeddingCollection")
     return paths
 
 
 def describe_for(model: Any, plan: dict[str, Any], **options: Any) -> dict[str, Any]:
     """Returns the reshardable description of a ShardingPlan record for all tables of a model.
+
+    Tables of EmbeddingCollections have the kinds of the plan, since TorchRec reshards EmbeddingBagCollections only.
 
     options: of describe(), such as devices_per_node and device
 
@@ -70,7 +101,8 @@ def describe_for(model: Any, plan: dict[str, Any], **options: Any) -> dict[str, 
     unknown = sorted({shard["table"] for shard in plan["shards"]} - modules.keys())
     if unknown:
         raise ValueError(f"Tables {', '.join(unknown)} of the plan are not in the model; must be a plan of its tables")
-    description = describe(plan, modules, reshardable=True, **options)
+    unpooled = [c.name for module in collections(model).values() if is_unpooled(module) for c in configs(module)]
+    description = describe(plan, modules, reshardable=True, unpooled=unpooled, **options)
     check_model(model, description)
     check_nodes(description)
     return description
@@ -117,14 +149,17 @@ def check_model(model: Any, description: dict[str, Any]) -> None:
     """Checks that a description has the model's tables, in their modules and sizes.
 
     ValueError names each path that is not one of a collection, each table that its collection lacks, each table of a
-    collection that the description lacks, and each table of another size.
+    collection that the description lacks, each table of another size, and each table of an EmbeddingCollection whose
+    sharding TorchRec does not have for it.
     """
+    modules = collections(model)
     found = {
         path: {config.name: (config.num_embeddings, config.embedding_dim) for config in configs(module)}
-        for path, module in collections(model).items()
+        for path, module in modules.items()
     }
     problems = [
-        f'Module "{path}" is no EmbeddingBagCollection of the model; must be one of {_quoted(found)}'
+        f'Module "{path}" is no EmbeddingBagCollection of the model and no EmbeddingCollection; must be one of'
+        f" {_quoted(found)}"
         for path in description["plan"]
         if path not in found
     ]
@@ -141,8 +176,40 @@ def check_model(model: Any, description: dict[str, Any]) -> None:
                     f'Table "{table}" is {planned[0]} rows by {planned[1]} columns in the plan; must be {actual[0]} by'
                     f" {actual[1]} as in the model"
                 )
+        if is_unpooled(modules[path]):
+            problems += _unpooled_problems(path, modules[path], shardings)
     if problems:
         raise ValueError("; ".join(problems))
+
+
+def _unpooled_problems(path: str, collection: Any, shardings: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what TorchRec cannot do of the shardings of an EmbeddingCollection.
+
+    Its ShardedEmbeddingCollection has four sharding types. It reads the outputs of all column-wise tables as rows of one
+    width, that of the first shard: other widths fail in the first step. It writes rows only of row-wise tables.
+    """
+    widths: dict[int, str] = {}
+    for config in configs(collection):
+        sharding = shardings.get(config.name)
+        if sharding is None:
+            continue
+        kind = sharding["sharding_type"]
+        of = f'Table "{config.name}" of EmbeddingCollection "{path}"'
+        if kind not in UNPOOLED_KINDS:
+            yield f"{of} is {kind}, which TorchRec has for pooled tables only; must be one of {', '.join(UNPOOLED_KINDS)}"
+        elif getattr(config, "use_virtual_table", False):
+            yield f"{of} is a virtual table, which is not supported; must have all its rows"
+        elif getattr(config, "enable_embedding_update", False) and kind != "row_wise":
+            yield f"{of} has enable_embedding_update and is {kind}; must be row_wise, since TorchRec writes no other rows"
+        if kind == "column_wise":
+            for shard in sharding["shards"]:
+                widths.setdefault(shard["shard_sizes"][1], config.name)
+    if len(widths) > 1:
+        texts = [f'{columns} columns of table "{table}"' for columns, table in sorted(widths.items())]
+        yield (
+            f'EmbeddingCollection "{path}" has column_wise shards of {" and ".join(texts)}; must be of one width in a'
+            " collection, as plans have them with leastColumns of half the columns"
+        )
 
 
 def table_size(sharding: Mapping[str, Any]) -> tuple[int, int]:

@@ -6,12 +6,17 @@ by the columns that it has of each: exactly the state that training with the new
 old shards averaged.
 
 TorchRec writes the numbers for rows of all shards of a table one after another, in the order of columns, then of rows.
+
+Data-parallel tables are updated by the program's dense optimizer. torch.optim.Adagrad has a number for each weight, as
+FBGEMM's Adagrad, TorchRec's RowWiseAdagrad one for each row; both add the squared gradients, or their mean, up from 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from shardtide.torchrec.modules import collections, parameter_name
 
 # FBGEMM's optimizers that can be moved, by the tensors of a table: none, one number a row, one a weight.
 STATES = {
@@ -20,6 +25,9 @@ STATES = {
     "EXACT_ROWWISE_ADAGRAD": "row",
     "EXACT_ADAGRAD": "element",
 }
+
+# Classes of dense optimizers whose state "sum" is what FBGEMM's optimizers have as "momentum1".
+_ADAGRADS = ("Adagrad", "RowWiseAdagrad")
 
 
 def first_states(collection: Any) -> dict[str, list[Any]]:
@@ -45,11 +53,115 @@ def set_learning_rates(collection: Any, rates: Mapping[str, float]) -> None:
             optimizer.step()
 
 
+def steps(collection: Any) -> dict[str, int]:
+    """Returns how many steps the kernels of this rank's tables have counted, on which Adam's correction depends."""
+    return {table: int(kernel.iter.item()) for table, kernel in _kernels(collection)}
+
+
+def set_steps(collection: Any, counts: Mapping[str, int]) -> None:
+    """Sets the steps that the kernels of this rank's tables have counted, to the largest number of a kernel's tables."""
+    found: dict[int, tuple[Any, int]] = {}
+    for table, kernel in _kernels(collection):
+        if table in counts:
+            found[id(kernel)] = (kernel, max(counts[table], found.get(id(kernel), (kernel, 0))[1]))
+    for kernel, count in found.values():
+        # FBGEMM counts on the host, and takes the number on the device if that on the host is 0.
+        kernel.iter.fill_(count)
+        kernel.iter_cpu.fill_(count)
+
+
+def _kernels(collection: Any) -> Iterator[tuple[str, Any]]:
+    """Yields each table of this rank with its FBGEMM kernel, which it may share with other tables."""
+    for table, optimizer in _optimizers(collection):
+        kernel = getattr(optimizer, "_emb_module", None)
+        # Only those of optimizers that depend on it have both.
+        if hasattr(kernel, "iter") and hasattr(kernel, "iter_cpu"):
+            yield table, kernel
+
+
 def _optimizers(collection: Any) -> Iterator[tuple[str, Any]]:
     """Yields each table of this rank with the optimizer of its kernel, which it may share with other tables."""
     for _, optimizer in collection.fused_optimizer.optimizers:
         for name in optimizer.params:
             yield name.split(".")[-2], optimizer
+
+
+def dense_states(
+    model: Any, optimizer: Any, running: Mapping[str, Any], saved: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Returns the states of a program's dense optimizer by name, as tensors that share memory with them.
+
+    State of a data-parallel table that a fused optimizer has as well has the name of that: "optimizer.P.TABLE.momentum1"
+    for the parameter P. All other state is "dense_optimizer.P.CLASS.STATE".
+
+    model: a DistributedModelParallel
+    optimizer: as for checkpoint.save(); None: no states. States of parameters that are not the model's are left out, and
+        so are those of tables that are sharded with the kernel dense, whose parameters are parts
+    running: the description that the model runs
+    saved: metadata of tensors of a checkpoint by name: a parameter without any state, which the optimizer has not
+        updated yet, gets those of the checkpoint, with zeros
+    """
+    tables = {
+        parameter_name(path, collection, table): (table, "shards" in sharding)
+        for path, collection in collections(model).items()
+        for table, sharding in running["plan"][path].items()
+    }
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    found: dict[str, Any] = {}
+    for plain in _plain_optimizers(optimizer):
+        kind = type(plain).__name__
+        for group in plain.param_groups:
+            for parameter in group["params"]:
+                name = names.get(id(parameter))
+                table, is_sharded = tables.get(name or "", (None, False))
+                if name is None or is_sharded:
+                    continue
+                own = f"dense_optimizer.{name}.{kind}."
+                states = plain.state.get(parameter) or {}
+                if not states and saved is not None:
+                    states = _zeros(parameter, group, {n[len(own) :]: saved[n] for n in saved if n.startswith(own)})
+                    if states:
+                        plain.state[parameter] = states
+                for state, tensor in states.items():
+                    if not hasattr(tensor, "dim") or (state == "step" and group.get("lr_decay") == 0):
+                        # Adagrad's step counts for a decay of the learning rate only.
+                        continue
+                    if table is not None and state == "sum" and kind in _ADAGRADS:
+                        # RowWiseAdagrad's is one column.
+                        by_row = tensor.dim() == 2 and tensor.shape[1] == 1
+                        found[f"optimizer.{name}.{table}.momentum1"] = tensor.squeeze(1) if by_row else tensor
+                    else:
+                        found[own + state] = tensor
+    return found
+
+
+def _zeros(parameter: Any, group: Mapping[str, Any], states: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns tensors for states of a checkpoint, where PyTorch's optimizers have them: steps may be on the CPU.
+
+    group: the parameter's in the optimizer
+    """
+    import torch
+
+    on_device = group.get("capturable") or group.get("fused")
+    return {
+        state: torch.zeros(
+            saved.size,
+            dtype=saved.properties.dtype,
+            device=parameter.device if on_device or state != "step" else "cpu",
+        )
+        for state, saved in states.items()
+    }
+
+
+def _plain_optimizers(optimizer: Any) -> Iterator[Any]:
+    """Yields the optimizers of PyTorch that one of TorchRec's combines or wraps; any other one as it is."""
+    if hasattr(optimizer, "optimizers"):
+        for _, part in optimizer.optimizers:
+            yield from _plain_optimizers(part)
+    elif hasattr(optimizer, "_optimizer"):
+        yield from _plain_optimizers(optimizer._optimizer)
+    elif optimizer is not None:
+        yield optimizer
 
 
 class Part(NamedTuple):

@@ -40,6 +40,7 @@ from typing import Any
 from shardtide import events
 from shardtide.arguments import check_text, items, mapping, plain, read_json, shown, texts
 from shardtide.optimizers import OPTIMIZERS, Optimizer
+from shardtide.torchrec.descriptions import UNPOOLED_KINDS
 from shardtide.torchrec.kernels import kernel_fields
 
 # TorchRec's DataTypes of tables: bytes of an element, and of the scale and bias of a row of each shard, as FBGEMM has
@@ -77,7 +78,9 @@ def table(
 ) -> dict[str, Any]:
     """Returns the TableSpec of an EmbeddingBagConfig or EmbeddingConfig, which is an object or a dict of its fields.
 
-    A table is pooled unless it is an EmbeddingConfig, or its pooling is NONE.
+    A table is pooled unless it is an EmbeddingConfig, or its pooling is NONE. An unpooled one has the constraints of
+    TorchRec's EmbeddingCollection: no copies of hot rows, and shards of the kinds that it has, which are cut by columns
+    into two halves at most, since all column-wise shards of a collection must have one width.
 
     lookups: mean number of lookups per sample, by feature; needed for features of tables without a profile
     optimizer: one of OPTIMIZERS, whose state counts as memory of the table and in its costs; None: the cluster's
@@ -121,7 +124,7 @@ def table(
         "bytesPerElement": element,
         **_state(state, scale),
         # Left out where it is the default: registries of earlier planners do not know the field.
-        **({} if _is_pooled(config, fields) else {"pooled": False}),
+        **({} if _is_pooled(config, fields) else {"pooled": False, "constraints": _unpooled_constraints(fields)}),
         **(kernel_fields(kernels[name], name) if kernels and name in kernels else {}),
         **use,
         **({"features": described} if described else {}),
@@ -226,6 +229,24 @@ def _state(optimizer: str | None, scale: float) -> dict[str, Any]:
         named["optimizerBytesPerElement"] = 4.0 * of.per_element
         named["optimizerBytesPerRow"] = 4.0 * of.per_row + scale
     return named
+
+
+def _unpooled_constraints(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the TableConstraints of a table of an EmbeddingCollection.
+
+    ValueError if it is a virtual table, whose rows come while it is trained.
+    """
+    if fields.get("use_virtual_table"):
+        raise ValueError(f"Table {fields['name']} is a virtual table, which is not supported; must have all its rows")
+    # TorchRec writes rows from outside only where they are sharded row-wise.
+    kinds = ("row_wise",) if fields.get("enable_embedding_update") else UNPOOLED_KINDS
+    columns = fields["embedding_dim"]
+    return {
+        "kinds": list(kinds),
+        # With kinds without column_wise, a table is not cut by columns.
+        **({"leastColumns": -(-int(columns) // 2)} if isinstance(columns, numbers.Integral) else {}),
+        "mayHaveHotRows": False,
+    }
 
 
 def _is_pooled(config: Any, fields: Mapping[str, Any]) -> bool:

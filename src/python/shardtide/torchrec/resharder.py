@@ -23,7 +23,7 @@ from typing import Any, Callable, NamedTuple
 
 from shardtide.torchrec.changes import NotReshardable, changes
 from shardtide.torchrec.conversions import reshard_call, running_description, to_module_plan
-from shardtide.torchrec.modules import collections, configs, describe_for
+from shardtide.torchrec.modules import collections, configs, describe_for, is_unpooled
 from shardtide.torchrec.optimizer_state import STATES, first_states, learning_rates, move, set_learning_rates
 
 
@@ -89,6 +89,9 @@ class TorchRecResharder:
         """
         wanted = describe_for(self._model, plan, device=self._model.device.type, **self._nodes)
         running = self.running
+        unpooled = list(self._changed_unpooled(running, wanted))
+        if unpooled:
+            raise NotReshardable(unpooled)
         found = changes(running, wanted)
         problems = [problem for path in found["plan"] for problem in self._problems(path, running["plan"][path])]
         if found["plan"]:
@@ -144,6 +147,18 @@ class TorchRecResharder:
             else:
                 for source, target in zip(old, new):
                     target.copy_(source)
+
+    def _changed_unpooled(self, running: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
+        """Yields each table of an EmbeddingCollection that changes on the same devices."""
+        if running["world_size"] != wanted["world_size"]:
+            return
+        for path, collection in self._collections.items():
+            for table, sharding in wanted["plan"][path].items() if is_unpooled(collection) else ():
+                if running["plan"][path][table] != sharding:
+                    yield (
+                        f'Table "{table}" of EmbeddingCollection "{path}" has other shards in the new plan; must have'
+                        " the same, since TorchRec reshards EmbeddingBagCollections only, or restart from a checkpoint"
+                    )
 
     def _problems(self, path: str, tables: dict[str, Any]) -> Iterator[str]:
         """Yields why no table of a collection can be moved."""
