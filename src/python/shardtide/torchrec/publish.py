@@ -15,7 +15,7 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
 Prints the outcome: the workload's generation, or why the change was rejected (exit status 1). Needs the rights of
 ./shardtide acls --role publisher. In a program that has the collection, pass
 workload_change(collection.embedding_bag_configs(), ...) to shardtide.log.WorkloadPublisher; of an EmbeddingCollection,
-its embedding_configs().
+its embedding_configs(); of all collections of a model, model_change(model, ...).
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from typing import Any
 from shardtide import events
 from shardtide.arguments import check_text, items, mapping, read_json, shown, texts
 from shardtide.optimizers import OPTIMIZERS, Optimizer
+from shardtide.torchrec.modules import collections, table_modules
+from shardtide.torchrec.modules import configs as configs_of
 
 # TorchRec's DataTypes of tables: bytes of an element, and of the scale and bias of a row of each shard, as FBGEMM has
 # them: two floats where rows of INT8 are trained, two halves of INT4 and INT2. DataType has INT32 and INT64 too, of ids.
@@ -55,16 +57,19 @@ MAX_CHANGES = 10_000
 def table(
     config: Any,
     lookups: Mapping[str, float],
-    optimizer: str | None = None,
+    optimizer: str | Mapping[str, str] | None = None,
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    constraints: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns the TableSpec of an EmbeddingBagConfig or EmbeddingConfig, which is an object or a dict of its fields.
 
     A table is pooled unless it is an EmbeddingConfig, or its pooling is NONE.
 
     lookups: mean number of lookups per sample, by feature; needed for features of tables without a profile
-    optimizer: one of OPTIMIZERS, whose state counts as memory of the table and in its costs; None: the cluster's
+    optimizer: one of OPTIMIZERS, whose state counts as memory of the table and in its costs, or one for each table by
+        name; None, and of tables that are not named: the cluster's
     profiles: by table, what TableUse.fields() of shardtide.profile returns
+    constraints: by table, the fields of TableConstraints in avro/TableSpec.avsc, such as {"kinds": ["table_wise"]}
 
     ValueError names what is missing or unknown. The planner checks the ranges of numbers.
     """
@@ -78,7 +83,8 @@ def table(
     if missing:
         raise ValueError(f"Table {name or 'without a name'} needs {', '.join(missing)}")
     data_type = _named(get("data_type") or "FP32", BYTES, f"data_type of table {name}")
-    state = _named(optimizer, OPTIMIZERS, "optimizer") if optimizer is not None else None
+    own = optimizer.get(name) if isinstance(optimizer, Mapping) else optimizer
+    state = _named(own, OPTIMIZERS, "optimizer") if own is not None else None
     use = dict(mapping((profiles or {}).get(name) or {}, f"The profile of table {name}", "fields of a TableSpec"))
     if use.get("rows", get("num_embeddings")) != get("num_embeddings"):
         raise ValueError(f"The profile of table {name} is of {use['rows']} rows; must be {get('num_embeddings')}")
@@ -92,6 +98,7 @@ def table(
     # All features that share a table are looked up in it.
     use.setdefault("poolingFactor", float(sum(lookups.get(feature, 0.0) for feature in features)))
     element, scale = BYTES[data_type]
+    limits = mapping((constraints or {}).get(name) or {}, f"The constraints of table {name}", "TableConstraints")
     return {
         "name": name,
         "rows": get("num_embeddings"),
@@ -100,6 +107,7 @@ def table(
         **_state(state, scale),
         # Left out where it is the default: registries of earlier planners do not know the field.
         **({} if _is_pooled(config, fields) else {"pooled": False}),
+        **({"constraints": dict(limits)} if limits else {}),
         **use,
     }
 
@@ -146,24 +154,32 @@ def workload_change(
     configs: Sequence[Any],
     lookups: Mapping[str, float],
     cluster: dict[str, Any],
-    optimizer: str | None = None,
+    optimizer: str | Mapping[str, str] | None = None,
     drop: Iterable[str] = (),
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    constraints: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns the WorkloadChange that sets a cluster and the tables of a collection.
 
     configs: EmbeddingBagConfigs or EmbeddingConfigs, as for table(), of different names
     cluster: a ClusterSpec
+    optimizer, profiles, constraints: as for table()
     drop: names of tables to drop, none of them among the configs
-    profiles: as for table()
 
-    ValueError as table(), if two configs have one name, if there is a profile of no table, and if the change is larger
-    than one event may be.
+    ValueError as table(), if two configs have one name, if there is a profile, an optimizer or a constraint of no table,
+    and if the change is larger than one event may be.
     """
     changes: list[dict[str, Any]] = [{"cluster": cluster}]
     mapping(lookups, "lookups", "a number for each feature")
-    mapping({} if profiles is None else profiles, "profiles", "a profile for each table")
-    tables = [table(config, lookups, optimizer, profiles) for config in items(configs, "configs", "EmbeddingBagConfigs")]
+    by_table = {
+        "profiles": mapping({} if profiles is None else profiles, "profiles", "a profile for each table"),
+        "constraints": mapping({} if constraints is None else constraints, "constraints", "TableConstraints by table"),
+        "optimizer": optimizer if isinstance(optimizer, Mapping) else {},
+    }
+    tables = [
+        table(config, lookups, optimizer, profiles, constraints)
+        for config in items(configs, "configs", "EmbeddingBagConfigs")
+    ]
     seen: dict[str, int] = {}
     for place, spec in enumerate(tables):
         same = seen.setdefault(spec["name"], place)
@@ -172,14 +188,39 @@ def workload_change(
                 f"configs must have different names, got table {spec['name']} at positions {same} and {place}:"
                 f" {events.differences(tables[same], spec)}. Maybe rename one"
             )
-    unknown = set(profiles or ()) - {spec["name"] for spec in tables}
-    if unknown:
-        raise ValueError(f"profiles must be of tables in configs; {', '.join(sorted(unknown))} are not")
+    for argument, given in by_table.items():
+        unknown = given.keys() - seen.keys()
+        if unknown:
+            raise ValueError(f"{argument} must be of tables in configs; {', '.join(sorted(unknown))} are not")
     changes += [{"table": spec} for spec in tables]
     changes += [{"name": name} for name in texts(drop, "drop", "names of tables")]
     if len(changes) > MAX_CHANGES:
         raise ValueError(f"An event must have at most {MAX_CHANGES} changes, got {len(changes)}")
     return events.workload_change(workload, changes, "shardtide.torchrec.publish")
+
+
+def model_change(
+    workload: str,
+    model: Any,
+    lookups: Mapping[str, float],
+    cluster: dict[str, Any],
+    optimizer: str | Mapping[str, str] | None = None,
+    drop: Iterable[str] = (),
+    profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    constraints: Mapping[str, Mapping[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """Returns the WorkloadChange that sets a cluster and the tables of a model: of all its collections, in the order of
+    their paths.
+
+    model: as for shardtide.torchrec.collections()
+    All else as for workload_change(). A feature that several tables look up counts for each of them.
+
+    ValueError as workload_change(), if the model has no collection, and if two collections have a table of one name.
+    """
+    # Of equal names it says which modules have them.
+    table_modules(model)
+    found = [config for collection in collections(model).values() for config in configs_of(collection)]
+    return workload_change(workload, found, lookups, cluster, optimizer, drop, profiles, constraints)
 
 
 def load_configs(path: str, option: str) -> list[dict[str, Any]]:
