@@ -17,11 +17,19 @@ from shardtide.torchrec.conversions import (
 )
 from shardtide.torchrec.descriptions import DEFAULT_MODULE, describe
 from shardtide.torchrec.modules import check_model, collections, describe_for, table_modules, table_size
+from shardtide.torchrec.planner import ShardtidePlanner
 from shardtide.torchrec.resharder import TorchRecResharder, drain_pipeline
+from shardtide.torchrec.sources import FileSource, LogSource, PlanRefused, PlanSource, ProgramSource
 
 __all__ = [
     "DEFAULT_MODULE",
+    "FileSource",
+    "LogSource",
     "NotReshardable",
+    "PlanRefused",
+    "PlanSource",
+    "ProgramSource",
+    "ShardtidePlanner",
     "TorchRecResharder",
     "changes",
     "check_model",
