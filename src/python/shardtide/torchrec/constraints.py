@@ -101,12 +101,11 @@ def check_sharders(model: Any, sharders: Iterable[Any]) -> None:
         path, module = pending.pop()
         if path in found:
             continue
-        inside = any(not path or name.startswith(f"{path}.") for name in found)
         sharder = by_type.get(type(module))
-        if sharder is not None and not inside and sharder.shardable_parameters(module):
+        if sharder is not None and sharder.shardable_parameters(module):
             problems.append(
-                f'Module "{path}" is a {type(module).__name__}, whose tables are not planned, and would stay whole on'
-                " each rank; leave its sharder out if that is meant"
+                f'Module "{path}" is a {type(module).__name__}, which its sharder would shard and Shardtide does not plan;'
+                " leave the sharder out if the module is to be whole on each rank"
             )
         else:
             pending += [(f"{path}.{name}" if path else name, child) for name, child in module.named_children()]

@@ -288,13 +288,13 @@ class ShardtidePlanner:
         if answer.description is None:
             return
         check_model(module, answer.description)
-        local = _local_size(ranks)
         of_nodes = sorted(
             table
             for tables in answer.description["plan"].values()
             for table, sharding in tables.items()
             if sharding["sharding_type"] in NODE_KINDS
         )
+        local = _local_size(ranks) if of_nodes else 0
         if of_nodes and self._per_node(ranks) != local:
             raise ValueError(
                 f"Tables {', '.join(of_nodes)} are split over nodes of {self._per_node(ranks)} devices; TorchRec has nodes"
@@ -302,7 +302,8 @@ class ShardtidePlanner:
             )
 
     def _per_node(self, ranks: int) -> int:
-        return int((self._cluster or {}).get("devicesPerNode", _local_size(ranks)))
+        given = (self._cluster or {}).get("devicesPerNode")
+        return _local_size(ranks) if given is None else int(given)
 
     def _device_type(self) -> str:
         from torchrec.distributed.utils import get_device_type
