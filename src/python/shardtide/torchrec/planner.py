@@ -19,7 +19,6 @@ from shardtide.torchrec.constraints import by_module_type, check_sharders, merge
 from shardtide.torchrec.conversions import to_sharding_plan
 from shardtide.torchrec.descriptions import NODE_KINDS, describe, placement
 from shardtide.torchrec.modules import check_model, collections, configs, table_modules
-from shardtide.torchrec.publish import model_change
 from shardtide.torchrec.sources import PlanSource, Wanted
 from shardtide.train.ranks import by_rank
 from shardtide.train.replication import replication_of
@@ -224,6 +223,9 @@ class ShardtidePlanner:
 
     def _wanted(self, module: Any, sharders: list[Any], ranks: int) -> Wanted:
         """Returns what to plan; ValueError if it cannot be."""
+        # Not where the package is imported: python -m shardtide.torchrec.publish would warn that it was imported already.
+        from shardtide.torchrec.publish import model_change
+
         table_modules(module)
         check_sharders(module, sharders)
         rules = rules_of(module, sharders, self._constraints, self._device_type())
