@@ -655,6 +655,14 @@ class Ranks(unittest.TestCase):
                 "another size of a file": (planner(file({**described, "world_size": 4})), model()),
                 "an old plan": (planner(), model(grown)),
                 "an old file": (planner(file(described)), model(grown)),
+                "another kind": (
+                    planner(Given(), constraints={"a": {"kinds": ["table_wise"]}, "b": {"kinds": ["table_wise"]}}),
+                    model(),
+                ),
+                "another kind in a file": (
+                    planner(file(described), constraints={"a": {"kinds": ["table_wise"]}, "b": {"kinds": ["table_wise"]}}),
+                    model(),
+                ),
                 "replica groups": (planner(file({**described, "dmp_collection": {}})), model()),
                 "rejected": (planner(Given(PlanRefused("columns must be")), fallback=fallback), model()),
                 "no right": (planner(Given(PermissionError("needs Read")), fallback=fallback), model()),
@@ -683,6 +691,7 @@ class Ranks(unittest.TestCase):
         self.assertEqual(second.pop("interrupted"), ["RuntimeError", "Rank 0 stopped: KeyboardInterrupt"])
         self.assertEqual(first, second)
         self.assertEqual(fallback.calls, 0)
+        self.assertNotIn("Table b", first["another kind"][1] + first["another kind in a file"][1])
         for case, (kind, text) in {
             "collection": ("ValueError", 'Module "x" is no EmbeddingBagCollection of the model; must be one of "one"'),
             "equal names": ("ValueError", 'Table "a" is in modules "one" and "two"; must be in one'),
@@ -695,6 +704,8 @@ class Ranks(unittest.TestCase):
                 " model; d of the model is not in the plan; c of the plan is not in the model. Plan again",
             ),
             "an old file": ("ValueError", 'Table "a" is 40 rows by 16 columns in the plan; must be 80 by 16'),
+            "another kind": ("ValueError", "Table a is column_wise in the plan; must be table_wise, as its constraints"),
+            "another kind in a file": ("ValueError", "Table a is column_wise in the plan; must be table_wise"),
             "replica groups": ("ValueError", "The plan has replica groups"),
             "rejected": ("PlanRefused", "columns must be"),
             "no right": ("PermissionError", "needs Read"),

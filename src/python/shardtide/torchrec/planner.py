@@ -15,7 +15,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shardtide.arguments import check_text, mapping
-from shardtide.torchrec.constraints import by_module_type, check_sharders, merged_lookups, optimizers_of, rules_of
+from shardtide.torchrec.constraints import (
+    KINDS,
+    by_module_type,
+    check_sharders,
+    merged_lookups,
+    optimizers_of,
+    rules_of,
+)
 from shardtide.torchrec.conversions import to_sharding_plan
 from shardtide.torchrec.descriptions import NODE_KINDS, describe, placement
 from shardtide.torchrec.modules import check_model, collections, configs, table_modules
@@ -70,7 +77,7 @@ class ShardtidePlanner:
         fused_params of the sharder; else the cluster's
     profiles: by table, what TableUse.fields() of shardtide.profile returns
     constraints: by table, ParameterConstraints of TorchRec, or a dict of TableConstraints. What the sharders do not
-        allow is excluded without them
+        allow is excluded without them. Of a plan that is there already, the sharding types of these tables are checked
     reshardable: whether a running model can go to later plans with TorchRecResharder; tables that are table_wise are
         column_wise then, with one shard. Without effect if a sharder has no column_wise
     device: type of the devices: cuda or cpu; None: cuda if there is one
@@ -206,6 +213,7 @@ class ShardtidePlanner:
                 if self._fallback is None:
                     raise
                 return self._fall_back(module, sharders, e)
+            self._check_kinds(module, sharders, found)
             return _Answer(name, self._describe(module, sharders, found, ranks))
         except Exception as e:
             return _Answer(name, error=_portable(e))
@@ -258,6 +266,26 @@ class ShardtidePlanner:
                 " describe_for()"
             )
         return {"devices": ranks, "devicesPerNode": self._per_node(ranks), **given}
+
+    def _check_kinds(self, module: Any, sharders: list[Any], found: dict[str, Any]) -> None:
+        """Checks that a plan keeps to the constraints that were given; ValueError names each table of another kind."""
+        kinds = {shard["table"]: {shard["kind"].lower()} for shard in found.get("shards", [])}
+        for tables in found.get("plan", {}).values():
+            for table, sharding in tables.items():
+                whole = sharding["sharding_type"] == "column_wise" and len(sharding["ranks"]) == 1
+                # A table_wise one of a reshardable plan.
+                kinds[table] = {sharding["sharding_type"], *(["table_wise"] if whole else [])}
+        rules = rules_of(module, sharders, self._constraints, self._device_type())
+        problems = []
+        for table in sorted(self._constraints.keys() & kinds.keys()):
+            allowed = rules[table].limits.get("kinds") or KINDS
+            if not kinds[table].intersection(allowed):
+                problems.append(
+                    f"Table {table} is {min(kinds[table])} in the plan; must be {' or '.join(allowed)}, as its constraints"
+                    " and its sharder say"
+                )
+        if problems:
+            raise ValueError("; ".join(problems))
 
     def _describe(self, module: Any, sharders: list[Any], found: dict[str, Any], ranks: int) -> dict[str, Any]:
         """Returns the description of what a source gave; ValueError if it is not one of this model and of these ranks."""
