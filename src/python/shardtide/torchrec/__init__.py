@@ -3,7 +3,7 @@
 `python -m shardtide.torchrec.publish` publishes the tables of an EmbeddingBagCollection. A description is a dict that
 JSON can represent: the object that `./shardtide plan --format torchrec` and `watch --format torchrec` write on each
 line, with TorchRec's own names and layout under "plan". What makes TorchRec's objects of it imports torch and torchrec
-when it is called.
+when it is called. ShardtidePlanner stands in for TorchRec's own planner.
 """
 
 from shardtide.torchrec.changes import NotReshardable, changes
