@@ -285,7 +285,7 @@ class OneRank(unittest.TestCase):
         self.assertIsNone(meter.costs(Ranks()))
 
     def test_reasons_name_their_ranks(self):
-        problems = follower_module._by_rank
+        problems = follower_module.by_rank
         self.assertEqual(problems([None, None]), "")
         self.assertEqual(problems(["a", "a"]), "a")
         self.assertEqual(problems(["a", None, "a", "b"]), "ranks 0, 2: a; rank 3: b")

@@ -3,7 +3,7 @@
 `python -m shardtide.torchrec.publish` publishes the tables of EmbeddingBagCollections and EmbeddingCollections. A description is a dict that
 JSON can represent: the object that `./shardtide plan --format torchrec` and `watch --format torchrec` write on each
 line, with TorchRec's own names and layout under "plan". What makes TorchRec's objects of it imports torch and torchrec
-when it is called.
+when it is called. ShardtidePlanner stands in for TorchRec's own planner.
 """
 
 from shardtide.torchrec.changes import NotReshardable, changes
@@ -17,11 +17,19 @@ from shardtide.torchrec.conversions import (
 )
 from shardtide.torchrec.descriptions import DEFAULT_MODULE, describe
 from shardtide.torchrec.modules import check_model, check_nodes, collections, describe_for, table_modules, table_size
+from shardtide.torchrec.planner import ShardtidePlanner
 from shardtide.torchrec.resharder import TorchRecResharder, drain_pipeline
+from shardtide.torchrec.sources import FileSource, LogSource, PlanRefused, PlanSource, ProgramSource
 
 __all__ = [
     "DEFAULT_MODULE",
+    "FileSource",
+    "LogSource",
     "NotReshardable",
+    "PlanRefused",
+    "PlanSource",
+    "ProgramSource",
+    "ShardtidePlanner",
     "TorchRecResharder",
     "changes",
     "check_model",

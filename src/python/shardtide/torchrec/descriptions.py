@@ -376,12 +376,13 @@ def _parameter_sharding(
             {
                 "shard_offsets": [shard.row, shard.column],
                 "shard_sizes": [shard.rows, shard.columns],
-                "placement": _placement(shard.rank, per_host, device),
+                "placement": placement(shard.rank, per_host, device),
             }
             for shard in shards
         ],
     }
 
 
-def _placement(rank: int, devices_per_host: int, device: str) -> str:
+def placement(rank: int, devices_per_host: int, device: str) -> str:
+    """Returns where a rank is in TorchRec's terms. device: type of the devices"""
     return f"rank:{rank}/cpu" if device == "cpu" else f"rank:{rank}/{device}:{rank % devices_per_host}"

@@ -24,7 +24,7 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
 Prints the outcome: the workload's generation, or why the change was rejected (exit status 1). Needs the rights of
 ./shardtide acls --role publisher. In a program that has the collection, pass
 workload_change(collection.embedding_bag_configs(), ...) to shardtide.log.WorkloadPublisher; of an EmbeddingCollection,
-its embedding_configs().
+its embedding_configs(); of all collections of a model, model_change(model, ...).
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ from shardtide.arguments import check_text, items, mapping, plain, read_json, sh
 from shardtide.optimizers import OPTIMIZERS, Optimizer
 from shardtide.torchrec.descriptions import UNPOOLED_KINDS
 from shardtide.torchrec.kernels import kernel_fields
+from shardtide.torchrec.modules import collections, table_modules
+from shardtide.torchrec.modules import configs as configs_of
 
 # TorchRec's DataTypes of tables: bytes of an element, and of the scale and bias of a row of each shard, as FBGEMM has
 # them: two floats where rows of INT8 are trained, two halves of INT4 and INT2. DataType has INT32 and INT64 too, of ids.
@@ -69,8 +71,9 @@ MAX_CHANGES = 10_000
 def table(
     config: Any,
     lookups: Mapping[str, float],
-    optimizer: str | None = None,
+    optimizer: str | Mapping[str, str] | None = None,
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    constraints: Mapping[str, Mapping[str, Any]] | None = None,
     kernels: Mapping[str, Any] | None = None,
     batch_shares: Mapping[str, float] | None = None,
     duplicates: Mapping[str, float] | None = None,
@@ -83,8 +86,10 @@ def table(
     into two halves at most, since all column-wise shards of a collection must have one width.
 
     lookups: mean number of lookups per sample, by feature; needed for features of tables without a profile
-    optimizer: one of OPTIMIZERS, whose state counts as memory of the table and in its costs; None: the cluster's
+    optimizer: one of OPTIMIZERS, whose state counts as memory of the table and in its costs, or one for each table by
+        name; None, and of tables that are not named: the cluster's
     profiles: by table, what TableUse.fields() of shardtide.profile returns
+    constraints: by table, the fields of TableConstraints in avro/TableSpec.avsc, such as {"kinds": ["table_wise"]}
     kernels: by table, how its lookups are computed where the publisher decides that: fields of a TableKernel, or
         TorchRec's ParameterConstraints, as for shardtide.torchrec.kernels.kernel_fields()
     batch_shares: by feature, its samples for each sample of the cluster's batch, above 0 (VBE, TorchRec's batch_sizes);
@@ -103,7 +108,8 @@ def table(
     if missing:
         raise ValueError(f"Table {name or 'without a name'} needs {', '.join(missing)}")
     data_type = _named(get("data_type") or "FP32", BYTES, f"data_type of table {name}")
-    state = _named(optimizer, OPTIMIZERS, "optimizer") if optimizer is not None else None
+    own = optimizer.get(name) if isinstance(optimizer, Mapping) else optimizer
+    state = _named(own, OPTIMIZERS, "optimizer") if own is not None else None
     use = dict(mapping((profiles or {}).get(name) or {}, f"The profile of table {name}", "fields of a TableSpec"))
     if use.get("rows", get("num_embeddings")) != get("num_embeddings"):
         raise ValueError(f"The profile of table {name} is of {use['rows']} rows; must be {get('num_embeddings')}")
@@ -117,6 +123,10 @@ def table(
     # All features that share a table are looked up in it.
     use["poolingFactor"] = float(sum(pooling[f] * shares[f] / repeats[f] for f in features))
     element, scale = BYTES[data_type]
+    is_pooled = _is_pooled(config, fields)
+    limits = dict(mapping((constraints or {}).get(name) or {}, f"The constraints of table {name}", "TableConstraints"))
+    if not is_pooled:
+        limits = _with_limits(name, limits, _unpooled_constraints(fields))
     return {
         "name": name,
         "rows": get("num_embeddings"),
@@ -124,7 +134,8 @@ def table(
         "bytesPerElement": element,
         **_state(state, scale),
         # Left out where it is the default: registries of earlier planners do not know the field.
-        **({} if _is_pooled(config, fields) else {"pooled": False, "constraints": _unpooled_constraints(fields)}),
+        **({} if is_pooled else {"pooled": False}),
+        **({"constraints": limits} if limits else {}),
         **(kernel_fields(kernels[name], name) if kernels and name in kernels else {}),
         **use,
         **({"features": described} if described else {}),
@@ -249,6 +260,21 @@ def _unpooled_constraints(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _with_limits(name: str, limits: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the TableConstraints that keep to both; ValueError if no kind of shards does."""
+    both = {**limits, **others}
+    kinds = [kind for kind in others["kinds"] if not limits.get("kinds") or kind in limits["kinds"]]
+    if not kinds:
+        raise ValueError(
+            f"Table {name} must be allowed one of {', '.join(others['kinds'])}, which TorchRec has for such tables, got"
+            f" {', '.join(limits['kinds'])}"
+        )
+    both["kinds"] = kinds
+    if "leastColumns" in others:
+        both["leastColumns"] = max(limits.get("leastColumns", 0), others["leastColumns"])
+    return both
+
+
 def _is_pooled(config: Any, fields: Mapping[str, Any]) -> bool:
     """Returns whether a sample's lookups of a table have one output."""
     if "pooling" in fields:
@@ -278,9 +304,10 @@ def workload_change(
     configs: Sequence[Any],
     lookups: Mapping[str, float],
     cluster: dict[str, Any],
-    optimizer: str | None = None,
+    optimizer: str | Mapping[str, str] | None = None,
     drop: Iterable[str] = (),
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    constraints: Mapping[str, Mapping[str, Any]] | None = None,
     kernels: Mapping[str, Any] | None = None,
     batch_sizes: Mapping[str, float] | None = None,
     duplicates: Mapping[str, float] | None = None,
@@ -290,18 +317,23 @@ def workload_change(
 
     configs: EmbeddingBagConfigs or EmbeddingConfigs, as for table(), of different names
     cluster: a ClusterSpec
+    optimizer, profiles, constraints: as for table()
     drop: names of tables to drop, none of them among the configs
     batch_sizes: by feature, its samples in a step over all devices, if it has another number of them than the cluster's
         batchSize (VBE)
-    profiles, duplicates, weights, kernels: as for table()
+    kernels, duplicates, weights: as for table()
 
-    ValueError as table(), if two configs have one name, if there is a profile or kernel of no table, a batch size,
-    duplicates or weights of no feature, and if the change is larger than one event may be.
+    ValueError as table(), if two configs have one name, if there is a profile, an optimizer, a constraint or a kernel of
+    no table, a batch size, duplicates or weights of no feature, and if the change is larger than one event may be.
     """
     changes: list[dict[str, Any]] = [{"cluster": cluster}]
     mapping(lookups, "lookups", "a number for each feature")
-    mapping({} if profiles is None else profiles, "profiles", "a profile for each table")
-    mapping({} if kernels is None else kernels, "kernels", "a kernel for each table")
+    by_table = {
+        "profiles": mapping({} if profiles is None else profiles, "profiles", "a profile for each table"),
+        "constraints": mapping({} if constraints is None else constraints, "constraints", "TableConstraints by table"),
+        "kernels": mapping({} if kernels is None else kernels, "kernels", "a kernel for each table"),
+        "optimizer": optimizer if isinstance(optimizer, Mapping) else {},
+    }
     by_feature = {
         "batch_sizes": mapping({} if batch_sizes is None else batch_sizes, "batch_sizes", "samples of each feature"),
         "duplicates": mapping({} if duplicates is None else duplicates, "duplicates", "a number for each feature"),
@@ -314,7 +346,8 @@ def workload_change(
     shares = {feature: _factor("batch_sizes", sizes, feature) / samples for feature in sizes}
     collection = items(configs, "configs", "EmbeddingBagConfigs")
     tables = [
-        table(config, lookups, optimizer, profiles, kernels, shares, duplicates, weights) for config in collection
+        table(config, lookups, optimizer, profiles, constraints, kernels, shares, duplicates, weights)
+        for config in collection
     ]
     names = {feature for config in collection for feature in _features(_fields(config))}
     for argument, given in by_feature.items():
@@ -329,10 +362,10 @@ def workload_change(
                 f"configs must have different names, got table {spec['name']} at positions {same} and {place}:"
                 f" {events.differences(tables[same], spec)}. Maybe rename one"
             )
-    for given, of in ((profiles, "profiles"), (kernels, "kernels")):
-        unknown = set(given or ()) - {spec["name"] for spec in tables}
+    for argument, given in by_table.items():
+        unknown = given.keys() - seen.keys()
         if unknown:
-            raise ValueError(f"{of} must be of tables in configs; {', '.join(sorted(unknown))} are not")
+            raise ValueError(f"{argument} must be of tables in configs; {', '.join(sorted(unknown))} are not")
     changes += [{"table": spec} for spec in tables]
     changes += [{"name": name} for name in texts(drop, "drop", "names of tables")]
     if len(changes) > MAX_CHANGES:
@@ -347,6 +380,23 @@ def device_memory(text: str) -> dict[str, int]:
         return {"device": int(device), "bytes": round(float(gib) * 2**30)}
     except (ValueError, OverflowError):
         raise ValueError(f'--memory-gib-of must be DEVICE=G, such as 6=40, got "{text}"') from None
+
+
+def model_change(
+    workload: str, model: Any, lookups: Mapping[str, float], cluster: dict[str, Any], **options: Any
+) -> dict[str, Any]:
+    """Returns the WorkloadChange that sets a cluster and the tables of a model: of all its collections, in the order of
+    their paths.
+
+    model: as for shardtide.torchrec.collections()
+    options: those of workload_change(). A feature that several tables look up counts for each of them
+
+    ValueError as workload_change(), if the model has no collection, and if two collections have a table of one name.
+    """
+    # Of equal names it says which modules have them.
+    table_modules(model)
+    found = [config for collection in collections(model).values() for config in configs_of(collection)]
+    return workload_change(workload, found, lookups, cluster, **options)
 
 
 def load_configs(path: str, option: str) -> list[dict[str, Any]]:
@@ -432,10 +482,10 @@ def main() -> None:
             arguments.optimizer,
             sorted(gone.union(arguments.drop)),
             load_object(arguments.profiles, "--profiles", "a profile for each table"),
-            load_object(arguments.kernels, "--kernels", "a kernel for each table"),
-            load_object(arguments.batch_sizes, "--batch-sizes", "a number of samples for each feature"),
-            load_object(arguments.duplicates, "--duplicates", "a number for each feature"),
-            load_object(arguments.weights, "--weights", f"{' or '.join(WEIGHTS)} for each feature"),
+            kernels=load_object(arguments.kernels, "--kernels", "a kernel for each table"),
+            batch_sizes=load_object(arguments.batch_sizes, "--batch-sizes", "a number of samples for each feature"),
+            duplicates=load_object(arguments.duplicates, "--duplicates", "a number for each feature"),
+            weights=load_object(arguments.weights, "--weights", f"{' or '.join(WEIGHTS)} for each feature"),
         )
         settings = load_object(arguments.settings, "--settings", "settings of librdkafka")
         log = Log(

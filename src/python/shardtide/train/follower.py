@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence
 
-from shardtide.train.ranks import RankLost, Ranks
+from shardtide.train.ranks import RankLost, Ranks, by_rank
 from shardtide.train.replication import replication_of
 from shardtide.waves import MoveWave, MoveWaves, move_waves
 
@@ -277,7 +277,7 @@ class PlanFollower:
                 "All ranks must run one plan; "
                 + ", ".join(f"rank {rank} runs {running}" for rank, (running, _) in enumerate(answers))
             )
-        refusals = _by_rank([problem for _, problem in answers])
+        refusals = by_rank([problem for _, problem in answers])
         if refusals:
             self._reject(plan["planId"], step, refusals)
             return None
@@ -298,7 +298,7 @@ class PlanFollower:
         except Exception as e:
             problem = f"{type(e).__name__}: {e}"
         try:
-            failures = _by_rank(self.ranks.gather(problem))
+            failures = by_rank(self.ranks.gather(problem))
         except RankLost as e:
             failures = f"{e}; {problem}" if problem else str(e)
         if failures:
@@ -308,17 +308,3 @@ class PlanFollower:
         if self.reports:
             logger.warning("Plan %s is rejected at step %d: %s", plan_id, step, reason)
             self.reports.rejected(plan_id, step, reason)
-
-
-def _by_rank(problems: Sequence[str | None]) -> str:
-    """Returns the problems in one line, each with its ranks; empty if there is none."""
-    ranks: dict[str, list[int]] = {}
-    for rank, problem in enumerate(problems):
-        if problem is not None:
-            ranks.setdefault(problem, []).append(rank)
-    if len(problems) == 1 or any(len(found) == len(problems) for found in ranks.values()):
-        return "; ".join(ranks)
-    return "; ".join(
-        f"rank{'s' if len(found) > 1 else ''} {', '.join(map(str, found))}: {problem}"
-        for problem, found in ranks.items()
-    )

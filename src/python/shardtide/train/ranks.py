@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import time
+from collections.abc import Sequence
 from typing import Any, Callable, TypeVar
 
 T = TypeVar("T")
@@ -84,6 +85,20 @@ class Ranks:
         return f"Rank{'s' if len(left) > 1 else ''} {', '.join(map(str, left))} of {self.size} does not answer".replace(
             "does", "do" if len(left) > 1 else "does"
         )
+
+
+def by_rank(problems: Sequence[str | None]) -> str:
+    """Returns the problems in one line, each with its ranks; empty if there is none."""
+    ranks: dict[str, list[int]] = {}
+    for rank, problem in enumerate(problems):
+        if problem is not None:
+            ranks.setdefault(problem, []).append(rank)
+    if len(problems) == 1 or any(len(found) == len(problems) for found in ranks.values()):
+        return "; ".join(ranks)
+    return "; ".join(
+        f"rank{'s' if len(found) > 1 else ''} {', '.join(map(str, found))}: {problem}"
+        for problem, found in ranks.items()
+    )
 
 
 def local_size(size: int) -> int:

@@ -244,6 +244,98 @@ class PythonTorchRecIT {
     }
   }
 
+  /**
+   * The example trains on four processes, and its table grows: two plans, and the losses of an
+   * unsharded model.
+   */
+  @Test
+  void a_model_trains_with_plans_of_the_log() throws Exception {
+    Python.assumeHas("torchrec", "fbgemm_gpu");
+    Python.Ended trained =
+        Python.run(
+            data,
+            Map.of("OMP_NUM_THREADS", "1"),
+            "examples/torchrec/one_line.py",
+            "--bootstrap-servers",
+            planner.bootstrapServers(),
+            "--registry",
+            planner.registryUrl(),
+            "--prefix",
+            PREFIX);
+    assertThat(trained.status()).as(trained.err()).isZero();
+    JsonNode found = new ObjectMapper().readTree(trained.out());
+    assertThat(found.get("plans").findValuesAsText("by")).containsExactly("log", "log");
+    assertThat(found.get("plans").findValuesAsText("generation")).containsExactly("1", "2");
+    assertThat(found.get("largest_difference").doubleValue()).isLessThan(1e-5);
+    List<ShardingPlan> plans = client.plansOf("one-line");
+    assertThat(rowsOf("item", plans.get(0))).isEqualTo(2000);
+    assertThat(rowsOf("item", plans.get(plans.size() - 1))).isEqualTo(3000);
+    assertThat(plans.get(0).shards())
+        .as("as the example's constraints say")
+        .filteredOn(shard -> shard.table().equals("city"))
+        .singleElement()
+        .matches(Shard::isCopied);
+  }
+
+  private static long rowsOf(String table, ShardingPlan plan) {
+    return plan.shards().stream()
+        .filter(shard -> shard.table().equals(table))
+        .mapToLong(shard -> shard.rowOffset() + shard.rows())
+        .max()
+        .orElseThrow();
+  }
+
+  /** Plans, rejections and outages, as TorchRec's planner interface shows them. */
+  @Test
+  void a_planner_of_torchrec_has_the_plan_or_the_reason() throws Exception {
+    Python.assumeHas("torchrec", "fbgemm_gpu");
+    Python.Ended ended =
+        Python.run(
+            data,
+            Map.of("OMP_NUM_THREADS", "1"),
+            "src/python/tests/plan_with_log.py",
+            planner.bootstrapServers(),
+            planner.registryUrl(),
+            PREFIX);
+    assertThat(ended.status()).as(ended.err()).isZero();
+    ObjectMapper json = new ObjectMapper();
+    Map<String, JsonNode> cases = new TreeMap<>();
+    for (String line : ended.out().lines().toList()) {
+      JsonNode found = json.readTree(line);
+      cases.put(found.get("case").textValue(), found);
+    }
+    assertThat(cases.get("no plan yet").path("error").asText())
+        .startsWith("TimeoutError: Workload one-line-cases has no plan yet");
+    assertThat(cases.get("first").path("generation").asInt()).as("%s", cases).isEqualTo(1);
+    assertThat(cases.get("first").path("tables")).hasToString("[\"a\",\"b\"]");
+    assertThat(cases.get("published by others").path("generation").asInt()).isEqualTo(1);
+    assertThat(cases.get("old plan").path("error").asText())
+        .isEqualTo(
+            "ValueError: The plan is not of this model's tables: a is 1000 rows by 16 columns in the plan, and 2000 by"
+                + " 16 in the model; c of the model is not in the plan; b of the plan is not in the model. Plan again");
+    assertThat(cases.get("another table").path("tables"))
+        .as("b is dropped: %s", cases)
+        .hasToString("[\"a\",\"c\"]");
+    assertThat(cases.get("rejected").path("error").asText())
+        .as("no plan of the fallback")
+        .startsWith(
+            "PlanRefused: The planner rejected the tables of workload one-line-cases: columns of table \"a\"")
+        .endsWith("(INVALID_COLUMNS)");
+    assertThat(cases.get("too large").path("error").asText())
+        .as("no plan of the fallback")
+        .startsWith("PlanRefused: Workload one-line-cases has no plan: ");
+    assertThat(cases.get("small again").path("tables")).as("%s", cases).hasToString("[\"a\"]");
+    for (String fallen : List.of("away", "registry away", "no planner")) {
+      assertThat(cases.get(fallen).path("by").asText())
+          .as("%s", cases.get(fallen))
+          .isEqualTo("EmbeddingShardingPlanner");
+    }
+    assertThat(cases.get("away").path("reason").asText()).contains("127.0.0.1:1");
+    assertThat(cases.get("no planner").path("reason").asText()).contains("Check the prefix");
+    assertThat(cases.get("away without fallback").path("error").asText())
+        .startsWith("ConnectionError: Kafka at 127.0.0.1:1 does not answer");
+  }
+
   private static void tell(BufferedWriter in, String line) throws IOException {
     in.write(line + "\n");
     in.flush();

@@ -1,0 +1,315 @@
+"""What TorchRec's sharders and ParameterConstraints allow, as constraints and other fields of a workload's tables.
+
+It looks at their fields only, and imports neither torch nor torchrec.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from shardtide.arguments import mapping, shown
+from shardtide.torchrec.modules import collections, configs, unwrapped
+
+# TorchRec's sharding types, in the order in which plans name them.
+KINDS = (
+    "table_wise",
+    "column_wise",
+    "table_column_wise",
+    "row_wise",
+    "table_row_wise",
+    "grid_shard",
+    "data_parallel",
+)
+
+# FBGEMM's optimizers that Shardtide knows, by their names in EmbOptimType.
+OPTIMIZERS = {
+    "SGD": "sgd",
+    "EXACT_SGD": "sgd",
+    "ROWWISE_ADAGRAD": "rowwise_adagrad",
+    "EXACT_ROWWISE_ADAGRAD": "rowwise_adagrad",
+    "EXACT_ADAGRAD": "adagrad",
+    "ADAM": "adam",
+    "PARTIAL_ROWWISE_ADAM": "partial_rowwise_adam",
+    "LAMB": "lamb",
+}
+
+# Fields of TableConstraints.
+_LIMITS = ("kinds", "leastColumns", "sameDevicesAs", "mayBeCached", "mayHaveHotRows")
+
+_MAX_COLUMNS = 4096
+
+# Fields of ParameterConstraints that plans keep to.
+_HONOURED = (
+    "sharding_types",
+    "compute_kernels",
+    "min_partition",
+    "pooling_factors",
+    "enforce_hbm",
+    "feature_names",
+    "device_group",
+    "is_weighted",
+)
+
+_INSTEAD = {
+    "cache_params": "the planner chooses the size of caches",
+    "num_poolings": "publish lookups: the mean number per sample, of all poolings",
+    "batch_sizes": "all features have the cluster's batchSize",
+    "stochastic_rounding": "set it in fused_params of the sharder",
+    "bounds_check_mode": "set it in fused_params of the sharder",
+    "output_dtype": "set it in fused_params of the sharder",
+    "key_value_params": "tables are in memory of the device or the host",
+    "use_virtual_table": "tables are in memory of the device or the host",
+}
+
+
+class TableRules(NamedTuple):
+    """What a plan must keep to for a table.
+
+    limits: fields of TableConstraints
+    enforce_hbm: whether the optimizer's state stays in device memory where rows are cached
+    lookups: mean number of lookups per sample, by feature, where the constraints of TorchRec have them
+    """
+
+    limits: dict[str, Any]
+    enforce_hbm: bool
+    lookups: dict[str, float]
+
+
+def by_module_type(sharders: Iterable[Any]) -> dict[type, Any]:
+    """Returns the sharders by the type of module that they shard, as DistributedModelParallel finds them."""
+    return {sharder.module_type: sharder for sharder in sharders}
+
+
+def check_sharders(model: Any, sharders: Iterable[Any]) -> None:
+    """Checks that exactly the collections that are planned would be sharded.
+
+    ValueError names each collection that no sharder is for, and each other module that one would shard: TorchRec leaves
+    a module unsharded that the plan does not name, and says nothing.
+    """
+    by_type = by_module_type(sharders)
+    found = collections(model)
+    problems = [
+        f'Module "{path}" is a {type(collection).__name__}, for which there is no sharder; must be one of'
+        f" {', '.join(kind.__name__ for kind in by_type) or 'none, since there are no sharders'}"
+        for path, collection in found.items()
+        if type(collection) not in by_type
+    ]
+    pending = [("", unwrapped(model))]
+    while pending:
+        path, module = pending.pop()
+        if path in found:
+            continue
+        sharder = by_type.get(type(module))
+        if sharder is not None and sharder.shardable_parameters(module):
+            problems.append(
+                f'Module "{path}" is a {type(module).__name__}, which its sharder would shard and Shardtide does not plan;'
+                " leave the sharder out if the module is to be whole on each rank"
+            )
+        else:
+            pending += [(f"{path}.{name}" if path else name, child) for name, child in module.named_children()]
+    if problems:
+        raise ValueError("; ".join(problems))
+
+
+def rules_of(model: Any, sharders: Iterable[Any], constraints: Mapping[str, Any], device: str) -> dict[str, TableRules]:
+    """Returns what a plan must keep to for each table of a model.
+
+    sharders: those of DistributedModelParallel, one for each collection
+    constraints: by table, ParameterConstraints of TorchRec, or the fields of Shardtide's TableConstraints
+    device: type of the devices: cuda, cpu
+
+    ValueError names what TorchRec would refuse, and what a plan cannot keep to.
+    """
+    by_type = by_module_type(sharders)
+    problems: list[str] = []
+    found: dict[str, TableRules] = {}
+    names = set()
+    for collection in collections(model).values():
+        sharder = by_type[type(collection)]
+        allowed = {kind: list(sharder.compute_kernels(kind, device)) for kind in sharder.sharding_types(device)}
+        for config in configs(collection):
+            names.add(config.name)
+            table = _Table(config, collection, type(sharder).__name__, allowed, device)
+            try:
+                found[config.name] = table.rules(constraints.get(config.name))
+            except ValueError as e:
+                problems.append(f"Table {config.name}: {e}")
+    unknown = sorted(constraints.keys() - names)
+    if unknown:
+        problems.append(f"constraints must be of tables of the model; {', '.join(unknown)} are not")
+    if problems:
+        raise ValueError("; ".join(problems))
+    return found
+
+
+class _Table:
+    """A table, and the compute kernels that its sharder allows for each sharding type."""
+
+    def __init__(self, config: Any, collection: Any, sharder: str, allowed: dict[str, list[str]], device: str):
+        self._config = config
+        self._collection = collection
+        self._sharder = sharder
+        self._allowed = allowed
+        self._device = device
+
+    def rules(self, given: Any) -> TableRules:
+        if given is None:
+            return TableRules(self._limits(None, None, {}), False, {})
+        if isinstance(given, Mapping):
+            unknown = given.keys() - set(_LIMITS)
+            if unknown:
+                raise ValueError(
+                    f"constraints must have fields of {', '.join(_LIMITS)}, got {', '.join(sorted(map(str, unknown)))}"
+                )
+            return TableRules(self._limits(given.get("kinds"), None, given), False, {})
+        if not hasattr(given, "sharding_types"):
+            raise ValueError(f"constraints must be ParameterConstraints, or a dict of them, got {shown(given)}")
+        self._check_honoured(given)
+        more: dict[str, Any] = {}
+        if given.min_partition is not None:
+            if not isinstance(given.min_partition, int) or given.min_partition < 1:
+                raise ValueError(f"min_partition must be an integer of at least 1, got {shown(given.min_partition)}")
+            more["leastColumns"] = min(given.min_partition, _MAX_COLUMNS)
+        limits = self._limits(given.sharding_types, given.compute_kernels, more)
+        return TableRules(limits, bool(given.enforce_hbm), self._lookups(given))
+
+    def _limits(
+        self, kinds: Sequence[str] | None, kernels: Sequence[str] | None, more: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Returns TableConstraints.
+
+        kinds, kernels: the only ones that are allowed; None: all that the sharder has
+        more: other TableConstraints
+        """
+        wanted = [getattr(kind, "value", kind) for kind in kinds or KINDS]
+        unknown = [shown(kind) for kind in wanted if kind not in KINDS]
+        if unknown:
+            raise ValueError(f"sharding types must be of {', '.join(KINDS)}, got {', '.join(unknown)}")
+        usable = {
+            kind: [name for name in self._allowed[kind] if kernels is None or not kernels or name in _values(kernels)]
+            for kind in KINDS
+            if kind in self._allowed and kind in wanted
+        }
+        # Copies have the kernel dense; all else has fused, or a cache beside it.
+        possible = [
+            kind for kind, names in usable.items() if ("dense" if kind == "data_parallel" else "fused") in names
+        ]
+        if not possible:
+            raise ValueError(self._none_left(kinds, kernels, usable))
+        found = {**more, "kinds": [] if len(possible) == len(KINDS) else possible}
+        if not any("fused_uvm_caching" in usable[kind] for kind in possible):
+            found["mayBeCached"] = False
+        if not _is_pooled(self._config):
+            # TorchRec has no copies of hot rows.
+            found["mayHaveHotRows"] = False
+        return {name: value for name, value in found.items() if name != "kinds" or value}
+
+    def _none_left(
+        self, kinds: Sequence[str] | None, kernels: Sequence[str] | None, usable: Mapping[str, list[str]]
+    ) -> str:
+        if any(usable.values()):
+            return (
+                f"compute_kernels {', '.join(_values(kernels or ()))} cannot be planned; must have fused, or dense for"
+                " data_parallel, beside which fused_uvm_caching may be"
+            )
+        asked = [
+            f"{name} {', '.join(_values(values))}"
+            for name, values in (("sharding_types", kinds), ("compute_kernels", kernels))
+            if values
+        ]
+        return (
+            f"{' with '.join(asked) or 'no sharding type'} is not possible: {self._sharder} has"
+            f" {_allowed_text(self._allowed) or 'none'} on {self._device}"
+        )
+
+    def _check_honoured(self, given: Any) -> None:
+        for field in dataclasses.fields(given):
+            value = getattr(given, field.name)
+            trivial = field.name == "num_poolings" and value is not None and all(number == 1 for number in value)
+            if field.name not in _HONOURED and value != field.default and not trivial:
+                why = _INSTEAD.get(field.name, "Shardtide does not know it")
+                raise ValueError(f"{field.name} {shown(value)} cannot be planned; must be left out: {why}")
+        names = given.feature_names
+        if names is not None and list(names) != self._features():
+            raise ValueError(f"feature_names must be {', '.join(self._features())}, got {', '.join(names)}")
+        if given.device_group is not None and given.device_group != self._device:
+            raise ValueError(f"device_group must be {self._device}, got {given.device_group}")
+        if given.is_weighted and not self._is_weighted():
+            raise ValueError("is_weighted must be false, since the collection is not weighted")
+
+    def _is_weighted(self) -> bool:
+        weighted = getattr(self._collection, "is_weighted", None)
+        return bool(weighted()) if callable(weighted) else False
+
+    def _features(self) -> list[str]:
+        # TorchRec uses the table's name for its feature if it names none.
+        return list(self._config.feature_names or [self._config.name])
+
+    def _lookups(self, given: Any) -> dict[str, float]:
+        factors = list(given.pooling_factors or [])
+        features = self._features()
+        if not factors or factors == type(given)().pooling_factors:
+            # The default says nothing of the table.
+            return {}
+        if len(factors) != len(features):
+            raise ValueError(
+                f"pooling_factors must have a number for each of the {len(features)} features, got {len(factors)}"
+            )
+        return dict(zip(features, factors))
+
+
+def merged_lookups(lookups: Mapping[str, float], rules: Mapping[str, TableRules]) -> dict[str, float]:
+    """Returns the lookups of features, with those of pooling_factors; ValueError if a feature has two numbers."""
+    found: dict[str, float] = dict(mapping(lookups, "lookups", "a number for each feature"))
+    for table, rule in rules.items():
+        for feature, number in rule.lookups.items():
+            if found.setdefault(feature, number) != number:
+                raise ValueError(
+                    f"Feature {feature} of table {table} has {number} in pooling_factors, and {found[feature]} in lookups"
+                    " or in those of another table; must be equal"
+                )
+    return found
+
+
+def optimizers_of(model: Any, sharders: Iterable[Any], from_class: Any) -> dict[str, str]:
+    """Returns the optimizer of each table for which the program names one.
+
+    That of apply_optimizer_in_backward comes before the one in fused_params of the sharder, as in TorchRec.
+
+    from_class: returns the EmbOptimType of a class of optimizers: torchrec's optimizer_type_to_emb_opt_type
+
+    ValueError if Shardtide does not know one.
+    """
+    by_type = by_module_type(sharders)
+    found: dict[str, str] = {}
+    for collection in collections(model).values():
+        sharder = by_type[type(collection)]
+        fused = (sharder.fused_params or {}).get("optimizer")
+        for table, parameter in sharder.shardable_parameters(collection).items():
+            classes = [kind for kind in getattr(parameter, "_optimizer_classes", []) if kind is not None]
+            optimizer = from_class(classes[0]) if classes else fused
+            if optimizer is not None:
+                name = str(getattr(optimizer, "name", optimizer)).upper()
+                if name not in OPTIMIZERS:
+                    raise ValueError(
+                        f"Table {table} has the optimizer {name}; must be one of {', '.join(OPTIMIZERS)}. Maybe name the"
+                        " nearest one: optimizer="
+                    )
+                found[table] = OPTIMIZERS[name]
+    return found
+
+
+def _is_pooled(config: Any) -> bool:
+    pooling = getattr(config, "pooling", None)
+    return pooling is not None and getattr(pooling, "name", pooling) != "NONE"
+
+
+def _values(names: Iterable[Any]) -> list[str]:
+    """Returns names, of which some may be members of an enum."""
+    return [str(getattr(name, "value", name)) for name in names]
+
+
+def _allowed_text(allowed: Mapping[str, list[str]]) -> str:
+    return ", ".join(f"{kind} ({' or '.join(kernels)})" for kind, kernels in allowed.items())

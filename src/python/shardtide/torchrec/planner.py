@@ -1,0 +1,439 @@
+"""A planner for TorchRec that asks Shardtide: the one line of a training program that changes.
+
+    planner = ShardtidePlanner(LogSource(Log("kafka-1:9092", "http://schema-registry:8081")), "feed", cluster, lookups)
+    model = DistributedModelParallel(net, plan=planner.collective_plan(net, sharders, pg), sharders=sharders)
+
+torch and torchrec are imported when a planner is made.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from shardtide.arguments import check_text, mapping
+from shardtide.torchrec.constraints import (
+    KINDS,
+    by_module_type,
+    check_sharders,
+    merged_lookups,
+    optimizers_of,
+    rules_of,
+)
+from shardtide.torchrec.conversions import to_sharding_plan
+from shardtide.torchrec.descriptions import NODE_KINDS, describe, placement
+from shardtide.torchrec.modules import check_model, collections, configs, table_modules
+from shardtide.torchrec.sources import PlanSource, Wanted
+from shardtide.train.ranks import by_rank
+from shardtide.train.replication import replication_of
+
+logger = logging.getLogger("shardtide")
+
+# Releases of TorchRec: the oldest whose plans have what ours use, and the newest that this planner was tested with.
+OLDEST = (1, 4)
+NEWEST_TESTED = (1, 6)
+
+# Fields of a ClusterSpec that only the user can know.
+_OF_CLUSTER = ("memoryBytesPerDevice", "batchSize", "hardware")
+
+
+class _Answer(NamedTuple):
+    """What rank 0 found, for all ranks: a description, or a plan of the fallback, or an error."""
+
+    planned_by: str
+    description: dict[str, Any] | None = None
+    fallback_plan: Any = None
+    fallback_reason: str | None = None
+    error: Exception | None = None
+
+
+class ShardtidePlanner:
+    """A ShardingPlanner of TorchRec whose plans are Shardtide's. On every rank:
+
+        planner = ShardtidePlanner(
+            LogSource(Log("kafka-1:9092", "http://schema-registry:8081")),
+            "feed",
+            cluster={"memoryBytesPerDevice": 64 * 2**30, "batchSize": 65536, "hardware": "h200"},
+            lookups={"user": 1.0, "item": 20.5},
+        )
+        model = DistributedModelParallel(
+            net, device=device, plan=planner.collective_plan(net, sharders, pg), sharders=sharders
+        )
+
+    All EmbeddingBagCollections and EmbeddingCollections of the model are planned together. All ranks get the same plan
+    or raise the same error, before anything is sharded; rank 0 alone asks the source.
+
+    source: LogSource, ProgramSource or FileSource: where plans come from
+    workload: name of the workload
+    cluster: fields of a ClusterSpec: memoryBytesPerDevice, batchSize (of all ranks together), hardware, and any others.
+        devices is the number of ranks, and devicesPerNode TorchRec's local size, unless they are given. Replica groups
+        must be one. Needed unless the source takes plans that are there already
+    lookups: mean number of lookups per sample of each feature; of tables with pooling_factors in their constraints or with
+        a profile, not needed
+    optimizer: of all tables, one of shardtide.optimizers.OPTIMIZERS. None: that of apply_optimizer_in_backward or of
+        fused_params of the sharder; else the cluster's
+    profiles: by table, what TableUse.fields() of shardtide.profile returns
+    constraints: by table, ParameterConstraints of TorchRec, or a dict of TableConstraints. What the sharders do not
+        allow is excluded without them. Of a plan that is there already, the sharding types of these tables are checked
+    reshardable: whether a running model can go to later plans with TorchRecResharder; tables that are table_wise are
+        column_wise then, with one shard. Without effect if a sharder has no column_wise
+    device: type of the devices: cuda or cpu; None: cuda if there is one
+    timeout_seconds: how long a plan is waited for. Other ranks wait for rank 0 that long: it must be below the timeout of
+        the process group
+    fallback: a planner of TorchRec that plans if the source cannot be reached or has no plan in time; None: that is an
+        error. Tables that are refused, and wrong settings, are always errors
+
+    description: what the last plan was made of, a dict for JSON: see shardtide.torchrec.describe. It has "qcomms" if the
+        plan has codecs. None if the fallback planned
+    planned_by: who made the last plan: the source's name (log, program, file), or the type of the fallback
+    fallback_reason: why the fallback made it; None if it did not
+    """
+
+    def __init__(
+        self,
+        source: PlanSource,
+        workload: str,
+        cluster: Mapping[str, Any] | None = None,
+        lookups: Mapping[str, float] | None = None,
+        *,
+        optimizer: str | None = None,
+        profiles: Mapping[str, Mapping[str, Any]] | None = None,
+        constraints: Mapping[str, Any] | None = None,
+        reshardable: bool = True,
+        device: str | None = None,
+        timeout_seconds: float = 60.0,
+        fallback: Any = None,
+    ):
+        from torchrec.distributed.types import ShardingPlanner
+
+        # It is one without being a subclass, so that this module can be imported without torch.
+        ShardingPlanner.register(ShardtidePlanner)
+        self.description: dict[str, Any] | None = None
+        self.planned_by: str | None = None
+        self.fallback_reason: str | None = None
+        self._source = source
+        self._workload = check_text(workload, "workload")
+        self._cluster = None if cluster is None else dict(cluster)
+        self._lookups = lookups or {}
+        self._optimizer = optimizer
+        self._profiles = profiles
+        self._constraints = constraints or {}
+        self._reshardable = reshardable
+        self._device = device
+        self._timeout_seconds = timeout_seconds
+        self._fallback = fallback
+
+    def plan(self, module: Any, sharders: Sequence[Any] | None = None) -> Any:
+        """Returns a ShardingPlan for a model; talks to no other rank.
+
+        Call it on one rank, and give the plan to all; collective_plan() does. Without torch.distributed, cluster must have
+        devices: the number of ranks that will run the plan.
+
+        PlanRefused if there is no plan for these tables; ConnectionError or TimeoutError if there is none for now, and no
+        fallback; PermissionError; FileNotFoundError; ValueError for wrong settings, a model that cannot be planned, and a
+        plan that is not of this model. RuntimeError for a TorchRec that is too old, and all else.
+        """
+        import torch.distributed as dist
+
+        if dist.is_available() and dist.is_initialized():
+            ranks = dist.get_world_size()
+        else:
+            ranks = (self._cluster or {}).get("devices", 0)
+            if not ranks:
+                raise ValueError("cluster must have devices, since torch.distributed is not initialized")
+        sharders = _sharders(sharders)
+        answer = self._answer(module, sharders, ranks)
+        if answer.error is not None:
+            raise answer.error
+        self._check(answer, module, sharders, ranks)
+        return self._finished(answer)
+
+    def collective_plan(self, module: Any, sharders: Sequence[Any] | None = None, pg: Any = None) -> Any:
+        """Returns the same ShardingPlan on all ranks of a process group; call it on all of them.
+
+        pg: the process group; None: the default one
+
+        Errors as plan(), the same on all ranks, whichever rank met one.
+        """
+        import torch.distributed as dist
+
+        if pg is None:
+            if not (dist.is_available() and dist.is_initialized()):
+                raise RuntimeError("torch.distributed must be initialized, or a process group given; or call plan()")
+            pg = dist.group.WORLD
+        sharders = _sharders(sharders)
+        ranks = pg.size()
+        box: list[Any] = [None]
+        stop: BaseException | None = None
+        if pg.rank() == 0:
+            try:
+                box = [self._answer(module, sharders, ranks)]
+            except BaseException as e:
+                # Ctrl-C: the others wait for an answer.
+                stop = e
+                box = [_Answer(self._source.name, error=RuntimeError(f"Rank 0 stopped: {type(e).__name__}"))]
+        if ranks > 1:
+            dist.broadcast_object_list(box, src=dist.get_global_rank(pg, 0), group=pg)
+        if stop is not None:
+            raise stop
+        answer: _Answer = box[0]
+        if answer.error is not None:
+            raise answer.error
+        problem = None
+        try:
+            self._check(answer, module, sharders, ranks)
+        except Exception as e:
+            problem = str(e) or type(e).__name__
+        problems: list[Any] = [problem]
+        if ranks > 1:
+            problems = [None] * ranks
+            dist.all_gather_object(problems, problem, group=pg)
+        if any(found is not None for found in problems):
+            raise ValueError(by_rank(problems))
+        return self._finished(answer)
+
+    def _finished(self, answer: _Answer) -> Any:
+        self.planned_by = answer.planned_by
+        self.description = answer.description
+        self.fallback_reason = answer.fallback_reason
+        return answer.fallback_plan if answer.description is None else to_sharding_plan(answer.description)
+
+    def _answer(self, module: Any, sharders: list[Any], ranks: int) -> _Answer:
+        """Returns what rank 0 found, an error included."""
+        name = self._source.name
+        try:
+            check_version()
+            wanted = self._wanted(module, sharders, ranks)
+            try:
+                found = self._source.plan(wanted, self._timeout_seconds)
+            except (ConnectionError, TimeoutError) as e:
+                if self._fallback is None:
+                    raise
+                return self._fall_back(module, sharders, e)
+            self._check_kinds(module, sharders, found)
+            return _Answer(name, self._describe(module, sharders, found, ranks))
+        except Exception as e:
+            return _Answer(name, error=_portable(e))
+
+    def _fall_back(self, module: Any, sharders: list[Any], reason: Exception) -> _Answer:
+        name = type(self._fallback).__name__
+        logger.warning(
+            "No plan of workload %s from the %s, %s plans instead: %s", self._workload, self._source.name, name, reason
+        )
+        try:
+            plan = self._fallback.plan(module, sharders)
+        except Exception as e:
+            raise RuntimeError(f"{reason}; and {name}, which planned instead, failed: {type(e).__name__}: {e}") from e
+        return _Answer(name, fallback_plan=plan, fallback_reason=str(reason))
+
+    def _wanted(self, module: Any, sharders: list[Any], ranks: int) -> Wanted:
+        """Returns what to plan; ValueError if it cannot be."""
+        # Not where the package is imported: python -m shardtide.torchrec.publish would warn that it was imported already.
+        from shardtide.torchrec.publish import model_change
+
+        table_modules(module)
+        check_sharders(module, sharders)
+        rules = rules_of(module, sharders, self._constraints, self._device_type())
+        if not self._source.needs_tables:
+            return Wanted(self._workload, None)
+        change = model_change(
+            self._workload,
+            module,
+            merged_lookups(self._lookups, rules),
+            self._complete_cluster(ranks),
+            self._optimizer or optimizers_of(module, sharders, _optimizer_of_class),
+            profiles=self._profiles,
+            constraints={name: rule.limits for name, rule in rules.items()},
+        )
+        for spec in (one["table"] for one in change["changes"] if "table" in one):
+            if rules[spec["name"]].enforce_hbm:
+                spec["enforceHbm"] = True
+        return Wanted(self._workload, change)
+
+    def _complete_cluster(self, ranks: int) -> dict[str, Any]:
+        given = mapping({} if self._cluster is None else self._cluster, "cluster", "fields of a ClusterSpec")
+        missing = [name for name in _OF_CLUSTER if name not in given]
+        if missing:
+            raise ValueError(f"cluster must have {', '.join(missing)}")
+        if given.get("devices", ranks) != ranks:
+            raise ValueError(f"cluster has {given['devices']} devices; must be {ranks}, the ranks of the process group")
+        if list(given.get("replicaGroups", [1])) != [1]:
+            raise ValueError(
+                f"replicaGroups must be [1], got {given['replicaGroups']}: plans of several are for DMPCollection, see"
+                " describe_for()"
+            )
+        return {"devices": ranks, "devicesPerNode": self._per_node(ranks), **given}
+
+    def _check_kinds(self, module: Any, sharders: list[Any], found: dict[str, Any]) -> None:
+        """Checks that a plan keeps to the constraints that were given; ValueError names each table of another kind."""
+        kinds = {shard["table"]: {shard["kind"].lower()} for shard in found.get("shards", [])}
+        for tables in found.get("plan", {}).values():
+            for table, sharding in tables.items():
+                whole = sharding["sharding_type"] == "column_wise" and len(sharding["ranks"]) == 1
+                # A table_wise one of a reshardable plan.
+                kinds[table] = {sharding["sharding_type"], *(["table_wise"] if whole else [])}
+        rules = rules_of(module, sharders, self._constraints, self._device_type())
+        problems = []
+        for table in sorted(self._constraints.keys() & kinds.keys()):
+            allowed = rules[table].limits.get("kinds") or KINDS
+            if not kinds[table].intersection(allowed):
+                problems.append(
+                    f"Table {table} is {min(kinds[table])} in the plan; must be {' or '.join(allowed)}, as its constraints"
+                    " and its sharder say"
+                )
+        if problems:
+            raise ValueError("; ".join(problems))
+
+    def _describe(self, module: Any, sharders: list[Any], found: dict[str, Any], ranks: int) -> dict[str, Any]:
+        """Returns the description of what a source gave; ValueError if it is not one of this model and of these ranks."""
+        if "plan" in found:
+            if "dmp_collection" in found:
+                raise ValueError("The plan has replica groups, and is for DMPCollection; must have one")
+            if found["world_size"] != ranks:
+                raise ValueError(f"The plan is for {found['world_size']} devices; this job has {ranks} ranks")
+            return _on_device(found, self._device_type(), self._per_node(ranks))
+        if replication_of(found, ranks).groups > 1:
+            raise ValueError("The plan has replica groups, and is for DMPCollection; must have one")
+        check_tables(module, found)
+        by_type = by_module_type(sharders)
+        by_columns = all(
+            "column_wise" in by_type[type(collection)].sharding_types(self._device_type())
+            for collection in collections(module).values()
+        )
+        return describe(
+            found,
+            table_modules(module),
+            devices_per_node=self._per_node(ranks),
+            reshardable=self._reshardable and by_columns,
+            device=self._device_type(),
+        )
+
+    def _check(self, answer: _Answer, module: Any, sharders: list[Any], ranks: int) -> None:
+        """Checks on any rank that a plan is one of its model; ValueError or RuntimeError if not."""
+        check_version()
+        check_sharders(module, sharders)
+        if answer.description is None:
+            return
+        check_model(module, answer.description)
+        of_nodes = sorted(
+            table
+            for tables in answer.description["plan"].values()
+            for table, sharding in tables.items()
+            if sharding["sharding_type"] in NODE_KINDS
+        )
+        local = _local_size(ranks) if of_nodes else 0
+        if of_nodes and self._per_node(ranks) != local:
+            raise ValueError(
+                f"Tables {', '.join(of_nodes)} are split over nodes of {self._per_node(ranks)} devices; TorchRec has nodes"
+                f" of {local}: set LOCAL_WORLD_SIZE, or devicesPerNode of the cluster"
+            )
+
+    def _per_node(self, ranks: int) -> int:
+        given = (self._cluster or {}).get("devicesPerNode")
+        return _local_size(ranks) if given is None else int(given)
+
+    def _device_type(self) -> str:
+        from torchrec.distributed.utils import get_device_type
+
+        return self._device or str(get_device_type())
+
+
+def check_tables(model: Any, plan: Mapping[str, Any]) -> None:
+    """Checks that a ShardingPlan record has a model's tables, in their sizes.
+
+    ValueError names each table that the model or the plan lacks, and each of another size.
+    """
+    planned: dict[str, tuple[int, int]] = {}
+    for shard in plan["shards"]:
+        rows, columns = planned.get(shard["table"], (0, 0))
+        end = shard["rowOffset"] + shard["rows"], shard["columnOffset"] + shard["columns"]
+        planned[shard["table"]] = max(rows, end[0]), max(columns, end[1])
+    actual = {
+        config.name: (config.num_embeddings, config.embedding_dim)
+        for collection in collections(model).values()
+        for config in configs(collection)
+    }
+    problems = [
+        f"{name} is {planned[name][0]} rows by {planned[name][1]} columns in the plan, and {rows} by {columns} in the model"
+        for name, (rows, columns) in sorted(actual.items())
+        if name in planned and planned[name] != (rows, columns)
+    ]
+    missing, unknown = sorted(actual.keys() - planned.keys()), sorted(planned.keys() - actual.keys())
+    if missing:
+        problems.append(f"{', '.join(missing)} of the model {'is' if len(missing) == 1 else 'are'} not in the plan")
+    if unknown:
+        problems.append(f"{', '.join(unknown)} of the plan {'is' if len(unknown) == 1 else 'are'} not in the model")
+    if problems:
+        raise ValueError(f"The plan is not of this model's tables: {'; '.join(problems)}. Plan again")
+
+
+def check_version() -> None:
+    """Checks TorchRec's version: RuntimeError if it is too old, a warning if it is newer than what was tested."""
+    import torchrec
+
+    text = str(getattr(torchrec, "__version__", ""))
+    found = re.match(r"(\d+)\.(\d+)", text)
+    if not found:
+        _warn(f"TorchRec has the version {text!r}, of which nothing is known")
+        return
+    version = int(found[1]), int(found[2])
+    if version < OLDEST:
+        raise RuntimeError(f"TorchRec {text} is too old for ShardtidePlanner; must be {_text(OLDEST)}.0 or newer")
+    if version > NEWEST_TESTED:
+        _warn(f"TorchRec {text} is newer than {_text(NEWEST_TESTED)}, the newest that ShardtidePlanner was tested with")
+
+
+@functools.lru_cache(maxsize=None)
+def _warn(message: str) -> None:
+    """Warns once in a process."""
+    logger.warning("%s", message)
+
+
+def _text(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))
+
+
+def _on_device(description: dict[str, Any], device: str, per_node: int) -> dict[str, Any]:
+    """Returns a description that was written for any type of devices, for one."""
+    plan = {}
+    for path, tables in description["plan"].items():
+        plan[path] = dict(tables)
+        for table, sharding in tables.items():
+            if "shards" in sharding:
+                shards = [
+                    {**shard, "placement": placement(rank, per_node, device)}
+                    for rank, shard in zip(sharding["ranks"], sharding["shards"])
+                ]
+                plan[path][table] = {**sharding, "shards": shards}
+    return {**description, "plan": plan}
+
+
+def _portable(error: Exception) -> Exception:
+    """Returns an error that any rank can unpickle: those of other packages as a RuntimeError with their names."""
+    module = type(error).__module__
+    if module == "builtins" or module.startswith("shardtide."):
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _sharders(sharders: Sequence[Any] | None) -> list[Any]:
+    if sharders is not None:
+        return list(sharders)
+    from torchrec.distributed.sharding_plan import get_default_sharders
+
+    return list(get_default_sharders())
+
+
+def _optimizer_of_class(kind: Any) -> Any:
+    from torchrec.distributed.utils import optimizer_type_to_emb_opt_type
+
+    return optimizer_type_to_emb_opt_type(kind)
+
+
+def _local_size(ranks: int) -> int:
+    from torchrec.distributed.comm import get_local_size
+
+    return int(get_local_size(ranks))

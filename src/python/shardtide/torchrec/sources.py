@@ -1,0 +1,348 @@
+"""Where ShardtidePlanner takes plans from: the log, the program `shardtide`, or a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from shardtide.arguments import parse_json, read_text
+
+if TYPE_CHECKING:
+    from shardtide.log import Log, PlanSubscriber, Reader
+
+INFEASIBLE = "infeasible-workloads"
+
+POLL_SECONDS = 0.1
+
+# Names of TableConstraints in the files of ./shardtide plan --workloads.
+_FILE_NAMES = {
+    "kinds": "kinds",
+    "leastColumns": "least_columns",
+    "sameDevicesAs": "same_devices_as",
+    "mayBeCached": "may_be_cached",
+    "mayHaveHotRows": "may_have_hot_rows",
+}
+
+
+class PlanRefused(ValueError):
+    """The planner has no plan for these tables: it rejected them, or they fit on the cluster in no way."""
+
+
+class Wanted(NamedTuple):
+    """What a plan is wanted for.
+
+    workload: name of the workload
+    change: the WorkloadChange that sets its cluster and tables; None for a source that does not need it
+    """
+
+    workload: str
+    change: dict[str, Any] | None
+
+    @property
+    def tables(self) -> list[dict[str, Any]]:
+        """The TableSpecs of the change."""
+        return [change["table"] for change in (self.change or {}).get("changes", []) if "table" in change]
+
+    @property
+    def cluster(self) -> dict[str, Any]:
+        """The ClusterSpec of the change."""
+        return next(change["cluster"] for change in (self.change or {})["changes"] if "cluster" in change)
+
+
+class PlanSource(Protocol):
+    """Where plans come from; LogSource, ProgramSource, FileSource, or one of your own.
+
+    name: for messages
+    needs_tables: whether plan() needs the change
+    """
+
+    name: str
+    needs_tables: bool
+
+    def plan(self, wanted: Wanted, timeout_seconds: float) -> dict[str, Any]:
+        """Returns a plan; called on rank 0 only.
+
+        It is a ShardingPlan record, whose "shards" are a list, or a description, which has "plan".
+
+        ConnectionError or TimeoutError if there is none for now: what a fallback is for. PlanRefused if there is none for
+        these tables. Other errors are wrong settings.
+        """
+
+
+class LogSource:
+    """Publishes the model's tables, and waits for the plan of that generation.
+
+    Tables of the workload's latest plan that the model does not have are dropped with the same change. It needs the
+    rights of the roles publisher and trainer. With those of viewer too, what does not fit is an error at once, with the
+    planner's message, and not one of time.
+
+    log: a shardtide.log.Log; it is used on rank 0 only, and may be None on the others
+    publish: False: takes the workload's latest plan, whose tables and cluster somebody else publishes
+    """
+
+    name = "log"
+
+    def __init__(self, log: Log | None, publish: bool = True):
+        self.needs_tables = publish
+        self._log = log
+
+    def plan(self, wanted: Wanted, timeout_seconds: float) -> dict[str, Any]:
+        if self._log is None:
+            raise ValueError("log must be a shardtide.log.Log on rank 0, got None")
+        from shardtide.log import PlanSubscriber
+
+        end = time.monotonic() + timeout_seconds
+        with PlanSubscriber(self._log, wanted.workload) as plans:
+            try:
+                latest = _latest(plans, end)
+                if not self.needs_tables:
+                    if latest is None:
+                        raise TimeoutError(f"Workload {wanted.workload} has no plan yet; publish its tables and cluster")
+                    return latest
+                return self._published(self._log, wanted, latest, plans, end)
+            except LookupError as e:
+                if type(e) is not LookupError:
+                    raise
+                # No topic or no schema: no planner was ever here.
+                raise ConnectionError(str(e)) from e
+
+    def _published(
+        self, log: Log, wanted: Wanted, latest: dict[str, Any] | None, plans: PlanSubscriber, end: float
+    ) -> dict[str, Any]:
+        from shardtide.log import Rejected, WorkloadPublisher
+
+        assert wanted.change is not None
+        names = {table["name"] for table in wanted.tables}
+        gone = sorted({shard["table"] for shard in (latest or {"shards": []})["shards"]} - names)
+        drops = [{"name": name} for name in gone]
+        infeasible = _reader(log, wanted.workload, end)
+        try:
+            publisher = WorkloadPublisher(log)
+            change = {**wanted.change, "changes": [*wanted.change["changes"], *drops]}
+            outcome = publisher.publish_and_wait(change, _left(end))
+            if isinstance(outcome, Rejected) and outcome.reason == "UNKNOWN_TABLE" and drops:
+                # The latest plan is older than the workload, which lost the tables since.
+                change = {**wanted.change, "eventId": str(uuid.uuid4())}
+                outcome = publisher.publish_and_wait(change, _left(end))
+            if isinstance(outcome, Rejected):
+                raise PlanRefused(
+                    f"The planner rejected the tables of workload {wanted.workload}: {outcome.message} ({outcome.reason})"
+                )
+            if outcome.generation is None:
+                raise RuntimeError(f"Workload {wanted.workload} has no cluster, though one was published")
+            return _of_generation(wanted.workload, outcome.generation, plans, infeasible, end)
+        finally:
+            if infeasible is not None:
+                infeasible.close()
+
+
+def _latest(plans: PlanSubscriber, end: float) -> dict[str, Any] | None:
+    """Returns the workload's latest plan; None if it has none."""
+    try:
+        return plans.first(_left(end))
+    except LookupError:
+        if plans.problem is not None:
+            raise
+        return None
+
+
+def _reader(log: Log, workload: str, end: float) -> Reader | None:
+    """Returns a reader of infeasible workloads; None for a user who may not read them."""
+    try:
+        return log.reader(INFEASIBLE, new_only=True, key=workload, until=end)
+    except PermissionError:
+        return None
+
+
+def _of_generation(
+    workload: str, generation: int, plans: PlanSubscriber, infeasible: Reader | None, end: float
+) -> dict[str, Any]:
+    """Returns a plan of a generation or a later one."""
+    while True:
+        if infeasible is not None:
+            record = None
+            try:
+                record = infeasible.poll(0)
+            except ConnectionError:
+                # The registry does not answer; the record is read again.
+                pass
+            except PermissionError:
+                infeasible = None
+            if record is not None and record.value is not None and record.value["generation"] >= generation:
+                raise PlanRefused(f"Workload {workload} has no plan: {record.value['message']}")
+        try:
+            return plans.wait(generation, min(POLL_SECONDS, _left(end)))
+        except (TimeoutError, ConnectionError):
+            # A reader retries: what the subscriber met last is raised at the end only.
+            if time.monotonic() >= end:
+                raise
+
+
+def _left(end: float) -> float:
+    return max(0.0, end - time.monotonic())
+
+
+class ProgramSource:
+    """Plans with the program `shardtide plan --workloads`, without Kafka.
+
+    program: its path; None: the `shardtide` of the PATH. It is needed on rank 0 only
+    arguments: further ones of `shardtide plan`, such as ("--model", "h100.avro")
+    """
+
+    name = "program"
+    needs_tables = True
+
+    def __init__(self, program: str | pathlib.Path | None = None, arguments: Sequence[str] = ()):
+        self._program = program
+        self._arguments = list(arguments)
+
+    def plan(self, wanted: Wanted, timeout_seconds: float) -> dict[str, Any]:
+        program = self._found()
+        with tempfile.TemporaryDirectory(prefix="shardtide-") as name:
+            folder = pathlib.Path(name)
+            workloads, plans = folder / "workloads.jsonl", folder / "plans.jsonl"
+            workloads.write_text(json.dumps(workload_line(wanted)) + "\n", encoding="utf-8")
+            command = [program, "plan", "--workloads", str(workloads), "--out", str(plans), *self._arguments]
+            status, said = _run(command, folder / "said", timeout_seconds)
+            if plans.exists():
+                # Also of a workload that does not fit, for which the program fails.
+                return FileSource(plans).plan(wanted, timeout_seconds)
+            raise PlanRefused(
+                f"{' '.join(command[:2])} ended with status {status}: {said.replace(f'{workloads}, ', '') or 'no message'}"
+            )
+
+    def _found(self) -> str:
+        name = "shardtide" if self._program is None else str(self._program)
+        found = shutil.which(name)
+        if found is None:
+            where = "on the PATH" if self._program is None else f"at {name}, or it cannot be executed"
+            raise FileNotFoundError(
+                f"There is no program shardtide {where}. Unpack a release of Shardtide, which needs a JDK 17, and put its"
+                " bin on the PATH; or name the one of a checkout: ProgramSource('/path/to/shardtide/shardtide')"
+            )
+        return found
+
+
+def _run(command: list[str], output: pathlib.Path, timeout_seconds: float) -> tuple[int, str]:
+    """Runs a program, and returns its status and the end of what it said; TimeoutError ends it and what it started."""
+    with open(output, "w+", encoding="utf-8", errors="replace") as file:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            status = process.wait(timeout_seconds)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"{command[0]} has no plan after {timeout_seconds} s") from None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        file.seek(0)
+        # Without bars of progress.
+        lines = [line for line in file.read().replace("\r", "\n").splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith("Planning ")]
+    return status, " ".join(said[-3:])
+
+
+def workload_line(wanted: Wanted) -> dict[str, Any]:
+    """Returns a workload as ./shardtide plan --workloads reads it: an object for a line of JSON."""
+    tables = []
+    for spec in wanted.tables:
+        limits = spec.get("constraints")
+        named = {} if limits is None else {"constraints": {_FILE_NAMES.get(n, n): v for n, v in limits.items()}}
+        tables.append({**spec, **named})
+    return {"task": wanted.workload, "cluster": wanted.cluster, "tables": tables}
+
+
+class FileSource:
+    """Takes a plan from a file, of a line of JSON for each workload.
+
+    Lines are those of `shardtide plan --out`, with `--format torchrec` or without, and those of
+    `shardtide watch --format torchrec`. Of a file with several lines it takes the last one of the workload. With
+    `--format torchrec`, paths of modules must be those of the model: `--module` names them.
+
+    path: the file; it is read on rank 0 only
+    """
+
+    name = "file"
+    needs_tables = False
+
+    def __init__(self, path: str | pathlib.Path):
+        self._path = pathlib.Path(path)
+
+    def plan(self, wanted: Wanted, timeout_seconds: float) -> dict[str, Any]:
+        lines = []
+        for number, text in enumerate(read_text(self._path).splitlines(), 1):
+            if text.strip():
+                line = parse_json(text, f"{self._path}, line {number}")
+                if not isinstance(line, dict):
+                    raise ValueError(f"{self._path}, line {number} must be an object of a plan, got {text[:60]}")
+                lines.append((number, line))
+        if not lines:
+            raise ValueError(f"{self._path} has no plan; ./shardtide plan --out writes such files")
+        names = [str(line.get("workload", line.get("task"))) for _, line in lines]
+        found = [place for place, name in enumerate(names) if name == wanted.workload]
+        if len(lines) == 1:
+            found = [0]
+        if not found:
+            raise ValueError(
+                f"{self._path} has no plan of workload {wanted.workload}; it has those of"
+                f" {', '.join(dict.fromkeys(names))}"
+            )
+        number, line = lines[found[-1]]
+        return plan_of_line(line, f"{self._path}, line {number}")
+
+
+def plan_of_line(line: dict[str, Any], source: str) -> dict[str, Any]:
+    """Returns a line of a file of plans as a description, or as a ShardingPlan record with the fields that matter.
+
+    source: what messages call the line
+    """
+    if line.get("feasible") is False:
+        raise PlanRefused(f"Workload {line.get('task')} has no plan: {line.get('reason', 'it does not fit')}")
+    if "plan" in line:
+        if "world_size" not in line:
+            raise ValueError(f"{source} has no world_size; ./shardtide plan --format torchrec writes such lines")
+        return line
+    if "tables" not in line:
+        raise ValueError(f"{source} must have plan or tables, got {', '.join(line) or 'nothing'}")
+    if "world_size" not in line:
+        raise ValueError(f"{source} has no world_size; write the file again with this version of ./shardtide plan")
+    groups = line.get("replica_groups") or {}
+    return {
+        "planId": str(line.get("task")),
+        "workloadId": str(line.get("task")),
+        "generation": None,
+        "predictedMs": line.get("predicted_ms"),
+        "deviceCosts": [{}] * line["world_size"],
+        "shards": [_shard(table["name"], shard) for table in line["tables"] for shard in table["shards"]],
+        "replication": {
+            "groups": groups.get("groups", 1),
+            "layout": str(groups.get("layout", "consecutive")).upper(),
+            "synchronizationSteps": groups.get("synchronization_steps", 1),
+            "synchronizationMs": groups.get("synchronization_ms", 0.0),
+        },
+        "codecs": [{**used, "codec": {"name": used["codec"]}} for used in line.get("codecs", [])],
+    }
+
+
+def _shard(table: str, shard: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "table": table,
+        "kind": shard["kind"].upper(),
+        "columnOffset": shard["column_offset"],
+        "columns": shard["columns"],
+        "rowOffset": shard["row_offset"],
+        "rows": shard["rows"],
+        "device": -1 if shard["device"] is None else shard["device"],
+        "cacheShare": shard.get("cache_share"),
+    }
