@@ -383,20 +383,25 @@ def device_memory(text: str) -> dict[str, int]:
 
 
 def model_change(
-    workload: str, model: Any, lookups: Mapping[str, float], cluster: dict[str, Any], **options: Any
+    workload: str,
+    model: Any,
+    lookups: Mapping[str, float],
+    cluster: dict[str, Any],
+    optimizer: str | Mapping[str, str] | None = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """Returns the WorkloadChange that sets a cluster and the tables of a model: of all its collections, in the order of
     their paths.
 
     model: as for shardtide.torchrec.collections()
-    options: those of workload_change(). A feature that several tables look up counts for each of them
+    optimizer, options: as for workload_change(). A feature that several tables look up counts for each of them
 
     ValueError as workload_change(), if the model has no collection, and if two collections have a table of one name.
     """
     # Of equal names it says which modules have them.
     table_modules(model)
     found = [config for collection in collections(model).values() for config in configs_of(collection)]
-    return workload_change(workload, found, lookups, cluster, **options)
+    return workload_change(workload, found, lookups, cluster, optimizer, **options)
 
 
 def load_configs(path: str, option: str) -> list[dict[str, Any]]:

@@ -61,8 +61,7 @@ final class State {
 
   /** Creates a state without parts, of devices that need so many bytes for a step without them. */
   State(int tables, int sumSize, Places places, long stepBytes, ClusterSpec cluster) {
-    this(
-        tables, sumSize, places, stepBytes, memory(cluster), cluster.hostMemoryBytesPerDevice());
+    this(tables, sumSize, places, stepBytes, memory(cluster), cluster.hostMemoryBytesPerDevice());
   }
 
   private static long[] memory(ClusterSpec cluster) {
