@@ -117,7 +117,7 @@ public final class ImportedPlan {
    * @throws IllegalArgumentException if a value is none of its kind
    */
   public List<TableSpec> tables(List<TableSpec> tables, ClusterSpec cluster) {
-    Ranks ranks = Ranks.of(cluster.devices(), cluster.devicesPerNode());
+    Ranks ranks = Ranks.of(cluster.devices(), cluster.devicesPerNode(), cluster.hostDevices());
     Map<String, JsonNode> shardings = shardings();
     return tables.stream()
         .map(table -> ImportedTable.table(shardings.get(table.name()), table, ranks))

@@ -166,8 +166,7 @@ class TableSpecTest {
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false,
-        TableKernel.NONE);
+        false);
   }
 
   @Test
@@ -196,8 +195,7 @@ class TableSpecTest {
             TableConstraints.NONE,
             true,
             Optional.empty(),
-            false,
-            TableKernel.NONE);
+            false);
     assertThat(largest.bytes()).isEqualTo((1L << 36) * (4096 * 128 + 64));
   }
 
@@ -235,8 +233,7 @@ class TableSpecTest {
             TableConstraints.NONE,
             true,
             Optional.empty(),
-            false,
-            TableKernel.NONE);
+            false);
     TableSpec wider = table.withColumns(12);
     assertThat(wider.columns()).isEqualTo(12);
     assertThat(wider.withColumns(8)).isEqualTo(table);
@@ -257,8 +254,7 @@ class TableSpecTest {
                 TableConstraints.NONE,
                 true,
                 Optional.empty(),
-                false,
-                TableKernel.NONE));
+                false));
     assertThat(table.withoutUse())
         .isEqualTo(
             new TableSpec(
@@ -274,8 +270,7 @@ class TableSpecTest {
                 TableConstraints.NONE,
                 true,
                 Optional.empty(),
-                false,
-                TableKernel.NONE));
+                false));
   }
 
   @Test
