@@ -36,8 +36,8 @@ def describe(
 ) -> dict[str, Any]:
     """Returns the description of a ShardingPlan record.
 
-    modules: path of the EmbeddingBagCollection or EmbeddingCollection within the model that DistributedModelParallel wraps; "" for the model
-        itself. Of several collections, the path for each table: table_modules(model)
+    modules: path of the EmbeddingBagCollection or EmbeddingCollection within the model that DistributedModelParallel
+        wraps; "" for the model itself. Of several collections, the path for each table: table_modules(model)
     devices_per_node: the local world size, at least 1; device R of the plan is "rank:R/cuda:(R mod devices_per_node)"
     reshardable: whether a running model can go from this plan to any other reshardable plan of the same tables and
         devices in which the same tables are copied and have their rows split. DistributedModelParallel.reshard moves
@@ -46,8 +46,8 @@ def describe(
     compute_kernel: fused (the optimizer is in the backward pass) or dense; data-parallel tables are always dense, and
         cached ones fused_uvm_caching
     device: cuda or cpu
-    unpooled: names of tables of EmbeddingCollections. TorchRec reshards none of them, so that they have the kinds of the
-        plan in reshardable descriptions, too; and none can be data-parallel on CPUs
+    unpooled: names of tables of EmbeddingCollections. TorchRec reshards none of them, so that they have the kinds of
+        the plan in reshardable descriptions, too; and none can be data-parallel on CPUs
 
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
     arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.
