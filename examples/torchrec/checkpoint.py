@@ -82,11 +82,12 @@ def train(description: dict[str, Any], folder: pathlib.Path, steps: int, device:
             )
         ],
     )
-    # Fused tables update themselves; data-parallel ones and dense layers have this optimizer, without a state.
-    dense = torch.optim.SGD([p for p in model.parameters() if not hasattr(p, "_in_backward_optimizers")], lr=0.1)
+    # Fused tables update themselves; data-parallel ones and dense layers have this optimizer. As its state is saved and
+    # loaded with the model's, a table takes it along where it becomes data-parallel, or ceases to be.
+    dense = torch.optim.Adagrad([p for p in model.parameters() if not hasattr(p, "_in_backward_optimizers")], lr=0.1)
     first, missing = 0, None
     if (folder / "steps").exists():
-        missing = checkpoint.load(model, folder)
+        missing = checkpoint.load(model, folder, dense)
         first = int((folder / "steps").read_text(encoding="utf-8"))
 
     def loss(step: int) -> torch.Tensor:
@@ -98,7 +99,7 @@ def train(description: dict[str, Any], folder: pathlib.Path, steps: int, device:
         dense.zero_grad()
         loss(step).backward()
         dense.step()
-    checkpoint.save(model, folder)
+    checkpoint.save(model, folder, dense)
     if dist.get_rank() == 0:
         (folder / "steps").write_text(str(first + steps), encoding="utf-8")
     dist.barrier()

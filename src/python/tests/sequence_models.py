@@ -73,7 +73,7 @@ class Table(NamedTuple):
         return "sequences" in self.path
 
 
-def run(function: Any, ranks: int, per_node: int, *arguments: Any, timeout_seconds: float = 15) -> Any:
+def run(function: Any, ranks: int, per_node: int, *arguments: Any, timeout_seconds: float = 120) -> Any:
     """Calls a function on all ranks, in forked processes, and returns what it returned on rank 0.
 
     AssertionError with the errors of the ranks that failed; all others are ended.
@@ -341,10 +341,10 @@ if not MISSING:
         """Returns this rank's parts of a tensor with their places."""
         if not hasattr(tensor, "local_shards"):
             return [(slice(None), tensor)]
-        return [
-            (tuple(slice(o, o + s) for o, s in zip(shard.metadata.shard_offsets, shard.metadata.shard_sizes)), shard.tensor)
-            for shard in tensor.local_shards()
-        ]
+        return [(place(s.metadata), s.tensor) for s in tensor.local_shards()]
+
+    def place(metadata: Any) -> tuple[slice, ...]:
+        return tuple(slice(o, o + size) for o, size in zip(metadata.shard_offsets, metadata.shard_sizes))
 
     def check_weights(model: Any, unsharded: Any) -> None:
         """Checks that all parameters are those of the unsharded model, within 1e-5."""

@@ -1,4 +1,4 @@
-"""Checkpoints of TorchRec models go from any plan to any other with the state of optimizers: real TorchRec with gloo."""
+"""Checkpoints of TorchRec models go from any plan to any other with all optimizers' state: real TorchRec with gloo."""
 
 import pathlib
 import sys
@@ -25,7 +25,8 @@ POOLED = (
 UNPOOLED = ("table_wise", "column_wise", "row_wise", "data_parallel")
 
 # One pooled table for each kind, and one unpooled one for each that EmbeddingCollections have, with one lookup of a
-# sample: FBGEMM's dense kernel pools on CPUs, which makes no difference for one such table of a collection. Each rank has rows: its kernels need some on CPUs.
+# sample: FBGEMM's dense kernel pools on CPUs, which makes no difference for one such table of a collection. Each rank
+# has rows: its kernels need some on CPUs.
 TABLES = [
     *(Table(f"b{i}", 10 + i, 16) for i in range(len(POOLED))),
     *(Table(f"s{i}", 11 + i, 8, "sequences", lookups=1) for i in range(len(UNPOOLED))),
@@ -98,14 +99,14 @@ def pairs_of_kinds(folder, optimizer):
         models.check_weights(loaded.model, unsharded)
 
 
-def chain(folder, optimizer, steps, record, load, pooled, unpooled):
-    """Loads, trains and saves beside the unsharded model."""
+def chain(folder, optimizer, number, pooled, unpooled):
+    """Loads, but for the first time, trains two steps and saves, beside the unsharded model."""
     unsharded = models.Unsharded(TABLES, optimizer)
-    trained = Trained(plan(record, dist.get_world_size(), pooled, unpooled), optimizer)
-    if load:
+    trained = Trained(plan(number, dist.get_world_size(), pooled, unpooled), optimizer)
+    if number:
         assert trained.load(folder) == []
-    for step in range(steps[1]):
-        if step >= steps[0]:
+    for step in range(2 * number + 2):
+        if step >= 2 * number:
             trained.step(step)
         unsharded.step(step)
     models.check_weights(trained.model, unsharded)
@@ -222,11 +223,10 @@ class Checkpoints(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             # Row-wise Adagrad is that of the unsharded model where no columns are cut.
             uncut = ("table_wise", "row_wise", "data_parallel"), ("row_wise", "data_parallel", "table_wise", "row_wise")
-            for optimizer, kinds in (("adagrad", (("row_wise", "column_wise", "data_parallel"), UNPOOLED)), ("rowwise_adagrad", uncut)):
+            cut = ("row_wise", "column_wise", "data_parallel"), UNPOOLED
+            for optimizer, kinds in (("adagrad", cut), ("rowwise_adagrad", uncut)):
                 for number, ranks in enumerate((2, 4, 3)):
-                    models.run(
-                        chain, ranks, PER_NODE, folder, optimizer, (2 * number, 2 * number + 2), number, number > 0, *kinds
-                    )  # fmt: skip
+                    models.run(chain, ranks, PER_NODE, folder, optimizer, number, *kinds)
 
     def test_row_wise_state_of_each_kind_to_each(self):
         self.run_in_folder(row_wise_pairs, 4, True)

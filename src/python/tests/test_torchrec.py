@@ -253,7 +253,8 @@ class Models(unittest.TestCase):
             (
                 "sparse.z",
                 self.ALL,
-                'Module "sparse.z" is no EmbeddingBagCollection of the model and no EmbeddingCollection; must be one of "sparse.x", "sparse.y"',
+                'Module "sparse.z" is no EmbeddingBagCollection of the model and no EmbeddingCollection; must be one of'
+                ' "sparse.x", "sparse.y"',
             ),
             (
                 {"a": "sparse.x", "b": "sparse.y"},

@@ -1,9 +1,9 @@
 """Plans of Shardtide as TorchRec's sharding plans, and back; tables of a collection as a workload.
 
-`python -m shardtide.torchrec.publish` publishes the tables of EmbeddingBagCollections and EmbeddingCollections. A description is a dict that
-JSON can represent: the object that `./shardtide plan --format torchrec` and `watch --format torchrec` write on each
-line, with TorchRec's own names and layout under "plan". What makes TorchRec's objects of it imports torch and torchrec
-when it is called. ShardtidePlanner stands in for TorchRec's own planner.
+`python -m shardtide.torchrec.publish` publishes the tables of EmbeddingBagCollections and EmbeddingCollections. A
+description is a dict that JSON can represent: the object that `./shardtide plan --format torchrec` and `watch --format
+torchrec` write on each line, with TorchRec's own names and layout under "plan". What makes TorchRec's objects of it
+imports torch and torchrec when it is called. ShardtidePlanner stands in for TorchRec's own planner.
 """
 
 from shardtide.torchrec.changes import NotReshardable, changes

@@ -6,8 +6,8 @@ torch.distributed.checkpoint cuts tensors again for the shards of the model that
   with tables of unequal widths.
 - Row-wise state has a number for each row of each shard, so that its size depends on the plan. It is loaded whole, a
   table at a time, and averaged for the new shards; see shardtide.torchrec.optimizer_state.
-- A data-parallel table has no fused optimizer: its state is in the dense optimizer of the program. It is saved under the
-  name that the state of a sharded table has, so that each of the two is loaded as the other.
+- A data-parallel table has no fused optimizer: its state is in the dense optimizer of the program. It is saved under
+  the name that the state of a sharded table has, so that each of the two is loaded as the other.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def save(model: Any, folder: str | pathlib.Path, dense_optimizer: Any = None) ->
     What the program has besides, such as its step and schedules of learning rates, it saves itself.
 
     folder: on a file system that all ranks share; what it has is replaced
-    dense_optimizer: updates dense parameters and data-parallel tables: a torch.optim.Optimizer, or one of TorchRec's that
-        wrap or combine some. Without it, only the state of fused optimizers is saved. Its own state_dict() numbers
+    dense_optimizer: updates dense parameters and data-parallel tables: a torch.optim.Optimizer, or one of TorchRec's
+        that wrap or combine some. Without it, only the state of fused optimizers is saved. Its own state_dict() numbers
         parameters, and under another plan the same number is another parameter
     """
     import torch.distributed as dist
@@ -69,9 +69,9 @@ def load(model: Any, folder: str | pathlib.Path, dense_optimizer: Any = None) ->
     dense_optimizer: as for save(); its states are overwritten, also those that it makes in its first step
 
     Returns the names of what was not loaded: parameters and states of this rank that the checkpoint lacks, which keep
-    their values; and states of the model's parameters in the checkpoint for which no rank's optimizer has a place. Among
-    them are those of data-parallel tables without a dense_optimizer, and with another one than torch.optim.Adagrad and
-    TorchRec's RowWiseAdagrad, whose state is loaded into such an optimizer only.
+    their values; and states of the model's parameters in the checkpoint for which no rank's optimizer has a place.
+    Among them are those of data-parallel tables without a dense_optimizer. The state of one that is neither
+    torch.optim.Adagrad nor TorchRec's RowWiseAdagrad is loaded into an optimizer of its class only.
 
     ValueError if a table has another size in the checkpoint; nothing is loaded then.
     """

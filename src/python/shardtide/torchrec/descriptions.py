@@ -43,8 +43,8 @@ def describe(
 ) -> dict[str, Any]:
     """Returns the description of a ShardingPlan record.
 
-    modules: path of the EmbeddingBagCollection or EmbeddingCollection within the model that DistributedModelParallel wraps; "" for the model
-        itself. Of several collections, the path for each table: table_modules(model)
+    modules: path of the EmbeddingBagCollection or EmbeddingCollection within the model that DistributedModelParallel
+        wraps; "" for the model itself. Of several collections, the path for each table: table_modules(model)
     devices_per_node: devices that the fast links connect, at least 1; the same as devicesPerNode of the cluster
     reshardable: whether a running model can go from this plan to any other reshardable plan of the same tables and
         devices in which the same tables are copied and have their rows split. DistributedModelParallel.reshard moves
@@ -56,8 +56,8 @@ def describe(
     devices_per_host: the local world size, a divisor of devices_per_node; device R of the plan is
         "rank:R/cuda:(R mod devices_per_host)". None: a node is a host. If it is not, TorchRec splits rows over a node
         where the environment has TOPOLOGY_DOMAIN_MULTIPLE, the hosts of a node
-    unpooled: names of tables of EmbeddingCollections. TorchRec reshards none of them, so that they have the kinds of the
-        plan in reshardable descriptions, too; and none can be data-parallel on CPUs
+    unpooled: names of tables of EmbeddingCollections. TorchRec reshards none of them, so that they have the kinds of
+        the plan in reshardable descriptions, too; and none can be data-parallel on CPUs
 
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
     arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.

@@ -23,7 +23,7 @@ def collections(model: Any) -> dict[str, Any]:
     model: a module, sharded or not, or the DistributedModelParallel that wraps it; "" is the path of the module itself.
         What is inside of a collection is not looked at.
 
-    ValueError if a managed collision collection is among the modules: its tables change their ids while they are trained.
+    ValueError if a managed collision collection is among the modules: its ids change while they are trained.
     """
     found: dict[str, Any] = {}
     pending = [("", unwrapped(model))]
@@ -185,8 +185,8 @@ def check_model(model: Any, description: dict[str, Any]) -> None:
 def _unpooled_problems(path: str, collection: Any, shardings: Mapping[str, Any]) -> Iterator[str]:
     """Yields what TorchRec cannot do of the shardings of an EmbeddingCollection.
 
-    Its ShardedEmbeddingCollection has four sharding types. It reads the outputs of all column-wise tables as rows of one
-    width, that of the first shard: other widths fail in the first step. It writes rows only of row-wise tables.
+    Its ShardedEmbeddingCollection has four sharding types. It reads the outputs of all column-wise tables as rows of
+    one width, that of the first shard: other widths fail in the first step. It writes rows only of row-wise tables.
     """
     widths: dict[int, str] = {}
     for config in configs(collection):
@@ -196,11 +196,12 @@ def _unpooled_problems(path: str, collection: Any, shardings: Mapping[str, Any])
         kind = sharding["sharding_type"]
         of = f'Table "{config.name}" of EmbeddingCollection "{path}"'
         if kind not in UNPOOLED_KINDS:
-            yield f"{of} is {kind}, which TorchRec has for pooled tables only; must be one of {', '.join(UNPOOLED_KINDS)}"
+            known = ", ".join(UNPOOLED_KINDS)
+            yield f"{of} is {kind}, which TorchRec has for pooled tables only; must be one of {known}"
         elif getattr(config, "use_virtual_table", False):
             yield f"{of} is a virtual table, which is not supported; must have all its rows"
         elif getattr(config, "enable_embedding_update", False) and kind != "row_wise":
-            yield f"{of} has enable_embedding_update and is {kind}; must be row_wise, since TorchRec writes no other rows"
+            yield f"{of} has enable_embedding_update and is {kind}; must be row_wise, whose rows TorchRec writes"
         if kind == "column_wise":
             for shard in sharding["shards"]:
                 widths.setdefault(shard["shard_sizes"][1], config.name)

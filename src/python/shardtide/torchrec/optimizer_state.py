@@ -59,7 +59,7 @@ def steps(collection: Any) -> dict[str, int]:
 
 
 def set_steps(collection: Any, counts: Mapping[str, int]) -> None:
-    """Sets the steps that the kernels of this rank's tables have counted, to the largest number of a kernel's tables."""
+    """Sets the steps that the kernels of this rank's tables have counted: to the largest of a kernel's tables."""
     found: dict[int, tuple[Any, int]] = {}
     for table, kernel in _kernels(collection):
         if table in counts:
@@ -91,12 +91,12 @@ def dense_states(
 ) -> dict[str, Any]:
     """Returns the states of a program's dense optimizer by name, as tensors that share memory with them.
 
-    State of a data-parallel table that a fused optimizer has as well has the name of that: "optimizer.P.TABLE.momentum1"
-    for the parameter P. All other state is "dense_optimizer.P.CLASS.STATE".
+    State of a data-parallel table that a fused optimizer has as well has the name of that,
+    "optimizer.P.TABLE.momentum1" for the parameter P. All other state is "dense_optimizer.P.CLASS.STATE".
 
     model: a DistributedModelParallel
-    optimizer: as for checkpoint.save(); None: no states. States of parameters that are not the model's are left out, and
-        so are those of tables that are sharded with the kernel dense, whose parameters are parts
+    optimizer: as for checkpoint.save(); None: no states. States of parameters that are not the model's are left out,
+        and so are those of tables that are sharded with the kernel dense, whose parameters are parts
     running: the description that the model runs
     saved: metadata of tensors of a checkpoint by name: a parameter without any state, which the optimizer has not
         updated yet, gets those of the checkpoint, with zeros

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -29,10 +30,15 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
    *
    * @param kernels of the tables of which something is decided
    * @param target its devices per node and kernel, and whether plans are reshardable
+   * @param isPooled whether a table is pooled; others are never resharded, and stay as they are
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
   static ModelPlan of(
-      Collection<Shard> shards, Collection<PlannedKernel> kernels, int worldSize, Target target) {
+      Collection<Shard> shards,
+      Collection<PlannedKernel> kernels,
+      int worldSize,
+      Target target,
+      Predicate<String> isPooled) {
     SortedMap<String, List<Shard>> byTable = new TreeMap<>();
     for (Shard shard : shards) {
       if (shard.device() >= worldSize) {
@@ -51,7 +57,7 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
           PlannedKernel kernel =
               ofTables.getOrDefault(name, new PlannedKernel(name, TableKernel.NONE, false));
           TableSharding sharding = TableSharding.of(tableShards, ranks, kernel, target.kernel());
-          if (target.reshardable()) {
+          if (target.reshardable() && isPooled.test(name)) {
             sharding = sharding.mergedByRank();
           }
           ShardingRules.checkWidths(name, sharding.shards());

@@ -78,7 +78,7 @@ class ImportedPlanTest {
     ComputeKernel kernel = random.nextBoolean() ? ComputeKernel.FUSED : ComputeKernel.DENSE;
     Target target = new Target(Modules.of("a.b"), kernel, processor, 1, false).withNodesOf(cluster);
     return new TorchRecPlans(target)
-        .describe(JSON.createObjectNode(), shards, kernels, cluster.devices());
+        .describe(JSON.createObjectNode(), shards, kernels, cluster.devices(), table -> true);
   }
 
   /**
