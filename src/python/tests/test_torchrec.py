@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "src/python"))
 
 from shardtide import events, torchrec
 from shardtide.torchrec import publish
+from shardtide.waves import move_waves
 
 RULES = json.loads((ROOT / "src/cli/src/test/resources/torchrec/rules.json").read_text(encoding="utf-8"))
 TORCH = importlib.util.find_spec("torch") is not None
@@ -333,6 +334,33 @@ class Models(unittest.TestCase):
         wrapped = types.SimpleNamespace(_dmp_wrapped_module=None, module=self.MODEL)
         with self.assertRaisesRegex(ValueError, 'Module "sparse.x" is a Module, which was not sharded'):
             torchrec.TorchRecResharder(wrapped)
+
+
+class DeviceMemory(unittest.TestCase):
+    PLAN = {
+        "deviceCosts": [{"memoryBytes": 100}, {"memoryBytes": 60}],
+        "moves": [{"table": "a", "fromDevice": 0, "toDevice": 1, "bytes": 50}],
+        "moveOrder": [{"move": 0, "stage": "DIRECT"}],
+        "explanations": [],
+        "predictedMs": 1.0,
+        "settings": {"moveGigabytesPerSecond": 10.0, "moveOverheadMs": 0.0, "reshardMs": 0.0},
+    }
+
+    def test_memory_of_single_devices_in_arguments(self):
+        self.assertEqual(publish.device_memory("6=40"), {"device": 6, "bytes": 40 * 2**30})
+        self.assertEqual(publish.device_memory("0=0.5"), {"device": 0, "bytes": 2**29})
+        for wrong in ("6", "6=", "=40", "x=1", "1.5=3", "6=inf"):
+            with self.assertRaisesRegex(ValueError, f'must be DEVICE=G, such as 6=40, got "{wrong}"'):
+                publish.device_memory(wrong)
+
+    def test_waves_take_the_memory_of_each_rank(self):
+        for wrong, message in (
+            ([100], "must have a number for each of 2 ranks, got 1"),
+            ([100, 0], "must be at least 1, got 0"),
+            (0, "must be at least 1, got 0"),
+        ):
+            with self.assertRaisesRegex(ValueError, f"usable_bytes_per_device {message}"):
+                move_waves(self.PLAN, usable_bytes_per_device=wrong)
 
 
 class WorkloadChanges(unittest.TestCase):

@@ -29,7 +29,8 @@ import java.util.stream.LongStream;
  * @param hostMemoryBytesPerDevice bytes of host memory for each device's cached shards, 0 to
  *     {@value #MAX_MEMORY_BYTES}
  * @param reservedMemoryBytesPerDevice bytes of each device's memory that embeddings may not use:
- *     the dense model, activations; 0 to below the memory of each device
+ *     the dense model, activations; 0 to below all of {@code memoryBytesPerDevice} and {@code
+ *     memoryBytesByDevice}
  * @param countsStepMemory whether the device memory also has to hold what a step needs beside the
  *     shards: lookups and outputs of the batch, gradients of copies
  * @param forwardBytesPerElement bytes of an output's element in the forward collectives, above 0 to
@@ -50,8 +51,8 @@ import java.util.stream.LongStream;
  * @param memoryBytesByDevice the memory of devices that have more or less than {@code
  *     memoryBytesPerDevice}, by device, each at most once; entries that say the same are dropped
  * @param devicesPerHost devices of a host, where a node spans several hosts: rank R is device R
- *     modulo this on its host. A divisor of {@code devicesPerNode}; 0 where a node is a host, which
- *     as many as {@code devicesPerNode} become. No predicted cost depends on it
+ *     modulo this on its host. A divisor of {@code devicesPerNode}; 0 where a node is a host, also
+ *     if {@code devicesPerNode} is given. No predicted cost depends on it
  */
 @RecordBuilder
 public record ClusterSpec(
@@ -216,22 +217,27 @@ public record ClusterSpec(
 
   /** Returns the bytes that embeddings may use on the device that has the least memory. */
   public long leastUsableBytes() {
-    return usableOfAll().min().orElseThrow();
+    return usable().min().orElseThrow();
   }
 
   /** Returns the bytes that embeddings may use on the device that has the most memory. */
   public long mostUsableBytes() {
-    return usableOfAll().max().orElseThrow();
+    return usable().max().orElseThrow();
   }
 
   /** Returns the bytes of all devices that embeddings may use. */
   public long usableBytes() {
-    return usableOfAll().sum();
+    long more =
+        memoryBytesByDevice.stream().mapToLong(of -> of.bytes() - memoryBytesPerDevice).sum();
+    return devices * (memoryBytesPerDevice - reservedMemoryBytesPerDevice) + more;
   }
 
-  private LongStream usableOfAll() {
-    UsableMemory memory = usableMemory();
-    return IntStream.range(0, devices).mapToLong(memory::of);
+  /** Returns the usable bytes of each device with memory of its own, and once those of all others. */
+  private LongStream usable() {
+    return LongStream.concat(
+            memoryBytesByDevice.stream().mapToLong(DeviceMemory::bytes),
+            LongStream.of(memoryBytesPerDevice).limit(devices - memoryBytesByDevice.size()))
+        .map(bytes -> bytes - reservedMemoryBytesPerDevice);
   }
 
   /** Returns the bytes of a device that embeddings may use, for people. */

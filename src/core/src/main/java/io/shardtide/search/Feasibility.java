@@ -35,12 +35,18 @@ public final class Feasibility {
    * The smallest part of a table, or of tables that are on the same devices, that is on one device.
    *
    * @param scope where its rows are
+   * @param parts how many such parts there are, each at a place of its own; 1 if there may be fewer
    * @param bytes its bytes, without what a step needs beside them; -1 if there is no such part
    * @param memory the most bytes that a part of its scope can have
    * @param shown what it is, for people; a function, because nearly all parts fit
    */
   private record SmallestPart(
-      TableSpec table, ShardScope scope, long bytes, long memory, Supplier<String> shown) {
+      TableSpec table,
+      ShardScope scope,
+      int parts,
+      long bytes,
+      long memory,
+      Supplier<String> shown) {
     static final Comparator<SmallestPart> LARGEST_LAST =
         Comparator.comparingLong(SmallestPart::bytesShort)
             .thenComparing(
@@ -55,6 +61,7 @@ public final class Feasibility {
       return new SmallestPart(
           table,
           ShardScope.DEVICE,
+          1,
           table.bytes(TableSpec.COLUMN_UNIT),
           memory.most(ShardScope.DEVICE, 1),
           () ->
@@ -73,7 +80,8 @@ public final class Feasibility {
           int columns = group.columnsOf(table.table(), split.columns());
           bytes += split.withColumns(columns).bytes(table.table(), cluster);
         }
-        long most = memory.most(split.scope(), split.count(group.columns()));
+        int parts = split.count(group.columns());
+        long most = memory.most(split.scope(), parts);
         if (group.allows(split, cluster)
             && (smallest.bytes() < 0 || bytes - most < smallest.bytesShort())) {
           TableSpec table = group.tables().get(0).table();
@@ -81,6 +89,7 @@ public final class Feasibility {
               new SmallestPart(
                   table,
                   split.scope(),
+                  parts,
                   bytes,
                   most,
                   () ->
@@ -106,12 +115,13 @@ public final class Feasibility {
       }
       TableSpec table = group.tables().get(0).table();
       if (narrowest == 0) {
-        return new SmallestPart(table, ShardScope.DEVICE, -1, 0, () -> describe(group));
+        return new SmallestPart(table, ShardScope.DEVICE, 1, -1, 0, () -> describe(group));
       }
       int columns = group.columns() / narrowest;
       return new SmallestPart(
           table,
           ShardScope.DEVICE,
+          1,
           group.bytes(columns),
           memory.most(ShardScope.DEVICE, 1),
           () -> "The narrowest shard of %s, %d columns".formatted(describe(group), columns));
@@ -289,18 +299,25 @@ public final class Feasibility {
                         .formatted(
                             worst.shown().get(),
                             ByteSizes.describe(worst.bytes()),
-                            device(worst.scope(), memory),
+                            device(worst, memory),
                             ByteSizes.describe(worst.memory()))));
   }
 
   /** Returns which device's memory limits a part, for people. */
-  private static String device(ShardScope scope, PartMemory memory) {
+  private static String device(SmallestPart part, PartMemory memory) {
     if (memory.isEqual()) {
       return "a device";
     }
-    return switch (scope) {
-      case DEVICE -> "the device with the most memory";
-      case NODE -> "the smallest device of the node with the most memory";
+    int parts = part.parts();
+    return switch (part.scope()) {
+      case DEVICE ->
+          parts == 1
+              ? "the device with the most memory"
+              : "the smallest of the %d devices with the most memory".formatted(parts);
+      case NODE ->
+          parts == 1
+              ? "the smallest device of the node with the most memory"
+              : "the smallest device of the %d nodes with the most memory".formatted(parts);
       case CLUSTER, COPIES -> "the device with the least memory";
     };
   }
