@@ -79,6 +79,9 @@ final class PlanView {
     if (!plan.codecs().isEmpty()) {
       line(out, "  codecs: %s", CodecTexts.describe(plan));
     }
+    if (!plan.kernels().isEmpty()) {
+      line(out, "  kernels: %s", KernelTexts.describe(plan));
+    }
     insight(out, plan);
     outOfRange(out, plan);
     devices(out, plan, memory);

@@ -92,6 +92,9 @@ final class WhyView {
     if (!plan.codecs().isEmpty()) {
       out.add("  codecs: %s", CodecTexts.describe(plan));
     }
+    if (!plan.kernels().isEmpty()) {
+      out.add("  kernels: %s", KernelTexts.describe(plan));
+    }
     plan.deviceCosts().stream()
         .max(Comparator.comparingDouble(DeviceCost::totalMs))
         .ifPresent(

@@ -6,11 +6,15 @@ import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableKernel;
+import io.shardtide.domain.TableKernelBuilder;
 import io.shardtide.domain.UsableMemory;
 import io.shardtide.testing.RandomMoves;
 import io.shardtide.testing.Samples;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -74,6 +78,28 @@ class PlanViewTest {
     assertThat(shown(Samples.with(Samples.plan(), List.of(codec))))
         .contains("\n  codecs: device forward fp16 (saves 0.413 ms); none elsewhere\n");
     assertThat(shown(Samples.plan())).doesNotContain("codec");
+  }
+
+  @Test
+  void a_plan_with_kernels_names_them() {
+    List<PlannedKernel> kernels = new ArrayList<>();
+    kernels.add(new PlannedKernel("a", Samples.kernel(), true));
+    kernels.add(
+        new PlannedKernel(
+            "b",
+            TableKernelBuilder.builder(TableKernel.NONE)
+                .cacheLoadFactor(OptionalDouble.of(0.5))
+                .build(),
+            false));
+    assertThat(shown(Samples.withKernels(Samples.plan(), kernels)))
+        .contains(
+            "\n  kernels: a fused_uvm_caching, cache LFU, state in device memory, outputs BF16, no stochastic rounding; b cache of a fixed size\n");
+    for (int i = 0; i < 5; i++) {
+      kernels.add(new PlannedKernel("c" + i, Samples.kernel(), true));
+    }
+    assertThat(shown(Samples.withKernels(Samples.plan(), kernels)))
+        .contains("; and 2 more tables\n");
+    assertThat(shown(Samples.plan())).doesNotContain("kernel");
   }
 
   private String shown(ShardingPlan plan) {
