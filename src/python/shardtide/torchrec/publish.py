@@ -2,7 +2,7 @@
 
 python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
-    [--lookups FILE] [--profiles FILE] [--optimizer NAME] [--drop NAME ...] [--previous FILE] [--timeout SECONDS]
+    [--lookups FILE] [--profiles FILE] [--optimizer NAME] [--pipeline NAME] [--drop NAME ...] [--previous FILE] [--timeout SECONDS]
     [--prefix TEXT] [--settings FILE]
 
 --configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names,
@@ -10,6 +10,8 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
 --lookups    JSON: an object with the mean number of lookups per sample of each feature
 --profiles   JSON: what `python -m shardtide.profile --out` wrote: poolingFactor, accessCdf and reuseHistogram of tables
              by name. Features of these tables need no --lookups
+--pipeline   of the training program: none, sparse_dist (TrainPipelineSparseDist) or prefetch
+             (PrefetchTrainPipelineSparseDist). Device memory then also has to hold what a step allocates
 --previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
 
 Prints the outcome: the workload's generation, or why the change was rejected (exit status 1). Needs the rights of
@@ -48,6 +50,9 @@ BYTES = {
 # TorchRec's PoolingTypes, and whether a sample's lookups have one output.
 POOLED = {"SUM": True, "MEAN": True, "NONE": False}
 
+
+# Pipelines of a cluster: a loop, and TorchRec's TrainPipelineSparseDist and PrefetchTrainPipelineSparseDist.
+PIPELINES = ("none", "sparse_dist", "prefetch")
 
 MAX_CHANGES = 10_000
 
@@ -217,6 +222,7 @@ def main() -> None:
     parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), help="of the tables (default: the cluster's)")
     parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
+    parser.add_argument("--pipeline", choices=PIPELINES, help="pipeline of the training program, whose memory counts")
     parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds to wait for Kafka, and for the outcome")
     parser.add_argument("--prefix", default="shardtide.")
@@ -242,6 +248,8 @@ def main() -> None:
             "devicesPerNode": arguments.devices_per_node,
             "hardware": arguments.hardware,
         }
+        if arguments.pipeline:
+            cluster.update(countsStepMemory=True, pipeline=arguments.pipeline)
         change = workload_change(
             arguments.workload,
             configs,

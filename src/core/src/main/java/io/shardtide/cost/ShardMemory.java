@@ -33,7 +33,7 @@ record ShardMemory(
   /** Returns the bytes of device memory that the table's shard needs, rounded up. */
   long bytes(TableSpec table, ClusterSpec cluster) {
     if (cluster.pipeline().isPresent()) {
-      double step = StepMemory.ofShard(this, cluster.pipeline().get(), cluster);
+      double step = StepMemory.ofShard(this, table, cluster.pipeline().get(), cluster);
       double cache =
           cacheShare.isPresent() ? StepMemory.ofCache(rows, cacheShare.getAsDouble()) : 0;
       return heldBytes(table) + (long) Math.ceil(step + cache);
