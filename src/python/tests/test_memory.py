@@ -3,7 +3,7 @@
 python -B src/python/tests/test_memory.py draw > workloads.jsonl
 
 draws the workloads of memory/workloads.jsonl again. Their plans are what ./shardtide plan --format torchrec
---evaluations-per-table 100 wrote of them; PredictedMemoryTest compares what is predicted of them with the file.
+--evaluations-per-table 100 wrote of them; PlanTorchRecTest compares what is predicted of them with the file.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def draw():
             # The first three are split or whole, others may be copied.
             kind = chance.choice(KINDS if position < 3 else [*KINDS, None, "data_parallel"])
             is_copied = kind == "data_parallel"
-            rows = chance.randint(200, 2_000) if is_copied else chance.randint(2_000_000, 6_000_000) // columns
+            rows = chance.randint(200, 2_000) if is_copied else chance.randint(3_000_000, 9_000_000) // columns
             tables.append(
                 {
                     "name": f"t{position}",
@@ -60,7 +60,7 @@ def draw():
             "devices": DEVICES,
             "devicesPerNode": PER_NODE,
             "memoryBytesPerDevice": 2**34,
-            "batchSize": DEVICES * chance.choice([128, 256, 512]),
+            "batchSize": DEVICES * chance.choice([64, 128, 256]),
             "hardware": "h200",
             "countsStepMemory": True,
             "pipeline": "sparse_dist" if number < 10 else "none",

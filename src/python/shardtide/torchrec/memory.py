@@ -25,6 +25,7 @@ from typing import Any
 from shardtide.optimizers import DEFAULT
 from shardtide.torchrec.conversions import to_sharding_plan
 from shardtide.torchrec.descriptions import DEFAULT_MODULE
+from shardtide.torchrec.publish import PIPELINES
 from shardtide.train.step_memory import StepMemory, measure_step_memory
 
 # FBGEMM's names of optimizers; optimizers of copies are PyTorch's and TorchRec's.
@@ -36,8 +37,8 @@ FBGEMM_OPTIMIZERS = {
     "partial_rowwise_adam": "PARTIAL_ROWWISE_ADAM",
     "lamb": "LAMB",
 }
-PIPELINES = ("none", "sparse_dist", "prefetch")
 LEARNING_RATE = 0.01
+STEPS = 8
 
 
 def measure(workload: Mapping[str, Any], description: Mapping[str, Any]) -> StepMemory:
@@ -61,6 +62,8 @@ def measure(workload: Mapping[str, Any], description: Mapping[str, Any]) -> Step
     return measure_step_memory(
         _step(cluster["pipeline"], model, optimizer, _batches(workload["tables"], samples, device), device),
         model,
+        # When a collective ends, and so which tensors live at the same time, is not the same in all steps.
+        steps=STEPS,
         tables=[module for _, module in model.named_modules() if hasattr(module, "module_sharding_plan")],
         device=device,
     )

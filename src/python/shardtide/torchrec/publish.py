@@ -2,9 +2,9 @@
 
 python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
-    [--memory-gib-of DEVICE=G ...] [--devices-per-host N] [--lookups FILE] [--profiles FILE] [--batch-sizes FILE]
-    [--duplicates FILE] [--weights FILE] [--optimizer NAME] [--kernels FILE] [--drop NAME ...] [--previous FILE]
-    [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
+    [--memory-gib-of DEVICE=G ...] [--devices-per-host N] [--pipeline NAME] [--lookups FILE] [--profiles FILE]
+    [--batch-sizes FILE] [--duplicates FILE] [--weights FILE] [--optimizer NAME] [--kernels FILE] [--drop NAME ...]
+    [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
 
 --configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names,
              data_type, and pooling: SUM or MEAN; NONE for EmbeddingConfigs, whose lookups each have an output
@@ -19,6 +19,8 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
              "learned" if a feature processor computes them
 --kernels    JSON: an object with what is decided about kernels of tables by name: computeKernel, cacheLoadFactor,
              cacheAlgorithm, outputType, stochasticRounding and enforceHbm, each optional
+--pipeline   of the training program: none, sparse_dist (TrainPipelineSparseDist) or prefetch
+             (PrefetchTrainPipelineSparseDist). Device memory then also has to hold what a step allocates
 --previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
 
 Prints the outcome: the workload's generation, or why the change was rejected (exit status 1). Needs the rights of
@@ -64,6 +66,9 @@ POOLED = {"SUM": True, "MEAN": True, "NONE": False}
 
 # Where the weights of a feature's ids come from.
 WEIGHTS = ("given", "learned")
+
+# Pipelines of a cluster: a loop, and TorchRec's TrainPipelineSparseDist and PrefetchTrainPipelineSparseDist.
+PIPELINES = ("none", "sparse_dist", "prefetch")
 
 MAX_CHANGES = 10_000
 
@@ -449,6 +454,7 @@ def main() -> None:
     parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
     parser.add_argument("--kernels", help="JSON: what is decided about kernels of tables by name, see above")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
+    parser.add_argument("--pipeline", choices=PIPELINES, help="pipeline of the training program, whose memory counts")
     parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds to wait for Kafka, and for the outcome")
     parser.add_argument("--prefix", default="shardtide.")
@@ -479,6 +485,8 @@ def main() -> None:
             cluster["memoryBytesByDevice"] = [device_memory(text) for text in arguments.memory_gib_of]
         if arguments.devices_per_host:
             cluster["devicesPerHost"] = arguments.devices_per_host
+        if arguments.pipeline:
+            cluster.update(countsStepMemory=True, pipeline=arguments.pipeline)
         change = workload_change(
             arguments.workload,
             configs,

@@ -105,6 +105,28 @@ class PlanTorchRecTest {
         .contains("rank:3/cuda:1");
   }
 
+  /** test_memory.py measures what training under these plans allocates. */
+  @Test
+  void memory_of_a_step_is_what_measurements_were_compared_with() throws IOException {
+    Path files = Path.of("src/cli/src/test/resources/torchrec/memory");
+    assertThat(
+            run(
+                files.resolve("workloads.jsonl"),
+                "predicted",
+                "--predict",
+                files.resolve("plans.jsonl").toString()))
+        .as(err.toString())
+        .isZero();
+    List<String> plans = Files.readAllLines(files.resolve("plans.jsonl"));
+    assertThat(plans).hasSize(11);
+    for (int i = 0; i < plans.size(); i++) {
+      assertThat(line("predicted", i).get("memory_bytes"))
+          .isEqualTo(JSON.readTree(plans.get(i)).get("memory_bytes"));
+    }
+    assertThat(run(write("w", List.of(ONE)), "unnamed")).as(err.toString()).isZero();
+    assertThat(line("unnamed", 0).has("memory_bytes")).as("without a pipeline").isFalse();
+  }
+
   @Test
   void a_plan_that_is_too_large_says_so() throws IOException {
     String tables = table("a", 1_000_000, 64, 1);

@@ -189,7 +189,8 @@ class ChangeTextsTest {
             "cluster: host memory per device 64.0 GiB -> 0 B, reserved memory per device 4.0 GiB ->"
                 + " 0 B, memory of a step counted -> not counted, forward bytes per element on the"
                 + " wire 2 -> 4, backward bytes per element on the wire 1.500 -> 4, replica groups 1"
-                + " or 2 -> 1, steps between synchronizations 20 -> 1",
+                + " or 2 -> 1, steps between synchronizations 20 -> 1, training pipeline prefetch ->"
+                + " (none named)",
             "cluster: unchanged");
     assertThat(
             texts(cluster(ClusterSpecBuilder.builder(CLUSTER).forwardBytesPerElement(2).build())))

@@ -29,12 +29,6 @@ public final class StepMemory {
   static final double GRADIENT_BYTES = 4;
 
   /**
-   * Each batch as the program has it, and once more with its ids in the order of sharding types and
-   * devices; copies look up that one.
-   */
-  private static final double BATCH_COPIES = 2;
-
-  /**
    * The outputs of a device's own samples: those that the dense model gets, their gradient, the
    * gradient joined for the all-to-all, and its pieces for each device while it is joined
    * (TorchRec's {@code All2All_Pooled_Wait.backward}). Of copies the third is their own output.
@@ -81,7 +75,8 @@ public final class StepMemory {
       return 0;
     }
     double samples = Math.ceil((double) cluster.batchSize() / cluster.devices());
-    double batches = BATCH_COPIES * cluster.pipeline().get().batches();
+    TrainingPipeline pipeline = cluster.pipeline().get();
+    double batches = pipeline.batches() + pipeline.sentBatches();
     double bytes = 0;
     for (TableSpec table : tables) {
       bytes +=
@@ -99,6 +94,11 @@ public final class StepMemory {
   /**
    * Returns the bytes that a step needs for a shard: the ids that it looks up, of all batches that
    * were distributed, and where bags begin; the gradient of its outputs; gradients of a copy.
+   *
+   * <p>{@link #ofDevice} counts that each id is sent once. Ids of a table in several column parts
+   * are sent to each of them, and ids of a table whose rows are split are sorted by blocks before.
+   * All devices do that with their own samples; it is counted at the shards, which is the same on
+   * average.
    */
   static double ofShard(
       ShardMemory shard, TableSpec table, TrainingPipeline pipeline, ClusterSpec cluster) {
@@ -115,7 +115,10 @@ public final class StepMemory {
           + SMALL_TENSOR_BYTES;
     }
     double distributed = pipeline.distributedBatches();
-    double ids = distributed * shard.lookups() * idBytes(table);
+    double sentAgain =
+        1 - (double) shard.columns() / table.columns() + (shard.rows() < table.rows() ? 1 : 0);
+    double ids =
+        (distributed + pipeline.sentBatches() * sentAgain) * shard.lookups() * idBytes(table);
     double bags = outputs * (OFFSET_BYTES + (distributed - 1) * LENGTH_BYTES);
     double prefetched =
         shard.cacheShare().isPresent() && pipeline == TrainingPipeline.PREFETCH

@@ -12,23 +12,26 @@ import java.util.Optional;
  */
 public enum TrainingPipeline {
   /** One batch after another: a loop in the program, or {@code TrainPipelineBase} on a CPU. */
-  NONE(1, 1),
+  NONE(1, 1, 1),
   /**
    * {@code TrainPipelineSparseDist}: while a batch trains, the ids of the next one are at their
-   * shards already, and a third one has been copied to the device.
+   * shards already, a third one has been copied to the device, and the one before is still referred
+   * to.
    */
-  SPARSE_DIST(3, 2),
+  SPARSE_DIST(4, 3, 2),
   /**
    * {@code PrefetchTrainPipelineSparseDist}: also fetches the next batch's rows into caches.
    * TorchRec's estimator counts the ids at shards three times.
    */
-  PREFETCH(3, 3);
+  PREFETCH(4, 3, 3);
 
   private final int batches;
+  private final int sentBatches;
   private final int distributedBatches;
 
-  TrainingPipeline(int batches, int distributedBatches) {
+  TrainingPipeline(int batches, int sentBatches, int distributedBatches) {
     this.batches = batches;
+    this.sentBatches = sentBatches;
     this.distributedBatches = distributedBatches;
   }
 
@@ -64,9 +67,19 @@ public enum TrainingPipeline {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** Returns how many batches of a device's own samples its memory holds. */
+  /**
+   * Returns how many batches of a device's own samples its memory holds, as the program has them.
+   */
   public int batches() {
     return batches;
+  }
+
+  /**
+   * Returns of how many batches of its own samples a device also holds the ids as it sends them,
+   * which copies of tables look up.
+   */
+  public int sentBatches() {
+    return sentBatches;
   }
 
   /** Returns of how many batches a device holds the ids that its shards look up. */
