@@ -162,7 +162,7 @@ class SpecTextsTest {
           features=f:2:batch=3    | "batch=3" is unknown; expected NAME:LOOKUPS
           features=f:2:batchShare=0 | batch share of feature "f" must be above 0 and at most 1000, got 0.0
           features=f:1+f:1        | features of table "a" must have different names, got "f" twice
-          features=f:3            | pooling factor of table "a" must be the sum over its features of poolingFactor * batchShare / duplicates, 3.0; got 2.0
+          features=f:3            | pooling factor of table "a" must be 3.0, the sum over its features of poolingFactor * batchShare / duplicates, got 2.0
           idWeights=yes           | idWeights must be one of given, learned, got "yes"
           """)
   void a_feature_that_is_none_is_rejected(String more, String message) {

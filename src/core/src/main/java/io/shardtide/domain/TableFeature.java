@@ -109,7 +109,7 @@ public record TableFeature(
     double sum = lookups(features);
     if (!features.isEmpty() && !(Math.abs(poolingFactor - sum) <= TOLERANCE * sum)) {
       throw rejected(
-          "pooling factor of table %s must be the sum over its features of poolingFactor * batchShare / duplicates, %s; got %s"
+          "pooling factor of table %s must be %s, the sum over its features of poolingFactor * batchShare / duplicates, got %s"
               .formatted(Names.quote(table), sum, poolingFactor));
     }
     boolean isPlain =

@@ -92,8 +92,8 @@ class TableFeatureTest {
           a  | 6   | 1    | 0.5 | duplicates of feature "a" must be between 1 and 1000000, got 0.5
           a  | 6   | 1    | NaN | duplicates of feature "a" must be between 1 and 1000000, got NaN
           '' | 6   | 1    | 1   | feature name must have 1 to 255 characters, none of them a control character, got "": it is empty
-          a  | 6.1 | 1    | 1   | pooling factor of table "t" must be the sum over its features of poolingFactor * batchShare / duplicates, 6.1; got 6.0
-          a  | 0   | 1    | 1   | pooling factor of table "t" must be the sum over its features of poolingFactor * batchShare / duplicates, 0.0; got 6.0
+          a  | 6.1 | 1    | 1   | pooling factor of table "t" must be 6.1, the sum over its features of poolingFactor * batchShare / duplicates, got 6.0
+          a  | 0   | 1    | 1   | pooling factor of table "t" must be 0.0, the sum over its features of poolingFactor * batchShare / duplicates, got 6.0
           """)
   void values_have_ranges(
       String name, double lookups, double batchShare, double duplicates, String message) {

@@ -36,6 +36,7 @@ import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
@@ -169,6 +170,21 @@ class MeasuredPlanTest {
     StepCost cost = StepCost.of(towers.predict(tables, CLUSTER), shards, CLUSTER, model);
     ShardingPlan plan = trainer.plan(CLUSTER, tables, shards, cost);
     Feedback feedback = trainer.step.measure(trainer.store, measured(plan, ShardScope.DEVICE));
+    assertPredictedAsPlanned(feedback, plan);
+    assertThat(communications(feedback)).isEmpty();
+  }
+
+  /** Its all-to-all sends other outputs than one a sample, which columns do not tell. */
+  @Test
+  void samples_of_a_table_with_features_are_predicted_as_the_plan_was() {
+    TableSpec table =
+        Fixtures.table("shared", 1 << 20, 64, 1)
+            .withFeatures(List.of(new TableFeature("a", 20), new TableFeature("b", 6, 0.25, 1.5)));
+    tables.add(table);
+    List<Shard> shards = sharding(ShardKind.GRID_SHARD).shards(table, CLUSTER);
+    StepCost cost = StepCost.of(towers.predict(tables, CLUSTER), shards, CLUSTER, model);
+    ShardingPlan plan = trainer.plan(CLUSTER, tables, shards, cost);
+    Feedback feedback = trainer.step.measure(trainer.store, measured(plan, ShardScope.NODE));
     assertPredictedAsPlanned(feedback, plan);
     assertThat(communications(feedback)).isEmpty();
   }

@@ -136,6 +136,24 @@ class RecordDecoderTest {
         .isInstanceOf(Decoded.Value.class);
   }
 
+  /** Features that are wrong in any way; the same event with right ones is read. */
+  @Test
+  void invalid_features_are_rejected() throws IOException {
+    double nan = Double.NaN;
+    for (double[] wrong :
+        new double[][] {
+          {2, 0, 1}, {2, nan, 1}, {2, 1, 0}, {2, 1, nan}, {-2, 1, 1}, {nan, 1, 1}, {3, 1, 1}
+        }) {
+      RejectedEvent rejection = rejected(KEY, withFeature(wrong, ""));
+      assertThat(rejection.reason()).isEqualTo(RejectionReason.INVALID_FEATURES);
+      assertThat(rejection.message()).contains("must be").contains(", got ");
+    }
+    assertThat(rejected(KEY, withFeature(new double[] {2, 1, 1}, "some")).reason())
+        .isEqualTo(RejectionReason.INVALID_FEATURES);
+    assertThat(decoder.decode(Fixtures.at(9), KEY, withFeature(new double[] {8, 0.5, 2}, "given")))
+        .isInstanceOf(Decoded.Value.class);
+  }
+
   /** A publisher of an earlier version does not know the newest fields. */
   @Test
   void an_event_of_each_earlier_schema_is_read() throws Exception {
@@ -158,6 +176,28 @@ class RecordDecoderTest {
 
   /** Returns an event of one table as bytes, without any check. */
   private static byte[] event(long rows, int columns, double pooling, double bytes, double... cdf)
+      throws IOException {
+    return event(rows, columns, pooling, bytes, cdf, new double[0], "");
+  }
+
+  /**
+   * Returns an event of a table with 2 lookups a sample.
+   *
+   * @param feature lookups, batch share and duplicates of its feature
+   * @param weights of its ids; empty for none
+   */
+  private static byte[] withFeature(double[] feature, String weights) throws IOException {
+    return event(10, 64, 2, 4, new double[0], feature, weights);
+  }
+
+  private static byte[] event(
+      long rows,
+      int columns,
+      double pooling,
+      double bytes,
+      double[] cdf,
+      double[] feature,
+      String weights)
       throws IOException {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     out.write(VALUE, 0, 5);
@@ -198,6 +238,20 @@ class RecordDecoderTest {
     encoder.writeIndex(0);
     encoder.writeNull();
     encoder.writeBoolean(false);
+    encoder.writeArrayStart();
+    if (feature.length > 0) {
+      encoder.setItemCount(1);
+      encoder.startItem();
+      encoder.writeString("f");
+      for (double number : feature) {
+        encoder.writeDouble(number);
+      }
+    }
+    encoder.writeArrayEnd();
+    encoder.writeIndex(weights.isEmpty() ? 0 : 1);
+    if (!weights.isEmpty()) {
+      encoder.writeString(weights);
+    }
     encoder.writeArrayEnd();
     encoder.flush();
     return out.toByteArray();
