@@ -234,6 +234,12 @@ class TorchEasyRec(unittest.TestCase):
         self.assertEqual(tables["user_id_emb"]["bytesPerElement"], 2)
         self.assertEqual(tables["user_id_emb"]["optimizer"], "adagrad")
 
+    def test_rows_of_a_vocabulary_in_a_file_are_given(self) -> None:
+        path = temporary(EASYREC.replace("num_buckets: 1000000", 'vocab_file: "v"'))
+        self.assertEqual(sizes(torcheasyrec.read(path, {"user_id": 77}))["user_id_emb"], (77, 16, "SUM"))
+        with self.assertRaisesRegex(ValueError, "rows of feature user_id must be a whole number from 1, got str '7'"):
+            torcheasyrec.read(path, json.loads('{"user_id": "7"}'))
+
     def test_missing_lookups_are_named(self) -> None:
         imported = torcheasyrec.read(temporary(EASYREC))
         with self.assertRaisesRegex(ValueError, "searches have none. Maybe give a default"):
@@ -254,6 +260,7 @@ class TorchEasyRec(unittest.TestCase):
             ('"mean"', '"max"', "pooling of feature tags must be sum or mean, got max"),
             ("num_buckets: 4000", "num_buckets: many", "num_buckets must be a whole number from 0, got 'many'"),
             ("{ max_capacity: 12345 }", "{}", "max_capacity of feature dynamic must be given"),
+            ("num_buckets: 1000000", 'vocab_file: "v"', "the rows of feature user_id are in its vocab_file: give"),
             ('"searches" num', '"" num', "feature_name must be given"),
             ('"topics" hash_bucket_size: 300', '"topics" hash_bucket_size: 301', "must agree on its num_embeddings"),
         ):
@@ -335,7 +342,9 @@ class HugeCtr(unittest.TestCase):
 
     def test_wrong_arguments_are_named(self) -> None:
         good = "train.py --num_table 2,1 --vocabulary_size_per_table 10,20 --nnz_per_table 1,5 --ev_size_per_table 4,8"
-        imported = hugectr.arguments(good + " --combiner_per_table s,c")
+        self.assertIsNone(hugectr.arguments(good).optimizer)
+        imported = hugectr.arguments(good + " --combiner_per_table s,c --optimizer sgd")
+        self.assertEqual(imported.optimizer, "sgd")
         self.assertEqual(
             sizes(imported), {"table0": (10, 4, "SUM"), "table1": (10, 4, "SUM"), "table2": (20, 8, "NONE")}
         )
@@ -427,6 +436,53 @@ class Checkpoint(unittest.TestCase):
             checkpoint.read(tempfile.mkdtemp())
 
 
+    def test_tables_of_a_model_that_a_plan_sharded(self) -> None:
+        import torch
+        import torch.distributed as dist
+        from torchrec import EmbeddingBagCollection, EmbeddingBagConfig
+        from torchrec.distributed import DistributedModelParallel
+        from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
+        from torchrec.optim import RowWiseAdagrad
+        from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backward
+
+        from shardtide import torchrec
+        from shardtide.torchrec.checkpoint import save
+
+        configs = [
+            EmbeddingBagConfig(name=name, num_embeddings=rows, embedding_dim=8, feature_names=[name])
+            for name, rows in (("user", 100), ("item", 50))
+        ]
+        net = torch.nn.Sequential(EmbeddingBagCollection(tables=configs, device=torch.device("meta")))
+        apply_optimizer_in_backward(RowWiseAdagrad, net[0].parameters(), {"lr": 0.1})
+        shard = ("columnOffset", "columns", "rowOffset", "rows", "device", "cacheShare")
+        plan = {
+            "workloadId": "w",
+            "generation": 1,
+            "planId": "p",
+            "previousPlanId": None,
+            "predictedMs": 1.0,
+            "shards": [
+                {"table": "user", "kind": "ROW_WISE", **dict(zip(shard, (0, 8, 0, 100, 0, None)))},
+                {"table": "item", "kind": "TABLE_WISE", **dict(zip(shard, (0, 8, 0, 50, 0, None)))},
+            ],
+            "deviceCosts": [{}],
+        }
+        folder = pathlib.Path(tempfile.mkdtemp())
+        dist.init_process_group("gloo", init_method=f"file://{folder}/ranks", world_size=1, rank=0)
+        try:
+            description = torchrec.describe(plan, modules="0", device="cpu")
+            model = DistributedModelParallel(
+                net,
+                device=torch.device("cpu"),
+                plan=torchrec.to_sharding_plan(description),
+                sharders=[EmbeddingBagCollectionSharder()],
+            )
+            save(model, folder / "saved")
+        finally:
+            dist.destroy_process_group()
+        self.assertEqual(sizes(checkpoint.read(folder / "saved")), {"user": (100, 8, "SUM"), "item": (50, 8, "SUM")})
+
+
 class Command(unittest.TestCase):
     def run_command(self, *arguments: str) -> tuple[str, str]:
         out, err = io.StringIO(), io.StringIO()
@@ -443,7 +499,7 @@ class Command(unittest.TestCase):
     def test_a_workload_for_plan(self) -> None:
         out = self.folder / "w.jsonl"
         printed, said = self.run_command(
-            *("hugectr", str(EMBARK), "--dataset", "T180_70B", "--zipf", "1.1", "--optimizer", "sgd"),
+            *("hugectr", str(EMBARK), "--dataset", "T180_70B", "--zipf", "1.1"),
             *("--cluster", str(self.cluster), "--task", "seventy", "--out", str(out)),
         )
         self.assertEqual((printed, said), ("", ""))

@@ -1,7 +1,7 @@
 """Imports the tables of another system as a workload.
 
 python -m shardtide.imports hugectr FILE [--dataset NAME] ...
-python -m shardtide.imports torcheasyrec FILE ...
+python -m shardtide.imports torcheasyrec FILE [--rows FILE] ...
 python -m shardtide.imports checkpoint FOLDER [--module PATH] ...
     [--task NAME] --cluster FILE [--lookups FILE] [--default-lookups N] [--profiles FILE] [--zipf EXPONENT]
     [--optimizer NAME] [--out FILE] [--publishable FOLDER]
@@ -12,6 +12,7 @@ checkpoint    the folder of a checkpoint of torch.distributed of a TorchRec mode
 
 --cluster          JSON: an object with the cluster's fields in a file of workloads, such as
                    {"devices": 8, "memoryBytesPerDevice": 85899345920, "batchSize": 65536, "hardware": "h200"}
+--rows             JSON: an object with the rows of features whose vocabulary is in a file
 --lookups          JSON: an object with the mean number of lookups per sample of each feature, in place of the source's
 --default-lookups  lookups per sample of features that neither the source nor --lookups says
 --profiles         JSON: what `python -m shardtide.profile --out` wrote, by table
@@ -47,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("format", choices=("hugectr", "torcheasyrec", "checkpoint"))
     parser.add_argument("source", help="a file; of a checkpoint its folder")
     parser.add_argument("--dataset", help="hugectr: name of one of several datasets")
+    parser.add_argument("--rows", help="torcheasyrec: JSON file: rows by feature, of those with a vocab_file")
     parser.add_argument("--module", help="checkpoint: path of the modules whose tables are meant")
     parser.add_argument("--task", help="name of the workload (default: that of the file, without its ending)")
     parser.add_argument("--cluster", help="JSON file: an object with the cluster's fields")
@@ -65,13 +67,13 @@ def _object(path: str | None, option: str, of: str) -> dict[str, Any]:
 
 
 def _read(arguments: argparse.Namespace, cluster: dict[str, Any]) -> Imported:
-    for option, of in (("dataset", "hugectr"), ("module", "checkpoint")):
+    for option, of in (("dataset", "hugectr"), ("rows", "torcheasyrec"), ("module", "checkpoint")):
         if getattr(arguments, option) is not None and arguments.format != of:
             raise ValueError(f"--{option} must be given with {of} only, got {arguments.format}")
     if arguments.format == "hugectr":
         return hugectr.read(arguments.source, cluster.get("devices"), arguments.dataset)
     if arguments.format == "torcheasyrec":
-        return torcheasyrec.read(arguments.source)
+        return torcheasyrec.read(arguments.source, _object(arguments.rows, "--rows", "a number for each feature"))
     return checkpoint.read(arguments.source, arguments.module)
 
 

@@ -8,7 +8,7 @@ computes it. Lookups are `nnz_per_slot` of the data layer, or `max_nnz`, or `max
 
 **Arguments**: a text, such as a shell script, with --num_table, --vocabulary_size_per_table, --nnz_per_table and
 --ev_size_per_table, each a list with a number for each group of equal tables; with --combiner_per_table, where c
-(concat) is unpooled. Of several datasets, NAME="--num_table ..." each, one must be chosen.
+(concat) is unpooled, and --optimizer. Of several datasets, NAME="--num_table ..." each, one must be chosen.
 """
 
 from __future__ import annotations
@@ -178,7 +178,8 @@ def arguments(text: str, dataset: str | None = None) -> Imported:
         raise ValueError(f"must have the arguments of one dataset, got {', '.join(named)}: name one")
     lists = {name: _list(text, name) for name in _ARGUMENTS}
     combiners = _list(text, "combiner_per_table") if "--combiner_per_table" in text else ["s"] * len(lists["num_table"])
-    imported = Imported()
+    optimizer = re.search(r"--optimizer[\s=\\]+([^\s\\]+)", text)
+    imported = Imported(optimizer=OPTIMIZERS.get(optimizer.group(1)) if optimizer is not None else None)
     groups = len(lists["num_table"])
     for name, values in [*lists.items(), ("combiner_per_table", combiners)]:
         if len(values) != groups:

@@ -8,15 +8,15 @@ names.
 
 Rows are the first of zch.zch_size, dynamicemb.max_capacity, hash_bucket_size, num_buckets, vocab_list, vocab_dict and
 boundaries that a feature has. Of a vocab_list, two more rows are counted, for the default value and unknown ids, unless
-default_bucketize_value is given.
+default_bucketize_value is given. A vocab_file is not read: the caller says the rows.
 """
 
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from shardtide.arguments import read_text
+from shardtide.arguments import read_text, shown
 from shardtide.imports.imported import Imported, listed
 from shardtide.imports.textproto import Message, parse
 from shardtide.torchrec.publish import BYTES
@@ -64,17 +64,20 @@ class _Feature:
         self.table = config.text("embedding_name") or f"{name}_emb"
 
 
-def read(path: str | pathlib.Path) -> Imported:
-    """Returns the tables of a configuration; ValueError names the file and the line of what is wrong. OSError."""
+def read(path: str | pathlib.Path, rows: Mapping[str, int] | None = None) -> Imported:
+    """Returns the tables of a configuration; ValueError names the file and the line of what is wrong. OSError.
+
+    rows: by feature, of tables whose rows are in a vocab_file
+    """
     text = read_text(path)
     try:
-        return tables(parse(text))
+        return tables(parse(text), rows)
     except ValueError as e:
         raise ValueError(f"{path}, {e}" if str(e).startswith("line ") else f"{path}: {e}") from None
 
 
-def tables(config: Message) -> Imported:
-    """Returns the tables of a configuration: an EasyRec pipeline's message. ValueError says what is wrong."""
+def tables(config: Message, rows: Mapping[str, int] | None = None) -> Imported:
+    """Returns the tables of a configuration's message; see read(). ValueError says what is wrong."""
     imported = Imported(optimizer=_optimizer(config))
     if config.message("train_config") is not None and imported.optimizer is None:
         imported.notes.append(f"sparse_optimizer is none of {', '.join(OPTIMIZERS)}: name the optimizer")
@@ -88,8 +91,14 @@ def tables(config: Message) -> Imported:
         if is_sequence and (feature.table, suffix) in bags:
             imported.notes.append(f"Table {name} is pooled in some feature groups and not in others: it exists twice")
             name += "_sequence"
-        pooling = "NONE" if is_sequence else _pooling(feature)
-        imported.add(name, _rows(feature), wide or _columns(feature), [feature.name], _data_type(feature), pooling)
+        imported.add(
+            name,
+            _rows(feature, rows or {}),
+            wide or _columns(feature),
+            [feature.name],
+            _data_type(feature),
+            "NONE" if is_sequence else _pooling(feature),
+        )
         _add_lookups(imported, feature)
     unused = [name for name in features if all(feature.name != name for feature, *_ in used)]
     if unused:
@@ -137,7 +146,7 @@ def _is_sparse(config: Message) -> bool:
     return any(size in config.fields for size in _SIZES)
 
 
-def _rows(feature: _Feature) -> int:
+def _rows(feature: _Feature, given: Mapping[str, int]) -> int:
     config = feature.config
     for field, size in (("zch", "zch_size"), ("dynamicemb", "max_capacity")):
         message = config.message(field)
@@ -157,9 +166,12 @@ def _rows(feature: _Feature) -> int:
         return max(1, *(entry.whole_number("value") or 0 for entry in config.messages("vocab_dict"))) + 1
     if "boundaries" in config.fields:
         return len(config.texts("boundaries")) + 1
-    raise ValueError(
-        f"line {config.line}: the rows of feature {feature.name} are in its vocab_file; give num_buckets instead"
-    )
+    if feature.name not in given:
+        raise ValueError(f"line {config.line}: the rows of feature {feature.name} are in its vocab_file: give the rows")
+    of_file = given[feature.name]
+    if isinstance(of_file, bool) or not isinstance(of_file, int) or of_file < 1:
+        raise ValueError(f"rows of feature {feature.name} must be a whole number from 1, got {shown(of_file)}")
+    return of_file
 
 
 def _columns(feature: _Feature) -> int:

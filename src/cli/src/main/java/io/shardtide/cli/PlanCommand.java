@@ -36,7 +36,8 @@ import picocli.CommandLine.Spec;
       "",
       "Examples:",
       "  shardtide plan --workloads workloads.jsonl --out plans.jsonl",
-      "  shardtide plan --workloads workloads.jsonl --hardware h200=141,h100=80 --must-fit all"
+      "  shardtide plan --workloads workloads.jsonl \\",
+      "    --hardware h200=141,simulated-8xh100=80 --must-fit all"
     },
     mixinStandardHelpOptions = true)
 final class PlanCommand implements Callable<Integer> {
