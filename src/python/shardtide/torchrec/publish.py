@@ -166,8 +166,8 @@ def workload_change(
     optimizer, profiles, constraints: as for table()
     drop: names of tables to drop, none of them among the configs
 
-    ValueError as table(), if two configs have one name, if there is a profile, an optimizer or a constraint of no table,
-    and if the change is larger than one event may be.
+    ValueError as table(), if two configs have one name, if there is a profile, an optimizer or a constraint of no
+    table, and if the change is larger than one event may be.
     """
     changes: list[dict[str, Any]] = [{"cluster": cluster}]
     mapping(lookups, "lookups", "a number for each feature")
