@@ -98,7 +98,9 @@ def loss(model: nn.Module, ids: KeyedJaggedTensor, clicks: torch.Tensor) -> torc
     return nn.functional.binary_cross_entropy_with_logits(model(ids), clicks)
 
 
-def train(model: nn.Module, optimizer: torch.optim.Optimizer, rows: dict[str, int], part: int, parts: int) -> list[float]:
+def train(
+    model: nn.Module, optimizer: torch.optim.Optimizer, rows: dict[str, int], part: int, parts: int
+) -> list[float]:
     """Trains on a part of each batch; returns the losses of the whole batches."""
     losses = []
     for step in range(STEPS):
@@ -211,8 +213,9 @@ def run(rank: int, arguments: argparse.Namespace, folder: str) -> None:
             for tables in planner.description["plan"].values()
             for table, sharding in tables.items()
         }
+        generation = planner.description["generation"]
         found["plans"].append(
-            {"by": planner.planned_by, "generation": planner.description["generation"], "kinds": kinds, "losses": losses}
+            {"by": planner.planned_by, "generation": generation, "kinds": kinds, "losses": losses}
         )
     found["largest_difference"] = difference
     if rank == 0:

@@ -22,7 +22,6 @@ sys.path.insert(0, str(ROOT / "src/python"))
 
 from shardtide.torchrec import FileSource, LogSource, PlanRefused, ProgramSource, publish
 from shardtide.torchrec import planner as planner_module
-from shardtide.torchrec import sources
 from shardtide.torchrec.sources import Wanted
 
 PROGRAM = ROOT / "shardtide"
@@ -307,12 +306,16 @@ class Programs(unittest.TestCase):
 
     def test_a_program_gets_the_workload_and_gives_the_plan(self):
         line = json.dumps({"task": "w", "world_size": 2, "plan": {"m": {}}})
-        program = self.script(f"cp $3 $0.workloads; echo \"$1 $2 $4 ${{*:6}}\" > $0.arguments; echo '{line}' > $5")
-        with mock.patch.dict(os.environ, PATH=f"{program.parent}:{os.environ['PATH']}"):
+        program = self.script(
+            f"cp $3 $0.workloads; echo \"$1 $2 $4 ${{*:6}} $SHARDTIDE_JAVA_OPTS\" > $0.arguments; echo '{line}' > $5"
+        )
+        path = f"{program.parent}:{os.environ['PATH']}"
+        with mock.patch.dict(os.environ, PATH=path, SHARDTIDE_JAVA_OPTS="-Xmx3g"):
             found = ProgramSource(arguments=["--model", "m"]).plan(self.WANTED, 10)
         self.assertEqual(found["plan"], {"m": {}})
         self.assertEqual(
-            pathlib.Path(f"{program}.arguments").read_text(encoding="utf-8"), "plan --workloads --out --model m\n"
+            pathlib.Path(f"{program}.arguments").read_text(encoding="utf-8"),
+            "plan --workloads --out --model m -XX:TieredStopAtLevel=1 -Xmx3g\n",
         )
         self.assertEqual(
             json.loads(pathlib.Path(f"{program}.workloads").read_text(encoding="utf-8")),
@@ -588,7 +591,7 @@ class Planning(unittest.TestCase):
                 ShardtidePlanner(Given(), "w", cluster, {"f": 1, "g": 1, "h": 1}).plan(model(), sharders())
 
     def test_modules_that_are_not_planned(self):
-        with self.assertRaisesRegex(ValueError, 'Module "one" is a EmbeddingBagCollection, for which there is no shard'):
+        with self.assertRaisesRegex(ValueError, '"one" is a EmbeddingBagCollection, for which there is no sharder'):
             planner().plan(model(), [EmbeddingBagSharder()])
         net = model()
         net.add_module("more", nn.EmbeddingBag(10, 8))
@@ -644,6 +647,7 @@ class Ranks(unittest.TestCase):
             ours.plan(model(), sharders())
             described = {field: ours.description[field] for field in ("world_size", "plan")}
             fallback = Fallback()
+            whole = {name: {"kinds": ["table_wise"]} for name in "ab"}
             cases = {
                 "collection": (planner(file({"world_size": 2, "plan": {"x": described["plan"]["one"]}})), model()),
                 "equal names": (planner(), model(two)),
@@ -655,14 +659,8 @@ class Ranks(unittest.TestCase):
                 "another size of a file": (planner(file({**described, "world_size": 4})), model()),
                 "an old plan": (planner(), model(grown)),
                 "an old file": (planner(file(described)), model(grown)),
-                "another kind": (
-                    planner(Given(), constraints={"a": {"kinds": ["table_wise"]}, "b": {"kinds": ["table_wise"]}}),
-                    model(),
-                ),
-                "another kind in a file": (
-                    planner(file(described), constraints={"a": {"kinds": ["table_wise"]}, "b": {"kinds": ["table_wise"]}}),
-                    model(),
-                ),
+                "another kind": (planner(constraints=whole), model()),
+                "another kind in a file": (planner(file(described), constraints=whole), model()),
                 "replica groups": (planner(file({**described, "dmp_collection": {}})), model()),
                 "rejected": (planner(Given(PlanRefused("columns must be")), fallback=fallback), model()),
                 "no right": (planner(Given(PermissionError("needs Read")), fallback=fallback), model()),
@@ -704,7 +702,7 @@ class Ranks(unittest.TestCase):
                 " model; d of the model is not in the plan; c of the plan is not in the model. Plan again",
             ),
             "an old file": ("ValueError", 'Table "a" is 40 rows by 16 columns in the plan; must be 80 by 16'),
-            "another kind": ("ValueError", "Table a is column_wise in the plan; must be table_wise, as its constraints"),
+            "another kind": ("ValueError", "Table a is column_wise in the plan; must be table_wise, as its constr"),
             "another kind in a file": ("ValueError", "Table a is column_wise in the plan; must be table_wise"),
             "replica groups": ("ValueError", "The plan has replica groups"),
             "rejected": ("PlanRefused", "columns must be"),

@@ -104,8 +104,8 @@ def check_sharders(model: Any, sharders: Iterable[Any]) -> None:
         sharder = by_type.get(type(module))
         if sharder is not None and sharder.shardable_parameters(module):
             problems.append(
-                f'Module "{path}" is a {type(module).__name__}, which its sharder would shard and Shardtide does not plan;'
-                " leave the sharder out if the module is to be whole on each rank"
+                f'Module "{path}" is a {type(module).__name__}, which its sharder would shard and Shardtide does not'
+                " plan; leave the sharder out if the module is to be whole on each rank"
             )
         else:
             pending += [(f"{path}.{name}" if path else name, child) for name, child in module.named_children()]
@@ -267,8 +267,8 @@ def merged_lookups(lookups: Mapping[str, float], rules: Mapping[str, TableRules]
         for feature, number in rule.lookups.items():
             if found.setdefault(feature, number) != number:
                 raise ValueError(
-                    f"Feature {feature} of table {table} has {number} in pooling_factors, and {found[feature]} in lookups"
-                    " or in those of another table; must be equal"
+                    f"Feature {feature} of table {table} has {number} in pooling_factors, and {found[feature]} in"
+                    " lookups or in those of another table; must be equal"
                 )
     return found
 
@@ -294,8 +294,8 @@ def optimizers_of(model: Any, sharders: Iterable[Any], from_class: Any) -> dict[
                 name = str(getattr(optimizer, "name", optimizer)).upper()
                 if name not in OPTIMIZERS:
                     raise ValueError(
-                        f"Table {table} has the optimizer {name}; must be one of {', '.join(OPTIMIZERS)}. Maybe name the"
-                        " nearest one: optimizer="
+                        f"Table {table} has the optimizer {name}; must be one of {', '.join(OPTIMIZERS)}. Maybe name"
+                        " the nearest one: optimizer="
                     )
                 found[table] = OPTIMIZERS[name]
     return found

@@ -71,8 +71,8 @@ class ShardtidePlanner:
     cluster: fields of a ClusterSpec: memoryBytesPerDevice, batchSize (of all ranks together), hardware, and any others.
         devices is the number of ranks, and devicesPerNode TorchRec's local size, unless they are given. Replica groups
         must be one. Needed unless the source takes plans that are there already
-    lookups: mean number of lookups per sample of each feature; of tables with pooling_factors in their constraints or with
-        a profile, not needed
+    lookups: mean number of lookups per sample of each feature; not needed for tables with pooling_factors in their
+        constraints or with a profile
     optimizer: of all tables, one of shardtide.optimizers.OPTIMIZERS. None: that of apply_optimizer_in_backward or of
         fused_params of the sharder; else the cluster's
     profiles: by table, what TableUse.fields() of shardtide.profile returns
@@ -81,13 +81,13 @@ class ShardtidePlanner:
     reshardable: whether a running model can go to later plans with TorchRecResharder; tables that are table_wise are
         column_wise then, with one shard. Without effect if a sharder has no column_wise
     device: type of the devices: cuda or cpu; None: cuda if there is one
-    timeout_seconds: how long a plan is waited for. Other ranks wait for rank 0 that long: it must be below the timeout of
-        the process group
+    timeout_seconds: how long a plan is waited for. Other ranks wait for rank 0 that long: it must be below the timeout
+        of the process group
     fallback: a planner of TorchRec that plans if the source cannot be reached or has no plan in time; None: that is an
         error. Tables that are refused, and wrong settings, are always errors
 
-    description: what the last plan was made of, a dict for JSON: see shardtide.torchrec.describe. It has "qcomms" if the
-        plan has codecs. None if the fallback planned
+    description: what the last plan was made of, a dict for JSON: see shardtide.torchrec.describe. It has "qcomms" if
+        the plan has codecs. None if the fallback planned
     planned_by: who made the last plan: the source's name (log, program, file), or the type of the fallback
     fallback_reason: why the fallback made it; None if it did not
     """
@@ -129,12 +129,12 @@ class ShardtidePlanner:
     def plan(self, module: Any, sharders: Sequence[Any] | None = None) -> Any:
         """Returns a ShardingPlan for a model; talks to no other rank.
 
-        Call it on one rank, and give the plan to all; collective_plan() does. Without torch.distributed, cluster must have
-        devices: the number of ranks that will run the plan.
+        Call it on one rank, and give the plan to all; collective_plan() does. Without torch.distributed, cluster must
+        have devices: the number of ranks that will run the plan.
 
-        PlanRefused if there is no plan for these tables; ConnectionError or TimeoutError if there is none for now, and no
-        fallback; PermissionError; FileNotFoundError; ValueError for wrong settings, a model that cannot be planned, and a
-        plan that is not of this model. RuntimeError for a TorchRec that is too old, and all else.
+        PlanRefused if there is no plan for these tables; ConnectionError or TimeoutError if there is none for now, and
+        no fallback; PermissionError; FileNotFoundError; ValueError for wrong settings, a model that cannot be planned,
+        and a plan that is not of this model. RuntimeError for a TorchRec that is too old, and all else.
         """
         import torch.distributed as dist
 
@@ -231,7 +231,7 @@ class ShardtidePlanner:
 
     def _wanted(self, module: Any, sharders: list[Any], ranks: int) -> Wanted:
         """Returns what to plan; ValueError if it cannot be."""
-        # Not where the package is imported: python -m shardtide.torchrec.publish would warn that it was imported already.
+        # Here, since python -m shardtide.torchrec.publish would warn if its package imported it.
         from shardtide.torchrec.publish import model_change
 
         table_modules(module)
@@ -281,14 +281,14 @@ class ShardtidePlanner:
             allowed = rules[table].limits.get("kinds") or KINDS
             if not kinds[table].intersection(allowed):
                 problems.append(
-                    f"Table {table} is {min(kinds[table])} in the plan; must be {' or '.join(allowed)}, as its constraints"
-                    " and its sharder say"
+                    f"Table {table} is {min(kinds[table])} in the plan; must be {' or '.join(allowed)}, as its"
+                    " constraints and its sharder say"
                 )
         if problems:
             raise ValueError("; ".join(problems))
 
     def _describe(self, module: Any, sharders: list[Any], found: dict[str, Any], ranks: int) -> dict[str, Any]:
-        """Returns the description of what a source gave; ValueError if it is not one of this model and of these ranks."""
+        """Returns the description of what a source gave; ValueError if it is not of this model and of these ranks."""
         if "plan" in found:
             if "dmp_collection" in found:
                 raise ValueError("The plan has replica groups, and is for DMPCollection; must have one")
@@ -327,8 +327,8 @@ class ShardtidePlanner:
         local = _local_size(ranks) if of_nodes else 0
         if of_nodes and self._per_node(ranks) != local:
             raise ValueError(
-                f"Tables {', '.join(of_nodes)} are split over nodes of {self._per_node(ranks)} devices; TorchRec has nodes"
-                f" of {local}: set LOCAL_WORLD_SIZE, or devicesPerNode of the cluster"
+                f"Tables {', '.join(of_nodes)} are split over nodes of {self._per_node(ranks)} devices; TorchRec has"
+                f" nodes of {local}: set LOCAL_WORLD_SIZE, or devicesPerNode of the cluster"
             )
 
     def _per_node(self, ranks: int) -> int:
@@ -357,7 +357,8 @@ def check_tables(model: Any, plan: Mapping[str, Any]) -> None:
         for config in configs(collection)
     }
     problems = [
-        f"{name} is {planned[name][0]} rows by {planned[name][1]} columns in the plan, and {rows} by {columns} in the model"
+        f"{name} is {planned[name][0]} rows by {planned[name][1]} columns in the plan, and {rows} by {columns} in the"
+        " model"
         for name, (rows, columns) in sorted(actual.items())
         if name in planned and planned[name] != (rows, columns)
     ]
