@@ -73,7 +73,7 @@ class Table(NamedTuple):
         return "sequences" in self.path
 
 
-def run(function: Any, ranks: int, per_node: int, *arguments: Any, timeout_seconds: float = 15) -> Any:
+def run(function: Any, ranks: int, per_node: int, *arguments: Any, timeout_seconds: float = 120) -> Any:
     """Calls a function on all ranks, in forked processes, and returns what it returned on rank 0.
 
     AssertionError with the errors of the ranks that failed; all others are ended.
