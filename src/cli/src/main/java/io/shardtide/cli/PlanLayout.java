@@ -101,15 +101,7 @@ sealed interface PlanLayout {
     @Override
     public WorkloadTask prepare(WorkloadTask task) {
       new TorchRecPlans(target).check(task.tables());
-      // TorchRec has no hot rows.
-      List<TableSpec> tables =
-          task.tables().stream()
-              .map(
-                  table ->
-                      table.pooled()
-                          ? table
-                          : table.withConstraints(table.constraints().withMayHaveHotRows(false)))
-              .toList();
+      List<TableSpec> tables = task.tables().stream().map(TorchRecPlans::constrained).toList();
       return new WorkloadTask(task.name(), tables, task.cluster());
     }
 
@@ -126,8 +118,9 @@ sealed interface PlanLayout {
     public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
       Target ofTask =
           isNumbered ? target : target.withDevicesPerNode(task.cluster().devicesPerNode());
-      new TorchRecPlans(ofTask).describe(line, shards, task.cluster().devices());
       Map<String, TableSpec> specs = TableSpec.byName(task.tables());
+      new TorchRecPlans(ofTask)
+          .describe(line, shards, task.cluster().devices(), table -> specs.get(table).pooled());
       for (JsonNode module : line.get("plan")) {
         for (Map.Entry<String, JsonNode> table : module.properties()) {
           putOptimizer((ObjectNode) table.getValue(), specs.get(table.getKey()));

@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /**
  * The shardings of a model's tables, of whichever module.
@@ -23,9 +24,11 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
    * Returns the plan with these shards.
    *
    * @param target its devices per node, and whether plans are reshardable
+   * @param isPooled whether a table is pooled; others are never resharded, and stay as they are
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
-  static ModelPlan of(Collection<Shard> shards, int worldSize, Target target) {
+  static ModelPlan of(
+      Collection<Shard> shards, int worldSize, Target target, Predicate<String> isPooled) {
     SortedMap<String, List<Shard>> byTable = new TreeMap<>();
     for (Shard shard : shards) {
       if (shard.device() >= worldSize) {
@@ -40,7 +43,7 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
     byTable.forEach(
         (name, tableShards) -> {
           TableSharding sharding = TableSharding.of(tableShards, ranks);
-          if (target.reshardable()) {
+          if (target.reshardable() && isPooled.test(name)) {
             sharding = sharding.mergedByRank();
           }
           ShardingRules.checkWidths(name, sharding.shards());

@@ -4,13 +4,25 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
 /** Which shards of a table TorchRec supports. */
 final class ShardingRules {
+  /** Sharding types that TorchRec's {@code EmbeddingCollection}, whose tables are unpooled, has. */
+  static final Set<ShardKind> UNPOOLED_KINDS =
+      Collections.unmodifiableSet(
+          EnumSet.of(
+              ShardKind.TABLE_WISE,
+              ShardKind.COLUMN_WISE,
+              ShardKind.ROW_WISE,
+              ShardKind.DATA_PARALLEL));
+
   private ShardingRules() {}
 
   /**

@@ -9,10 +9,14 @@ import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -67,7 +71,41 @@ public final class TorchRecPlans {
   }
 
   /**
-   * Converts a plan.
+   * Returns a table whose constraints allow only plans that TorchRec supports. An unpooled table,
+   * of an {@code EmbeddingCollection}, has no copies of hot rows and only the kinds that such
+   * collections have. It is cut by columns into two halves at most, since all column-wise shards of
+   * a collection must have one width, and its tables have equally many columns.
+   *
+   * @throws IllegalArgumentException if the constraints allow none of these kinds
+   */
+  public static TableSpec constrained(TableSpec table) {
+    if (table.pooled()) {
+      return table;
+    }
+    TableConstraints constraints = table.constraints();
+    Set<ShardKind> kinds = new TreeSet<>(ShardingRules.UNPOOLED_KINDS);
+    kinds.removeIf(kind -> !constraints.allows(kind));
+    if (kinds.isEmpty()) {
+      throw new IllegalArgumentException(
+          "Table \"%s\" is unpooled and may only be %s; must allow one of %s, which TorchRec has for an EmbeddingCollection"
+              .formatted(
+                  table.name(), names(constraints.kinds()), names(ShardingRules.UNPOOLED_KINDS)));
+    }
+    int half = (table.columns() + 1) / 2;
+    return table.withConstraints(
+        constraints
+            .withKinds(kinds)
+            .withLeastColumns(Math.max(constraints.leastColumns(), half))
+            .withMayHaveHotRows(false));
+  }
+
+  private static String names(Set<ShardKind> kinds) {
+    return kinds.stream().map(ShardKind::torchRecName).collect(Collectors.joining(", "));
+  }
+
+  /**
+   * Converts a plan. Whether its tables are pooled is not known: a reshardable plan is one of
+   * pooled tables.
    *
    * @throws IllegalArgumentException if TorchRec does not support the plan
    */
@@ -79,7 +117,8 @@ public final class TorchRecPlans {
             .put("plan_id", plan.planId())
             .put("previous_plan_id", plan.previousPlanId().orElse(null))
             .put("predicted_ms", plan.predictedMs());
-    new TorchRecPlans(ofGroup(plan)).describe(node, plan.shards(), plan.deviceCosts().size());
+    new TorchRecPlans(ofGroup(plan))
+        .describe(node, plan.shards(), plan.deviceCosts().size(), table -> true);
     putGroups(node, plan.groups(), plan.ranks());
     putCodecs(node, plan.codecs());
     return node;
@@ -132,10 +171,13 @@ public final class TorchRecPlans {
    * Adds {@code world_size} and {@code plan} to an object, and returns it.
    *
    * @param worldSize number of devices
+   * @param isPooled whether a table is of an {@code EmbeddingBagCollection}. TorchRec reshards no
+   *     others, so that these have the kinds of the plan in a reshardable plan, too
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
-  public ObjectNode describe(ObjectNode node, List<Shard> shards, int worldSize) {
-    ModelPlan plan = ModelPlan.of(shards, worldSize, target);
+  public ObjectNode describe(
+      ObjectNode node, List<Shard> shards, int worldSize, Predicate<String> isPooled) {
+    ModelPlan plan = ModelPlan.of(shards, worldSize, target, isPooled);
     node.put("world_size", worldSize);
     node.set("plan", byModule(plan, plan.tables().keySet()));
     return node;
@@ -182,7 +224,7 @@ public final class TorchRecPlans {
   }
 
   private ModelPlan modelPlan(ShardingPlan plan) {
-    return ModelPlan.of(plan.shards(), plan.deviceCosts().size(), target);
+    return ModelPlan.of(plan.shards(), plan.deviceCosts().size(), target, table -> true);
   }
 
   /** Returns the shardings of some tables by their modules; modules without any are left out. */

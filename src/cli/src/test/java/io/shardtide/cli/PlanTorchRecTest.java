@@ -157,6 +157,53 @@ class PlanTorchRecTest {
   }
 
   @Test
+  void unpooled_tables_have_what_an_embedding_collection_can_do() throws IOException {
+    String wide = unpooled("wide", 4_000_000, 128, "[]");
+    String whole = unpooled("whole", 1000, 128, "[\"table_wise\"]");
+    String pooled =
+        table("pooled", 1000, 128, 1)
+            .replace("}", ",\"constraints\":{\"kinds\":[\"table_wise\"]}}");
+    String tables = String.join(",", wide, whole, pooled);
+    Path workloads = write("w", List.of(workload("w", 4, 2, 2L << 30, "simulated", tables)));
+    String[] options = {
+      "--format", "torchrec", "--reshardable", "--module", "s=wide,whole", "--module", "p=pooled"
+    };
+    assertThat(run(workloads, "p", options)).as(err.toString()).isZero();
+    JsonNode plan = line("p", 0).get("plan");
+    assertThat(plan.at("/s/whole/sharding_type").textValue()).isEqualTo("table_wise");
+    assertThat(plan.at("/p/pooled/sharding_type").textValue()).isEqualTo("column_wise");
+    JsonNode cut = plan.at("/s/wide");
+    assertThat(cut.get("sharding_type").textValue()).isEqualTo("column_wise");
+    assertThat(cut.get("shards"))
+        .extracting(shard -> shard.at("/shard_sizes/1").intValue())
+        .containsExactly(64, 64);
+    assertThat(
+            run(
+                write(
+                    "x",
+                    List.of(
+                        workload(
+                            "w",
+                            2,
+                            2,
+                            1L << 30,
+                            "simulated",
+                            unpooled("t", 10, 8, "[\"table_column_wise\"]")))),
+                "q",
+                "--format",
+                "torchrec"))
+        .isEqualTo(1);
+    assertThat(err.toString())
+        .contains(
+            " line 1: Table \"t\" is unpooled and may only be table_column_wise; must allow one of");
+  }
+
+  private static String unpooled(String name, long rows, int columns, String kinds) {
+    return table(name, rows, columns, 50)
+        .replace("}", ",\"pooled\":false,\"constraints\":{\"kinds\":%s}}".formatted(kinds));
+  }
+
+  @Test
   void plans_of_other_workloads_are_refused() throws IOException {
     Path workloads = write("w", List.of(ONE));
     assertThat(run(workloads, "p", "--format", "torchrec")).as(err.toString()).isZero();

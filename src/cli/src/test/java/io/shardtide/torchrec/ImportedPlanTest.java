@@ -57,7 +57,8 @@ class ImportedPlanTest {
     Kernel kernel = random.nextBoolean() ? Kernel.FUSED : Kernel.DENSE;
     Target target =
         new Target(Modules.of("a.b"), kernel, processor, cluster.devicesPerNode(), false);
-    return new TorchRecPlans(target).describe(JSON.createObjectNode(), shards, cluster.devices());
+    return new TorchRecPlans(target)
+        .describe(JSON.createObjectNode(), shards, cluster.devices(), table -> true);
   }
 
   /**

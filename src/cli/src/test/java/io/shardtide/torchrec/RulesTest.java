@@ -275,8 +275,8 @@ class RulesTest {
   @Property(tries = 200)
   void resharding_the_running_plan_gives_the_wanted_one(
       @ForAll("shardings") List<Shard> before, @ForAll("shardings") List<Shard> after) {
-    ModelPlan running = ModelPlan.of(before, 4, RESHARDABLE);
-    ModelPlan wanted = ModelPlan.of(after, 4, RESHARDABLE);
+    ModelPlan running = ModelPlan.of(before, 4, RESHARDABLE, table -> true);
+    ModelPlan wanted = ModelPlan.of(after, 4, RESHARDABLE, table -> true);
     Reshard reshard = Reshard.between(running, wanted);
     TreeMap<String, TableSharding> resharded = new TreeMap<>(running.tables());
     resharded.putAll(reshard.tables());
@@ -298,7 +298,7 @@ class RulesTest {
     shards.forEach(
         shard ->
             expected.merge(shard.table() + " " + shard.device(), shard.columns(), Integer::sum));
-    assertThat(widths(ModelPlan.of(shards, 4, RESHARDABLE))).isEqualTo(expected);
+    assertThat(widths(ModelPlan.of(shards, 4, RESHARDABLE, table -> true))).isEqualTo(expected);
   }
 
   private static Map<String, Integer> widths(ModelPlan plan) {
