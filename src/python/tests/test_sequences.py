@@ -199,6 +199,22 @@ class Sequences(unittest.TestCase):
             ],
         )
 
+    def test_sequences_that_a_plan_leaves_out_are_named(self):
+        net = models.Net(HSTU)
+        plan = record("without copied sequences", 4)
+        description = torchrec.describe_for(net, plan, devices_per_node=PER_NODE)
+        del description["plan"]["sequences"]["action"], description["plan"]["sparse.sequences"]
+        with self.assertRaises(ValueError) as raised:
+            torchrec.check_model(net, description)
+        self.assertEqual(
+            str(raised.exception),
+            'Table "action" of module "sequences" is not in the plan; must be all of the module;'
+            ' Table "clicks" of module "sparse.sequences" is not in the plan; must be all of the module',
+        )
+        plan["shards"] = [shard for shard in plan["shards"] if shard["table"] != "item"]
+        with self.assertRaisesRegex(ValueError, 'Table "item" of module "sequences" is not in the plan'):
+            torchrec.describe_for(net, plan, devices_per_node=PER_NODE)
+
     def test_what_an_embedding_collection_cannot_do_is_refused(self):
         models.run(refuses_what_torchrec_fails_on, 4, PER_NODE)
 
