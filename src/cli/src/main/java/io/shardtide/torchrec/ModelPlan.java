@@ -22,7 +22,7 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
   /**
    * Returns the plan with these shards.
    *
-   * @param target its devices per node, and whether plans are reshardable
+   * @param target its devices and their number per node, and whether plans are reshardable
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
   static ModelPlan of(Collection<Shard> shards, int worldSize, Target target) {
@@ -40,6 +40,9 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
     byTable.forEach(
         (name, tableShards) -> {
           TableSharding sharding = TableSharding.of(tableShards, ranks);
+          if (target.processor() == Target.Processor.CPU) {
+            ShardingRules.checkRows(name, sharding);
+          }
           if (target.reshardable()) {
             sharding = sharding.mergedByRank();
           }

@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
@@ -22,6 +23,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
+import java.util.stream.Collectors;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -53,11 +55,22 @@ class ImportedPlanTest {
   }
 
   private static ObjectNode export(List<Shard> shards, ClusterSpec cluster, Random random) {
-    Processor processor = random.nextBoolean() ? Processor.CUDA : Processor.CPU;
+    boolean mayBeCpu = random.nextBoolean() && haveAllRows(shards, cluster);
+    Processor processor = mayBeCpu ? Processor.CPU : Processor.CUDA;
     Kernel kernel = random.nextBoolean() ? Kernel.FUSED : Kernel.DENSE;
     Target target =
         new Target(Modules.of("a.b"), kernel, processor, cluster.devicesPerNode(), false);
     return new TorchRecPlans(target).describe(JSON.createObjectNode(), shards, cluster.devices());
+  }
+
+  /** Returns whether each device that shares a table's rows has some, as on CPUs. */
+  private static boolean haveAllRows(List<Shard> shards, ClusterSpec cluster) {
+    return shards.stream()
+        .filter(shard -> !shard.isCopied() && shard.kind().scope() != ShardScope.DEVICE)
+        .collect(Collectors.groupingBy(Shard::table))
+        .values()
+        .stream()
+        .allMatch(of -> of.size() % of.get(0).kind().scope().devices(cluster) == 0);
   }
 
   /**
