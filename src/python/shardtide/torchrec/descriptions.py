@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from shardtide.torchrec.lines import plan_record
 from shardtide.train.replication import replication_of
 
 DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection"
@@ -23,25 +24,27 @@ NODE_KINDS = ("table_row_wise", "grid_shard")
 
 
 def describe(
-    plan: dict[str, Any],
-    modules: str | Mapping[str, str] = DEFAULT_MODULE,
+    plan: Mapping[str, Any],
+    modules: str | Mapping[str, str] | None = None,
     devices_per_node: int = 8,
     reshardable: bool = False,
     compute_kernel: str = "fused",
     device: str = "cuda",
 ) -> dict[str, Any]:
-    """Returns the description of a ShardingPlan record.
+    """Returns the description of a plan: of a ShardingPlan record, a line of ./shardtide plan, or a description.
 
     modules: path of the EmbeddingBagCollection within the model that DistributedModelParallel wraps; "" for the model
-        itself. Of several collections, the path for each table: table_modules(model)
+        itself. Of several collections, the path for each table: table_modules(model). None: that of a description, of
+        others DEFAULT_MODULE
     devices_per_node: the local world size, at least 1; device R of the plan is "rank:R/cuda:(R mod devices_per_node)"
     reshardable: whether a running model can go from this plan to any other reshardable plan of the same tables and
         devices in which the same tables are copied and have their rows split. DistributedModelParallel.reshard moves
         columns only, keeps each table's sharding type and accepts one shard of a table on a rank; so all tables whose
         shards have all rows are column-wise, and a device's shards of a table are joined
     compute_kernel: fused (the optimizer is in the backward pass) or dense; data-parallel tables are always dense, and
-        cached ones fused_uvm_caching
-    device: cuda or cpu
+        cached ones fused_uvm_caching. A description has its own
+    device: cuda or cpu. With FBGEMM's CPU kernels, a shard without rows makes weights wrong, or crashes the process:
+        such a plan of an earlier version is refused. Whether its GPU kernels have that fault, is not known
 
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
     arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.
@@ -49,8 +52,12 @@ def describe(
     Of a plan with codecs it has "qcomms", their names by scope and direction: precisions for QCommsConfig. All others
     are single precision.
 
-    ValueError if TorchRec cannot run the plan, or if modules does not have its tables.
+    ValueError if TorchRec cannot run the plan, or if modules does not have its tables; if it is no plan, or the line of a
+    workload that does not fit.
     """
+    plan, own_modules, fields = plan_record(plan)
+    if modules is None:
+        modules = DEFAULT_MODULE if own_modules is None else own_modules
     world_size = len(plan["deviceCosts"])
     ranks = world_size * (plan.get("replication") or {}).get("groups", 1)
     replication = replication_of(plan, ranks)
@@ -64,14 +71,17 @@ def describe(
         "world_size": world_size,
         "plan": {
             path: {
-                table: _parameter_sharding(
-                    _sharding(table, shards, world_size, per_node, reshardable),
-                    _cache_share(table, shards),
-                    compute_kernel,
-                    world_size,
-                    per_node,
-                    device,
-                )
+                table: {
+                    **_parameter_sharding(
+                        _sharding(table, shards, world_size, per_node, reshardable, device),
+                        _cache_share(table, shards),
+                        compute_kernel,
+                        world_size,
+                        per_node,
+                        device,
+                    ),
+                    **fields.get(table, {}),
+                }
                 for table, shards in tables.items()
             }
             for path, tables in _by_module(_by_table(plan["shards"], world_size), modules).items()
@@ -151,7 +161,7 @@ def _by_module(
 
 
 def _sharding(
-    table: str, shards: list[dict[str, Any]], world_size: int, per_node: int, reshardable: bool
+    table: str, shards: list[dict[str, Any]], world_size: int, per_node: int, reshardable: bool, device: str
 ) -> tuple[str, list[_Shard]]:
     """Returns the sharding type and the shards of a table, those without rows included."""
     kinds = sorted({shard["kind"].lower() for shard in shards})
@@ -175,6 +185,8 @@ def _sharding(
     if devices:
         found = _with_empty(found, devices, world_size)
     _check(table, kind, found, world_size, per_node)
+    if device == "cpu":
+        _check_rows(table, kind, found)
     if reshardable and kind in COLUMN_KINDS:
         return "column_wise", _joined(found)
     _check_widths(table, found)
@@ -240,6 +252,17 @@ def _check(table: str, kind: str, shards: list[_Shard], world_size: int, per_nod
         raise ValueError(
             f'Table "{table}" is {kind} and has {len(shards)} shards; must be {devices} for each range of columns'
         )
+
+
+def _check_rows(table: str, kind: str, shards: list[_Shard]) -> None:
+    """Checks that each rank that shares a table's rows has some, as FBGEMM's CPU kernels need it."""
+    for shard in shards:
+        if not shard.rows:
+            rows = max(shard.row + shard.rows for shard in shards)
+            raise ValueError(
+                f'Table "{table}" is {kind} and leaves device {shard.rank} without any of its {rows} rows; FBGEMM\'s CPU'
+                " kernels need some on each, plan the table again"
+            )
 
 
 def _check_widths(table: str, shards: list[_Shard]) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shardtide.torchrec.descriptions import describe
+from shardtide.torchrec.lines import plan_record
+from shardtide.torchrec.pooling import mean_problems
 
 
 def collections(model: Any) -> dict[str, Any]:
@@ -35,6 +37,18 @@ def configs(collection: Any) -> list[Any]:
     return list(find() if find else collection._embedding_bag_configs)
 
 
+def poolings(collection: Any) -> dict[str, str]:
+    """Returns the pooling of each table of a collection: SUM or MEAN."""
+    found = {config.name: getattr(config, "pooling", "SUM") for config in configs(collection)}
+    return {name: getattr(pooling, "name", pooling) for name, pooling in found.items()}
+
+
+def is_weighted(collection: Any) -> bool:
+    """Returns whether the lookups of a collection have weights, sharded or not."""
+    found = getattr(collection, "is_weighted", None)
+    return bool(found() if found else getattr(collection, "_is_weighted", False))
+
+
 def unwrapped(model: Any) -> Any:
     """Returns the model that a DistributedModelParallel wraps; any other model as it is."""
     return model.module if hasattr(model, "_dmp_wrapped_module") else model
@@ -58,15 +72,16 @@ def table_modules(model: Any) -> dict[str, str]:
     return paths
 
 
-def describe_for(model: Any, plan: dict[str, Any], **options: Any) -> dict[str, Any]:
-    """Returns the reshardable description of a ShardingPlan record for all tables of a model.
+def describe_for(model: Any, plan: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+    """Returns the reshardable description of a plan for all tables of a model.
 
+    plan: a ShardingPlan record, a line of ./shardtide plan, or a description, whose modules may be others
     options: of describe(), such as devices_per_node and device
 
     ValueError as describe() and check_model(), and if the model lacks tables of the plan.
     """
     modules = table_modules(model)
-    unknown = sorted({shard["table"] for shard in plan["shards"]} - modules.keys())
+    unknown = sorted({shard["table"] for shard in plan_record(plan).record["shards"]} - modules.keys())
     if unknown:
         raise ValueError(f"Tables {', '.join(unknown)} of the plan are not in the model; must be a plan of its tables")
     description = describe(plan, modules, reshardable=True, **options)
@@ -75,14 +90,16 @@ def describe_for(model: Any, plan: dict[str, Any], **options: Any) -> dict[str, 
 
 
 def check_model(model: Any, description: dict[str, Any]) -> None:
-    """Checks that a description has the model's tables, in their modules and sizes.
+    """Checks that a description has the model's tables, in their modules and sizes, and that TorchRec computes it right.
 
     ValueError names each path that is not one of a collection, each table that its collection lacks, each table of a
-    collection that the description lacks, and each table of another size.
+    collection that the description lacks, each table of another size, and each MEAN table whose kind makes outputs wrong
+    (shardtide.torchrec.pooling).
     """
+    modules = collections(model)
     found = {
         path: {config.name: (config.num_embeddings, config.embedding_dim) for config in configs(module)}
-        for path, module in collections(model).items()
+        for path, module in modules.items()
     }
     problems = [
         f'Module "{path}" is no EmbeddingBagCollection of the model; must be one of {_quoted(found)}'
@@ -102,6 +119,8 @@ def check_model(model: Any, description: dict[str, Any]) -> None:
                     f'Table "{table}" is {planned[0]} rows by {planned[1]} columns in the plan; must be {actual[0]} by'
                     f" {actual[1]} as in the model"
                 )
+        module = modules[path]
+        problems += mean_problems(path, shardings, poolings(module), is_weighted(module))
     if problems:
         raise ValueError("; ".join(problems))
 

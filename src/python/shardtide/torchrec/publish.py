@@ -30,7 +30,8 @@ from typing import Any
 
 from shardtide import events
 from shardtide.arguments import check_text, items, mapping, read_json, shown, texts
-from shardtide.optimizers import OPTIMIZERS, Optimizer
+from shardtide.optimizers import OPTIMIZERS, Optimizer, optimizer_name
+from shardtide.torchrec.pooling import mean_kinds
 
 # TorchRec's DataTypes of tables: bytes of an element, and of the scale and bias of a row of each shard, as FBGEMM has
 # them: two floats where rows of INT8 are trained, two halves of INT4 and INT2. DataType has INT32 and INT64 too, of ids.
@@ -57,14 +58,18 @@ def table(
     lookups: Mapping[str, float],
     optimizer: str | None = None,
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    constraints: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns the TableSpec of an EmbeddingBagConfig or EmbeddingConfig, which is an object or a dict of its fields.
 
-    A table is pooled unless it is an EmbeddingConfig, or its pooling is NONE.
+    A table is pooled unless it is an EmbeddingConfig, or its pooling is NONE. One with MEAN pooling is constrained to the
+    kinds of shards that TorchRec computes right: see shardtide.torchrec.pooling.
 
     lookups: mean number of lookups per sample, by feature; needed for features of tables without a profile
-    optimizer: one of OPTIMIZERS, whose state counts as memory of the table and in its costs; None: the cluster's
+    optimizer: one of OPTIMIZERS, or FBGEMM's or PyTorch's name of it, whose state counts as memory of the table and in
+        its costs; None: the cluster's
     profiles: by table, what TableUse.fields() of shardtide.profile returns
+    constraints: by table, the fields of TableConstraints in avro/TableSpec.avsc, such as {"kinds": ["table_wise"]}
 
     ValueError names what is missing or unknown. The planner checks the ranges of numbers.
     """
@@ -78,7 +83,7 @@ def table(
     if missing:
         raise ValueError(f"Table {name or 'without a name'} needs {', '.join(missing)}")
     data_type = _named(get("data_type") or "FP32", BYTES, f"data_type of table {name}")
-    state = _named(optimizer, OPTIMIZERS, "optimizer") if optimizer is not None else None
+    state = optimizer_name(optimizer) if optimizer is not None else None
     use = dict(mapping((profiles or {}).get(name) or {}, f"The profile of table {name}", "fields of a TableSpec"))
     if use.get("rows", get("num_embeddings")) != get("num_embeddings"):
         raise ValueError(f"The profile of table {name} is of {use['rows']} rows; must be {get('num_embeddings')}")
@@ -91,6 +96,9 @@ def table(
         raise ValueError(f"lookups must have a number for each feature of table {name}; {', '.join(unknown)} have none")
     # All features that share a table are looked up in it.
     use.setdefault("poolingFactor", float(sum(lookups.get(feature, 0.0) for feature in features)))
+    limits = dict(mapping((constraints or {}).get(name) or {}, f"The constraints of table {name}", "TableConstraints"))
+    if _pooling(fields) == "MEAN":
+        limits["kinds"] = mean_kinds(name, limits.get("kinds", ()))
     element, scale = BYTES[data_type]
     return {
         "name": name,
@@ -100,6 +108,7 @@ def table(
         **_state(state, scale),
         # Left out where it is the default: registries of earlier planners do not know the field.
         **({} if _is_pooled(config, fields) else {"pooled": False}),
+        **({"constraints": limits} if limits else {}),
         **use,
     }
 
@@ -117,10 +126,16 @@ def _state(optimizer: str | None, scale: float) -> dict[str, Any]:
     return named
 
 
+def _pooling(fields: Mapping[str, Any]) -> str | None:
+    """Returns the name of a table's pooling; None if its config has none."""
+    return _named(fields["pooling"], POOLED, f"pooling of table {fields['name']}") if "pooling" in fields else None
+
+
 def _is_pooled(config: Any, fields: Mapping[str, Any]) -> bool:
     """Returns whether a sample's lookups of a table have one output."""
-    if "pooling" in fields:
-        return POOLED[_named(fields["pooling"], POOLED, f"pooling of table {fields['name']}")]
+    pooling = _pooling(fields)
+    if pooling is not None:
+        return POOLED[pooling]
     if isinstance(config, Mapping) and "need_pos" in config:
         # All fields of one of TorchRec's dataclasses: those of an EmbeddingConfig have no pooling.
         return False
@@ -149,21 +164,28 @@ def workload_change(
     optimizer: str | None = None,
     drop: Iterable[str] = (),
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
+    constraints: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns the WorkloadChange that sets a cluster and the tables of a collection.
 
     configs: EmbeddingBagConfigs or EmbeddingConfigs, as for table(), of different names
     cluster: a ClusterSpec
     drop: names of tables to drop, none of them among the configs
-    profiles: as for table()
+    optimizer, profiles, constraints: as for table()
 
-    ValueError as table(), if two configs have one name, if there is a profile of no table, and if the change is larger
-    than one event may be.
+    ValueError as table(), if two configs have one name, if there is a profile or a constraint of no table, and if the
+    change is larger than one event may be.
     """
     changes: list[dict[str, Any]] = [{"cluster": cluster}]
     mapping(lookups, "lookups", "a number for each feature")
-    mapping({} if profiles is None else profiles, "profiles", "a profile for each table")
-    tables = [table(config, lookups, optimizer, profiles) for config in items(configs, "configs", "EmbeddingBagConfigs")]
+    by_table = {
+        "profiles": mapping({} if profiles is None else profiles, "profiles", "a profile for each table"),
+        "constraints": mapping({} if constraints is None else constraints, "constraints", "TableConstraints by table"),
+    }
+    tables = [
+        table(config, lookups, optimizer, profiles, constraints)
+        for config in items(configs, "configs", "EmbeddingBagConfigs")
+    ]
     seen: dict[str, int] = {}
     for place, spec in enumerate(tables):
         same = seen.setdefault(spec["name"], place)
@@ -172,9 +194,10 @@ def workload_change(
                 f"configs must have different names, got table {spec['name']} at positions {same} and {place}:"
                 f" {events.differences(tables[same], spec)}. Maybe rename one"
             )
-    unknown = set(profiles or ()) - {spec["name"] for spec in tables}
-    if unknown:
-        raise ValueError(f"profiles must be of tables in configs; {', '.join(sorted(unknown))} are not")
+    for argument, given in by_table.items():
+        unknown = given.keys() - seen.keys()
+        if unknown:
+            raise ValueError(f"{argument} must be of tables in configs; {', '.join(sorted(unknown))} are not")
     changes += [{"table": spec} for spec in tables]
     changes += [{"name": name} for name in texts(drop, "drop", "names of tables")]
     if len(changes) > MAX_CHANGES:
@@ -214,7 +237,11 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
     parser.add_argument("--devices-per-node", type=int, default=8)
     parser.add_argument("--hardware", required=True, help="hardware of a cost model, such as h200")
-    parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), help="of the tables (default: the cluster's)")
+    parser.add_argument(
+        "--optimizer",
+        metavar="NAME",
+        help=f"of the tables: {', '.join(OPTIMIZERS)}, or FBGEMM's name of it (default: the cluster's)",
+    )
     parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
     parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")

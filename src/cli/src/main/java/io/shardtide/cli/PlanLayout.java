@@ -169,6 +169,7 @@ sealed interface PlanLayout {
       Map<String, Double> misses =
           TableShapes.cacheMisses(task.tables(), shards, task.cluster()).stream()
               .collect(Collectors.toMap(CacheMisses::table, CacheMisses::lookupShare));
+      line.put("world_size", task.cluster().devices());
       ArrayNode tables = line.putArray("tables");
       for (TableSpec table : task.tables()) {
         ObjectNode planned = tables.addObject().put("name", table.name());

@@ -87,7 +87,7 @@ class PlanTorchRecTest {
       JsonNode predicted = line("predicted", i);
       assertThat(predicted.fieldNames())
           .toIterable()
-          .containsExactly("task", "feasible", "predicted_ms", "tables");
+          .containsExactly("task", "feasible", "predicted_ms", "world_size", "tables");
       assertThat(predicted.get("task")).isEqualTo(planned.get("task"));
       assertThat(predicted.get("feasible").booleanValue()).isTrue();
       double plannedMs = planned.get("predicted_ms").doubleValue();

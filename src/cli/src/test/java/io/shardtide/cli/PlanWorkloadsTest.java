@@ -144,7 +144,9 @@ class PlanWorkloadsTest {
       JsonNode line = JSON.readTree(lines.get(i));
       assertThat(line.fieldNames())
           .toIterable()
-          .containsExactly("task", "feasible", "predicted_ms", "seconds", "evaluations", "tables");
+          .containsExactly(
+              "task", "feasible", "predicted_ms", "seconds", "evaluations", "world_size", "tables");
+      assertThat(line.get("world_size").intValue()).isEqualTo(tasks.get(i).cluster().devices());
       assertThat(line.get("task").textValue()).isEqualTo(tasks.get(i).name());
       assertThat(line.get("feasible").booleanValue()).isTrue();
       assertThat(line.get("predicted_ms").doubleValue()).isPositive();
