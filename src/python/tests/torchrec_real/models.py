@@ -306,14 +306,17 @@ def fill(model: Any, tables: dict[str, Tensor]) -> None:
 
 def whole(tensors: dict[str, Any], sizes: dict[str, tuple[int, int]]) -> dict[str, Tensor]:
     """Returns whole tensors on all ranks, from each rank's parts; of copies, the mean."""
-    found = {}
-    for name in sorted(sizes):
-        total, count = torch.zeros(2, *sizes[name])
+    totals = {name: torch.zeros(2, *sizes[name]) for name in sorted(sizes)}
+    for name, total in totals.items():
         for (row, column), part in shards(tensors[name]) if name in tensors else []:
             place = (slice(row, row + part.shape[0]), slice(column, column + part.shape[1]))
-            total[place] += part.detach()
-            count[place] += 1
-        dist.all_reduce(total)
-        dist.all_reduce(count)
-        found[name] = total / count.clamp(min=1)
+            total[0][place] += part.detach()
+            total[1][place] += 1
+    joined = torch.cat([total.flatten() for total in totals.values()])
+    dist.all_reduce(joined)
+    parts = joined.split([total.numel() for total in totals.values()])
+    found = {}
+    for (name, total), part in zip(totals.items(), parts):
+        value, count = part.view_as(total)
+        found[name] = value / count.clamp(min=1)
     return found

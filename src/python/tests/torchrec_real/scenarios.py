@@ -261,12 +261,12 @@ def resharded(plan: dict[str, Any], following: dict[str, Any], optimizer: str) -
     """Goes from a plan to another one in mid-training, if that is possible; both are reshardable."""
     model = trained(plan, True, optimizer)
     resharder = torchrec.TorchRecResharder(model.model, plan["per_node"])
-    model.step(1)
-    model.step(2)
     try:
         prepared = resharder.prepare(record(following))
     except ValueError as e:
         return {"refused": str(e)}
+    model.step(1)
+    model.step(2)
     changed = sum(len(tables) for tables in prepared.changes["plan"].values())
     sums = whole(states(model.model), model.sizes) if optimizer == "adagrad" else {}
     resharder.apply(prepared)
