@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from shardtide.arguments import shown
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,33 @@ OF_EMBEDDING_BAG = ("sgd", "rowwise_adagrad")
 
 # What FBGEMM has on CPUs.
 OF_FBGEMM_CPU = ("sgd", "rowwise_adagrad", "adagrad")
+
+# Other names, without regard to case and underscores: members of FBGEMM's EmbOptimType and their values, such as
+# EXACT_ROWWISE_ADAGRAD and exact_row_wise_adagrad; classes of torch.optim and torchrec.optim, such as Adagrad. What they
+# name has the state of OPTIMIZERS.
+_OTHER_NAMES = {
+    "exactsgd": "sgd",
+    "exactrowwiseadagrad": "rowwise_adagrad",
+    "exactadagrad": "adagrad",
+    **{name.replace("_", ""): name for name in OPTIMIZERS},
+}
+
+
+def optimizer_name(optimizer: Any, what: str = "optimizer") -> str:
+    """Returns the name in OPTIMIZERS of an optimizer.
+
+    optimizer: one of OPTIMIZERS, FBGEMM's EmbOptimType or its name or value, or a class of torch.optim or torchrec.optim
+        or its name
+    what: what messages call it
+
+    ValueError if it is none of them. FBGEMM's other optimizers, such as PARTIAL_ROWWISE_LAMB, are not planned for.
+    """
+    name = optimizer.__name__ if isinstance(optimizer, type) else getattr(optimizer, "name", optimizer)
+    found = _OTHER_NAMES.get(name.lower().replace("_", "")) if isinstance(name, str) else None
+    if found is None:
+        got = name if isinstance(name, str) else shown(name)
+        raise ValueError(f"{what} must be one of {', '.join(OPTIMIZERS)}, or FBGEMM's name of one, got {got}")
+    return found
 
 
 def supported(operator: str, device_type: str) -> tuple[str, ...]:

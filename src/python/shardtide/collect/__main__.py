@@ -20,7 +20,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NoReturn
 
-from shardtide.optimizers import DEFAULT, OPTIMIZERS, supported
+from shardtide.optimizers import DEFAULT, OPTIMIZERS, optimizer_name, supported
 
 DEFAULT_BATCH_SIZES = {
     "cuda": [4_096, 8_192, 16_384, 32_768, 65_536, 131_072],
@@ -356,7 +356,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--optimizers",
-        choices=tuple(OPTIMIZERS),
+        type=_optimizer,
         nargs="+",
         metavar="NAME",
         default=[DEFAULT],
@@ -400,7 +400,7 @@ def _parse_plans(arguments: Sequence[str]) -> argparse.Namespace:
     _add_operator(parser)
     parser.add_argument(
         "--optimizer",
-        choices=tuple(OPTIMIZERS),
+        type=_optimizer,
         metavar="NAME",
         default=DEFAULT,
         help=f"of tables that name none: {', '.join(OPTIMIZERS)} (default: {DEFAULT})",
@@ -496,6 +496,13 @@ def _positive(number: Callable[[str], float]) -> Callable[[str], float]:
 
     parse.__name__ = number.__name__
     return parse
+
+
+def _optimizer(text: str) -> str:
+    try:
+        return optimizer_name(text)
+    except ValueError as e:
+        raise argparse.ArgumentTypeError(str(e)) from None
 
 
 def _share(text: str) -> float:

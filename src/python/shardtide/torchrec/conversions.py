@@ -6,14 +6,24 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from shardtide.torchrec.descriptions import describe
+from shardtide.torchrec.lines import check_feasible, is_description
 from shardtide.torchrec.modules import collections, configs
 
 
-def to_sharding_plan(description: dict[str, Any]) -> Any:
+def to_sharding_plan(plan: Mapping[str, Any], **options: Any) -> Any:
     """Returns a torchrec.distributed.types.ShardingPlan, for DistributedModelParallel(plan=...).
 
+    plan: a description, which is converted as it is; a ShardingPlan record or a line of ./shardtide plan, which is
+        described before
+    options: of describe(), such as modules, with which also a description is described again
+
     Of a description with replica groups it is for DMPCollection(plan=..., **description["dmp_collection"], ...).
+
+    ValueError as describe() if the plan has to be described, and if it is the line of a workload that does not fit.
     """
+    check_feasible(plan)
+    description = plan if is_description(plan) and not options else describe(plan, **options)
     from torchrec.distributed.types import ShardingPlan
 
     return ShardingPlan({path: to_module_plan(tables) for path, tables in description["plan"].items()})

@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+from shardtide.optimizers import OF_FBGEMM_CPU
+from shardtide.torchrec.lines import plan_record
 from shardtide.train.replication import replication_of
 
 DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection"
@@ -32,8 +34,8 @@ _NO_KERNEL: dict[str, Any] = {"kernel": {}}
 
 
 def describe(
-    plan: dict[str, Any],
-    modules: str | Mapping[str, str] = DEFAULT_MODULE,
+    plan: Mapping[str, Any],
+    modules: str | Mapping[str, str] | None = None,
     devices_per_node: int = 8,
     reshardable: bool = False,
     compute_kernel: str = "fused",
@@ -41,18 +43,21 @@ def describe(
     devices_per_host: int | None = None,
     unpooled: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Returns the description of a ShardingPlan record.
+    """Returns the description of a plan: of a ShardingPlan record, a line of ./shardtide plan, or a description.
 
     modules: path of the EmbeddingBagCollection or EmbeddingCollection within the model that DistributedModelParallel
-        wraps; "" for the model itself. Of several collections, the path for each table: table_modules(model)
+        wraps; "" for the model itself. Of several collections, the path for each table: table_modules(model). None: that
+        of a description, of others DEFAULT_MODULE
     devices_per_node: devices that the fast links connect, at least 1; the same as devicesPerNode of the cluster
     reshardable: whether a running model can go from this plan to any other reshardable plan of the same tables and
         devices in which the same tables are copied and have their rows split. DistributedModelParallel.reshard moves
         columns only, keeps each table's sharding type and accepts one shard of a table on a rank; so all tables whose
         shards have all rows are column-wise, and a device's shards of a table are joined
     compute_kernel: fused (the optimizer is in the backward pass) or dense, of tables in device memory that name none;
-        data-parallel tables are always dense
-    device: cuda or cpu
+        data-parallel tables are always dense. A description has its own
+    device: cuda or cpu. With FBGEMM's CPU kernels, a shard without rows makes weights wrong, or crashes the process:
+        such a plan of an earlier version is refused. Whether its GPU kernels have that fault, is not known. Optimizers
+        that its fused CPU kernels lack are refused, too, if the plan names them, as lines of ./shardtide plan do
     devices_per_host: the local world size, a divisor of devices_per_node; device R of the plan is
         "rank:R/cuda:(R mod devices_per_host)". None: a node is a host. If it is not, TorchRec splits rows over a node
         where the environment has TOPOLOGY_DOMAIN_MULTIPLE, the hosts of a node
@@ -65,8 +70,12 @@ def describe(
     Of a plan with codecs it has "qcomms", their names by scope and direction: precisions for QCommsConfig. All others
     are single precision.
 
-    ValueError if TorchRec cannot run the plan, or if modules does not have its tables.
+    ValueError if TorchRec cannot run the plan, or if modules does not have its tables; if it is no plan, or the line of a
+    workload that does not fit.
     """
+    plan, own_modules, fields = plan_record(plan)
+    if modules is None:
+        modules = DEFAULT_MODULE if own_modules is None else own_modules
     kernels = {planned["table"]: planned for planned in plan.get("kernels") or []}
     world_size = len(plan["deviceCosts"])
     ranks = world_size * (plan.get("replication") or {}).get("groups", 1)
@@ -90,15 +99,18 @@ def describe(
         "world_size": world_size,
         "plan": {
             path: {
-                table: _parameter_sharding(
-                    _sharding(table, shards, world_size, per_node, reshardable and table not in unpooled),
-                    _cache_share(table, shards),
-                    kernels.get(table, _NO_KERNEL),
-                    compute_kernel,
-                    world_size,
-                    numbered,
-                    device,
-                )
+                table: {
+                    **_parameter_sharding(
+                        _sharding(table, shards, world_size, per_node, reshardable and table not in unpooled, device),
+                        _cache_share(table, shards),
+                        kernels.get(table, _NO_KERNEL),
+                        compute_kernel,
+                        world_size,
+                        numbered,
+                        device,
+                    ),
+                    **fields.get(table, {}),
+                }
                 for table, shards in tables.items()
             }
             for path, tables in _by_module(_by_table(plan["shards"], world_size), modules).items()
@@ -106,6 +118,10 @@ def describe(
     }
     for path, shardings in description["plan"].items():
         _check_outputs(path, shardings, world_size)
+    if device == "cpu":
+        for tables in description["plan"].values():
+            for table, sharding in tables.items():
+                _check_optimizer(table, sharding)
     precisions: dict[str, dict[str, str]] = {}
     for used in plan.get("codecs") or []:
         precisions.setdefault(used["scope"], {})[used["direction"]] = used["codec"]["name"]
@@ -190,7 +206,7 @@ def _by_module(
 
 
 def _sharding(
-    table: str, shards: list[dict[str, Any]], world_size: int, per_node: int, reshardable: bool
+    table: str, shards: list[dict[str, Any]], world_size: int, per_node: int, reshardable: bool, device: str
 ) -> tuple[str, list[_Shard]]:
     """Returns the sharding type and the shards of a table, those without rows included."""
     kinds = sorted({shard["kind"].lower() for shard in shards})
@@ -214,6 +230,8 @@ def _sharding(
     if devices:
         found = _with_empty(found, devices, world_size)
     _check(table, kind, found, world_size, per_node)
+    if device == "cpu":
+        _check_rows(table, kind, found)
     if reshardable and kind in COLUMN_KINDS:
         return "column_wise", _joined(found)
     _check_widths(table, found)
@@ -279,6 +297,27 @@ def _check(table: str, kind: str, shards: list[_Shard], world_size: int, per_nod
         raise ValueError(
             f'Table "{table}" is {kind} and has {len(shards)} shards; must be {devices} for each range of columns'
         )
+
+
+def _check_optimizer(table: str, sharding: Mapping[str, Any]) -> None:
+    """Checks that FBGEMM's CPU kernels have the optimizer of a table, if the plan says it."""
+    optimizer = sharding.get("optimizer", OF_FBGEMM_CPU[0])
+    if sharding["compute_kernel"] == "fused" and optimizer not in OF_FBGEMM_CPU:
+        raise ValueError(
+            f'Table "{table}" has the optimizer {optimizer}, which FBGEMM\'s fused CPU kernels lack; must be one of'
+            f" {', '.join(OF_FBGEMM_CPU)}, or have the compute kernel dense and an optimizer of PyTorch"
+        )
+
+
+def _check_rows(table: str, kind: str, shards: list[_Shard]) -> None:
+    """Checks that each rank that shares a table's rows has some, as FBGEMM's CPU kernels need it."""
+    for shard in shards:
+        if not shard.rows:
+            rows = max(shard.row + shard.rows for shard in shards)
+            raise ValueError(
+                f'Table "{table}" is {kind} and leaves device {shard.rank} without any of its {rows} rows; FBGEMM\'s CPU'
+                " kernels need some on each, plan the table again"
+            )
 
 
 def _check_widths(table: str, shards: list[_Shard]) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shardtide.torchrec.descriptions import NODE_KINDS, UNPOOLED_KINDS, describe
+from shardtide.torchrec.lines import plan_record
+from shardtide.torchrec.pooling import mean_problems
 
 # Where collections have their configs: a sharded one has no method for it.
 _BAG_CONFIGS = ("embedding_bag_configs", "_embedding_bag_configs")
@@ -65,6 +67,18 @@ def _has(module: Any, names: Sequence[str]) -> bool:
     return any(hasattr(module, name) for name in names)
 
 
+def poolings(collection: Any) -> dict[str, str]:
+    """Returns the pooling of each table of a collection: SUM or MEAN."""
+    found = {config.name: getattr(config, "pooling", "SUM") for config in configs(collection)}
+    return {name: getattr(pooling, "name", pooling) for name, pooling in found.items()}
+
+
+def is_weighted(collection: Any) -> bool:
+    """Returns whether the lookups of a collection have weights, sharded or not."""
+    found = getattr(collection, "is_weighted", None)
+    return bool(found() if found else getattr(collection, "_is_weighted", False))
+
+
 def unwrapped(model: Any) -> Any:
     """Returns the model that a DistributedModelParallel wraps; any other model as it is."""
     return model.module if hasattr(model, "_dmp_wrapped_module") else model
@@ -88,17 +102,18 @@ def table_modules(model: Any) -> dict[str, str]:
     return paths
 
 
-def describe_for(model: Any, plan: dict[str, Any], **options: Any) -> dict[str, Any]:
-    """Returns the reshardable description of a ShardingPlan record for all tables of a model.
+def describe_for(model: Any, plan: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+    """Returns the reshardable description of a plan for all tables of a model.
 
     Tables of EmbeddingCollections have the kinds of the plan, since TorchRec reshards EmbeddingBagCollections only.
 
+    plan: a ShardingPlan record, a line of ./shardtide plan, or a description, whose modules may be others
     options: of describe(), such as devices_per_node and device
 
     ValueError as describe(), check_model() and check_nodes(), and if the model lacks tables of the plan.
     """
     modules = table_modules(model)
-    unknown = sorted({shard["table"] for shard in plan["shards"]} - modules.keys())
+    unknown = sorted({shard["table"] for shard in plan_record(plan).record["shards"]} - modules.keys())
     if unknown:
         raise ValueError(f"Tables {', '.join(unknown)} of the plan are not in the model; must be a plan of its tables")
     unpooled = [c.name for module in collections(model).values() if is_unpooled(module) for c in configs(module)]
@@ -146,11 +161,12 @@ def check_nodes(description: dict[str, Any]) -> None:
 
 
 def check_model(model: Any, description: dict[str, Any]) -> None:
-    """Checks that a description has the model's tables, in their modules and sizes.
+    """Checks that a description has the model's tables, in their modules and sizes, and that TorchRec computes it right.
 
     ValueError names each path that is not one of a collection, each table that its collection lacks, each table of a
-    collection that the description lacks, each table of another size, and each table of an EmbeddingCollection whose
-    sharding TorchRec does not have for it.
+    collection that the description lacks, each table of another size, each table of an EmbeddingCollection whose
+    sharding TorchRec does not have for it, and each MEAN table whose kind makes outputs wrong
+    (shardtide.torchrec.pooling).
     """
     modules = collections(model)
     found = {
@@ -176,8 +192,11 @@ def check_model(model: Any, description: dict[str, Any]) -> None:
                     f'Table "{table}" is {planned[0]} rows by {planned[1]} columns in the plan; must be {actual[0]} by'
                     f" {actual[1]} as in the model"
                 )
-        if is_unpooled(modules[path]):
-            problems += _unpooled_problems(path, modules[path], shardings)
+        module = modules[path]
+        if is_unpooled(module):
+            problems += _unpooled_problems(path, module, shardings)
+        else:
+            problems += mean_problems(path, shardings, poolings(module), is_weighted(module))
     if problems:
         raise ValueError("; ".join(problems))
 

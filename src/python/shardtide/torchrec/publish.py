@@ -41,11 +41,12 @@ from typing import Any
 
 from shardtide import events
 from shardtide.arguments import check_text, items, mapping, plain, read_json, shown, texts
-from shardtide.optimizers import OPTIMIZERS, Optimizer
+from shardtide.optimizers import OPTIMIZERS, Optimizer, optimizer_name
 from shardtide.torchrec.descriptions import UNPOOLED_KINDS
 from shardtide.torchrec.kernels import kernel_fields
 from shardtide.torchrec.modules import collections, table_modules
 from shardtide.torchrec.modules import configs as configs_of
+from shardtide.torchrec.pooling import mean_kinds
 
 # TorchRec's DataTypes of tables: bytes of an element, and of the scale and bias of a row of each shard, as FBGEMM has
 # them: two floats where rows of INT8 are trained, two halves of INT4 and INT2. DataType has INT32 and INT64 too, of ids.
@@ -88,11 +89,12 @@ def table(
 
     A table is pooled unless it is an EmbeddingConfig, or its pooling is NONE. An unpooled one has the constraints of
     TorchRec's EmbeddingCollection: no copies of hot rows, and shards of the kinds that it has, which are cut by columns
-    into two halves at most, since all column-wise shards of a collection must have one width.
+    into two halves at most, since all column-wise shards of a collection must have one width. One with MEAN pooling is
+    constrained to the kinds of shards that TorchRec computes right: see shardtide.torchrec.pooling.
 
     lookups: mean number of lookups per sample, by feature; needed for features of tables without a profile
-    optimizer: one of OPTIMIZERS, whose state counts as memory of the table and in its costs, or one for each table by
-        name; None, and of tables that are not named: the cluster's
+    optimizer: one of OPTIMIZERS, or FBGEMM's or PyTorch's name of it, whose state counts as memory of the table and in
+        its costs, or one for each table by name; None, and of tables that are not named: the cluster's
     profiles: by table, what TableUse.fields() of shardtide.profile returns
     constraints: by table, the fields of TableConstraints in avro/TableSpec.avsc, such as {"kinds": ["table_wise"]}
     kernels: by table, how its lookups are computed where the publisher decides that: fields of a TableKernel, or
@@ -114,7 +116,7 @@ def table(
         raise ValueError(f"Table {name or 'without a name'} needs {', '.join(missing)}")
     data_type = _named(get("data_type") or "FP32", BYTES, f"data_type of table {name}")
     own = optimizer.get(name) if isinstance(optimizer, Mapping) else optimizer
-    state = _named(own, OPTIMIZERS, "optimizer") if own is not None else None
+    state = optimizer_name(own) if own is not None else None
     use = dict(mapping((profiles or {}).get(name) or {}, f"The profile of table {name}", "fields of a TableSpec"))
     if use.get("rows", get("num_embeddings")) != get("num_embeddings"):
         raise ValueError(f"The profile of table {name} is of {use['rows']} rows; must be {get('num_embeddings')}")
@@ -132,6 +134,8 @@ def table(
     limits = dict(mapping((constraints or {}).get(name) or {}, f"The constraints of table {name}", "TableConstraints"))
     if not is_pooled:
         limits = _with_limits(name, limits, _unpooled_constraints(fields))
+    elif _pooling_type(fields) == "MEAN":
+        limits["kinds"] = mean_kinds(name, limits.get("kinds", ()))
     return {
         "name": name,
         "rows": get("num_embeddings"),
@@ -280,10 +284,16 @@ def _with_limits(name: str, limits: Mapping[str, Any], others: Mapping[str, Any]
     return both
 
 
+def _pooling_type(fields: Mapping[str, Any]) -> str | None:
+    """Returns the name of a table's pooling; None if its config has none."""
+    return _named(fields["pooling"], POOLED, f"pooling of table {fields['name']}") if "pooling" in fields else None
+
+
 def _is_pooled(config: Any, fields: Mapping[str, Any]) -> bool:
     """Returns whether a sample's lookups of a table have one output."""
-    if "pooling" in fields:
-        return POOLED[_named(fields["pooling"], POOLED, f"pooling of table {fields['name']}")]
+    pooling = _pooling_type(fields)
+    if pooling is not None:
+        return POOLED[pooling]
     if isinstance(config, Mapping) and "need_pos" in config:
         # All fields of one of TorchRec's dataclasses: those of an EmbeddingConfig have no pooling.
         return False
@@ -450,7 +460,11 @@ def main() -> None:
         "--memory-gib-of", action="append", default=[], metavar="DEVICE=G", help="of one device; may be repeated"
     )
     parser.add_argument("--hardware", required=True, help="hardware of a cost model, such as h200")
-    parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), help="of the tables (default: the cluster's)")
+    parser.add_argument(
+        "--optimizer",
+        metavar="NAME",
+        help=f"of the tables: {', '.join(OPTIMIZERS)}, or FBGEMM's name of it (default: the cluster's)",
+    )
     parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
     parser.add_argument("--kernels", help="JSON: what is decided about kernels of tables by name, see above")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
 from shardtide.torchrec.changes import NotReshardable, changes
@@ -79,10 +79,10 @@ class TorchRecResharder:
         """The description of what the model runs: world_size and plan."""
         return running_description(self._model)
 
-    def prepare(self, plan: dict[str, Any]) -> Prepared:
+    def prepare(self, plan: Mapping[str, Any]) -> Prepared:
         """Returns what to change to go to a plan; changes nothing and talks to no other rank.
 
-        plan: a ShardingPlan record
+        plan: a ShardingPlan record, a line of ./shardtide plan, or a description
 
         ValueError if TorchRec cannot run the plan, or it is not one of the model's tables. NotReshardable if the model
         cannot go there without a restart.
@@ -122,7 +122,7 @@ class TorchRecResharder:
         states = first_states(collection)
         rates: list[dict[str, float]] = [{}] * dist.get_world_size(group)
         dist.all_gather_object(rates, learning_rates(collection), group)
-        with _supported(collection):
+        with _supported(collection), _sends_on_gloo(group, self._model.device):
             self._model.reshard(
                 **reshard_call(
                     inspect.signature(self._model.reshard),
@@ -261,6 +261,64 @@ def _supported(collection: Any) -> Iterator[None]:
     finally:
         for name in replaced:
             del collection.__dict__[name]
+
+
+@contextlib.contextmanager
+def _sends_on_gloo(group: Any, device: Any) -> Iterator[None]:
+    """Lets TorchRec's moves run where gloo sends a device's tensors, for the time of the call; NCCL needs none of it.
+
+    - gloo cannot send to its own rank, as TorchRec does with columns that stay: they are copied.
+    - TorchRec's tags are hashes of texts, which differ between processes. All messages of two ranks have one tag: both
+      have them in the same order.
+    """
+    import torch.distributed as dist
+    from torchrec.distributed.sharding import dynamic_sharding
+
+    class Distributed:
+        """torch.distributed, but for one function."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(dist, name)
+
+        def batch_isend_irecv(self, operations: list[Any]) -> list[Any]:
+            return _on_gloo(operations, dist.get_rank(group))
+
+    backends = dict(pair.split(":") for pair in dist.get_backend_config(group).split(","))
+    if backends.get(device.type) != "gloo":
+        yield
+        return
+    dynamic_sharding.dist = Distributed()
+    try:
+        yield
+    finally:
+        dynamic_sharding.dist = dist
+
+
+class _Done:
+    """The work of an operation that has ended."""
+
+    def wait(self) -> bool:
+        return True
+
+
+def _on_gloo(operations: Sequence[Any], rank: int) -> list[Any]:
+    """Starts sends and receives, and returns the work of each.
+
+    operations: P2POps, whose tensors are contiguous; those of this rank with itself are copies, in order
+    rank: this rank within the group of the operations
+    """
+    import torch.distributed as dist
+
+    own = [operation for operation in operations if operation.group_peer == rank]
+    sent = [operation.tensor for operation in own if operation.op is dist.isend]
+    received = [operation.tensor for operation in own if operation.op is dist.irecv]
+    for source, target in zip(sent, received):
+        target.copy_(source.view(target.shape))
+    others = [operation for operation in operations if operation.group_peer != rank]
+    for operation in others:
+        operation.tag = 0
+    works = iter(dist.batch_isend_irecv(others) if others else [])
+    return [_Done() if operation.group_peer == rank else next(works) for operation in operations]
 
 
 def _is_copied(sharding: Any) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from shardtide.arguments import parse_json, read_text
+from shardtide.torchrec.lines import plan_record
 
 if TYPE_CHECKING:
     from shardtide.log import Log, PlanSubscriber, Reader
@@ -330,33 +331,8 @@ def plan_of_line(line: dict[str, Any], source: str) -> dict[str, Any]:
         raise ValueError(f"{source} must have plan or tables, got {', '.join(line) or 'nothing'}")
     if "world_size" not in line:
         raise ValueError(f"{source} has no world_size; write the file again with this version of ./shardtide plan")
-    groups = line.get("replica_groups") or {}
     return {
+        **plan_record(line).record,
         "planId": str(line.get("task")),
-        "workloadId": str(line.get("task")),
-        "generation": None,
-        "predictedMs": line.get("predicted_ms"),
         "searchMillis": 1000 * line.get("seconds", 0.0),
-        "deviceCosts": [{}] * line["world_size"],
-        "shards": [_shard(table["name"], shard) for table in line["tables"] for shard in table["shards"]],
-        "replication": {
-            "groups": groups.get("groups", 1),
-            "layout": str(groups.get("layout", "consecutive")).upper(),
-            "synchronizationSteps": groups.get("synchronization_steps", 1),
-            "synchronizationMs": groups.get("synchronization_ms", 0.0),
-        },
-        "codecs": [{**used, "codec": {"name": used["codec"]}} for used in line.get("codecs", [])],
-    }
-
-
-def _shard(table: str, shard: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "table": table,
-        "kind": shard["kind"].upper(),
-        "columnOffset": shard["column_offset"],
-        "columns": shard["columns"],
-        "rowOffset": shard["row_offset"],
-        "rows": shard["rows"],
-        "device": -1 if shard["device"] is None else shard["device"],
-        "cacheShare": shard.get("cache_share"),
     }

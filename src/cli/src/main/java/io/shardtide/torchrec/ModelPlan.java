@@ -29,7 +29,7 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
    * Returns the plan with these shards.
    *
    * @param kernels of the tables of which something is decided
-   * @param target its devices per node and kernel, and whether plans are reshardable
+   * @param target its devices, their number per node, and kernel, and whether plans are reshardable
    * @param isPooled whether a table is pooled; others are never resharded, and stay as they are
    * @throws IllegalArgumentException if TorchRec does not support the shards
    */
@@ -57,6 +57,9 @@ record ModelPlan(int worldSize, SortedMap<String, TableSharding> tables) {
           PlannedKernel kernel =
               ofTables.getOrDefault(name, new PlannedKernel(name, TableKernel.NONE, false));
           TableSharding sharding = TableSharding.of(tableShards, ranks, kernel, target.kernel());
+          if (target.processor() == Target.Processor.CPU) {
+            ShardingRules.checkRows(name, sharding);
+          }
           if (target.reshardable() && isPooled.test(name)) {
             sharding = sharding.mergedByRank();
           }

@@ -94,6 +94,22 @@ final class ShardingRules {
   }
 
   /**
+   * Checks that each device that shares a table's rows gets some, for FBGEMM's CPU kernels: with a
+   * shard without rows they compute wrong weights or crash. Whether those of GPUs do, is not known.
+   *
+   * @throws IllegalArgumentException if one gets none
+   */
+  static void checkRows(String table, TableSharding sharding) {
+    for (ShardMetadata shard : sharding.shards()) {
+      if (shard.rows() == 0) {
+        throw new IllegalArgumentException(
+            "Table \"%s\" is %s and leaves device %d without any of its %d rows; FBGEMM's CPU kernels need some on each, plan the table again"
+                .formatted(table, sharding.type().torchRecName(), shard.rank(), sharding.rows()));
+      }
+    }
+  }
+
+  /**
    * Checks the name of a table.
    *
    * @throws IllegalArgumentException if TorchRec does not support it

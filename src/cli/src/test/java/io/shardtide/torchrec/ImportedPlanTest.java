@@ -17,6 +17,7 @@ import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableKernelBuilder;
@@ -32,6 +33,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Random;
+import java.util.stream.Collectors;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -74,11 +76,26 @@ class ImportedPlanTest {
 
   private static ObjectNode export(
       List<Shard> shards, List<PlannedKernel> kernels, ClusterSpec cluster, Random random) {
-    Processor processor = random.nextBoolean() ? Processor.CUDA : Processor.CPU;
+    boolean mayBeCpu = random.nextBoolean() && haveAllRows(shards, cluster);
+    Processor processor = mayBeCpu ? Processor.CPU : Processor.CUDA;
     ComputeKernel kernel = random.nextBoolean() ? ComputeKernel.FUSED : ComputeKernel.DENSE;
     Target target = new Target(Modules.of("a.b"), kernel, processor, 1, false).withNodesOf(cluster);
     return new TorchRecPlans(target)
         .describe(JSON.createObjectNode(), shards, kernels, cluster.devices(), table -> true);
+  }
+
+  /** Returns whether each device that shares a table's rows has some, as on CPUs. */
+  private static boolean haveAllRows(List<Shard> shards, ClusterSpec cluster) {
+    return shards.stream()
+        .filter(shard -> !shard.isCopied() && shard.kind().scope() != ShardScope.DEVICE)
+        .collect(Collectors.groupingBy(Shard::table))
+        .values()
+        .stream()
+        .allMatch(
+            of ->
+                of.size()
+                    == of.get(0).kind().scope().devices(cluster)
+                        * of.stream().map(Shard::columnOffset).distinct().count());
   }
 
   /**

@@ -104,12 +104,12 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
    *       split or copied, if it may not be table-wise, or only as another table is;
    *   <li>where the cluster has host memory: parts of equal width on one device, and split parts,
    *       with caches of various sizes, or of the one that the table's kernel names;
-   *   <li>if constraints name that kind: blocks of rows on two devices or more, none without rows;
-   *       of several devices some numbers of blocks. Not of unpooled tables, and without caches.
+   *   <li>if constraints name that kind: blocks of rows on two devices or more; of several devices
+   *       some numbers of blocks. Not of unpooled tables, and without caches.
    * </ul>
    *
-   * A table is only split over as many devices as it has rows. Parts that its kernel does not
-   * compute are left out.
+   * A table is only split over devices that all get {@link Sharding#hasRowsForEach rows} of it.
+   * Parts that its kernel does not compute are left out.
    */
   public static List<TablePart> of(TableSpec table, PredictionInputs inputs) {
     List<TablePart> parts = predictable(table, inputs);
@@ -147,8 +147,7 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   private static void addBlocks(List<TablePart> parts, TableSpec table, int devices) {
     for (int blocks = 2; blocks <= devices; blocks = moreBlocks(blocks, devices)) {
-      long rows = Sharding.blockRows(table, blocks);
-      if ((table.rows() - 1) / rows + 1 == blocks) {
+      if (Sharding.hasRowsForEach(table, blocks)) {
         parts.add(
             new TablePart(ShardScope.DEVICE, table.columns(), blocks, OptionalDouble.empty()));
       }
@@ -170,10 +169,10 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     int nodes = inputs.nodes();
     int devices = inputs.devicesPerNode();
     boolean areEqual = nodes > 1 && devices > 1 && inputs.devices() % devices == 0;
-    if (table.pooled() && areEqual && table.rows() >= devices) {
+    if (table.pooled() && areEqual && Sharding.hasRowsForEach(table, devices)) {
       addEqual(parts, table, ShardScope.NODE, nodes);
     }
-    if (table.rows() >= inputs.devices()) {
+    if (Sharding.hasRowsForEach(table, inputs.devices())) {
       parts.add(new TablePart(ShardScope.CLUSTER, table.columns()));
     }
     parts.add(new TablePart(ShardScope.COPIES, table.columns()));
@@ -239,6 +238,11 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     return blocks > 1
         ? table.constraints().allows(ShardKind.PARTIAL_ROW_WISE)
         : table.constraints().allows(scope, table.columns(), count(table.columns()));
+  }
+
+  /** Returns whether each device that shares the rows of such a part of a table gets some. */
+  public boolean hasRowsForEach(TableSpec table, ClusterSpec cluster) {
+    return Sharding.hasRowsForEach(table, rowBlocks(cluster.devices(), cluster.devicesPerNode()));
   }
 
   /**

@@ -219,10 +219,17 @@ public record TableGroup(List<TablePrediction> tables) {
   }
 
   /**
-   * Returns the parts that are split, copied or cached and predicted of all tables. Tables whose
-   * row shards would be on fewer devices than others' have none of them in common.
+   * Returns the parts that are split, copied or cached and predicted of all tables. Each device
+   * that shares rows gets some of each table; predictions of earlier versions have other parts.
    */
   public List<TablePart> parts(ClusterSpec cluster) {
+    return predictedParts().stream()
+        .filter(
+            part -> tables.stream().allMatch(table -> part.hasRowsForEach(table.table(), cluster)))
+        .toList();
+  }
+
+  private List<TablePart> predictedParts() {
     if (!isShared()) {
       return tables.get(0).parts().stream().map(PartTower::part).toList();
     }
@@ -235,8 +242,6 @@ public record TableGroup(List<TablePrediction> tables) {
               .allMatch(
                   table ->
                       table.table().columns() % count == 0
-                          && holders(table.table(), part, cluster)
-                              == holders(tables.get(0).table(), part, cluster)
                           && table
                               .tower(part.withColumns(table.table().columns() / count))
                               .isPresent());
@@ -245,11 +250,5 @@ public record TableGroup(List<TablePrediction> tables) {
       }
     }
     return parts;
-  }
-
-  /** Returns how many devices of a place have rows of a table. */
-  private static long holders(TableSpec table, TablePart part, ClusterSpec cluster) {
-    long rows = part.rows(table, cluster);
-    return part.scope() == ShardScope.COPIES ? cluster.devices() : (table.rows() - 1) / rows + 1;
   }
 }

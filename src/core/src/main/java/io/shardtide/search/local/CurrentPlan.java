@@ -190,26 +190,19 @@ final class CurrentPlan {
       return List.copyOf(found.keySet());
     }
     // Of a node that lost a device, or got one, all rows are elsewhere; of one that became several,
-    // each has some of the rows.
+    // each has some of the rows. A device of an earlier version's plan may have none of them.
     Set<Integer> offsets = new HashSet<>();
     boolean areWhole =
         found.keySet().stream().allMatch(part -> offsets.add(part.region().columnOffset()));
     return found.entrySet().stream()
-        .filter(part -> areWhole && part.getValue() == blocks(table, places, part.getKey()))
+        .filter(part -> areWhole && part.getValue() == places.size(part.getKey().place()))
         .map(Map.Entry::getKey)
         // The devices that are left of a node may be a whole smaller one.
         .filter(
             part ->
                 scope != ShardScope.NODE
-                    || blocks.get(part.region().columnOffset()) == blocks(table, places, part))
+                    || blocks.get(part.region().columnOffset()) == places.size(part.place()))
         .toList();
-  }
-
-  /** Returns on how many devices of its place a part has rows: the last ones may have none. */
-  private static int blocks(TableSpec table, Places places, RunningPart part) {
-    int size = places.size(part.place());
-    long rows = (table.rows() + size - 1) / size;
-    return (int) ((table.rows() - 1) / rows) + 1;
   }
 
   /** Returns whether a table ran with as many columns as it has now. */

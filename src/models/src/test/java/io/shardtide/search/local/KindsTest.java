@@ -12,6 +12,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
@@ -58,6 +59,7 @@ class KindsTest {
     List<TableSpec> tables = new ArrayList<>(Plans.randomTables(random, count));
     tables.add(Fixtures.table("many-rows", 1L << 29, 64, 3));
     tables.add(Fixtures.table("three-rows", 3, 32, 100));
+    tables.add(Fixtures.table("few-rows", 1 + random.nextInt(20), 32, 100));
     return tables;
   }
 
@@ -134,6 +136,13 @@ class KindsTest {
       List<Shard> others = HotRows.others(shards);
       assertThat(others.stream().map(Shard::columns).distinct()).hasSize(1);
       assertThat(others.stream().map(Shard::device)).doesNotHaveDuplicates();
+      ShardScope scope = others.get(0).kind().scope();
+      if (scope == ShardScope.NODE || scope == ShardScope.CLUSTER) {
+        long parts = others.stream().map(Shard::columnOffset).distinct().count();
+        assertThat(others)
+            .as("no device is without rows")
+            .hasSize((int) parts * scope.devices(cluster));
+      }
     }
     for (int d = 0; d < bytes.length; d++) {
       assertThat(bytes[d]).isLessThanOrEqualTo(cluster.usableMemory().of(d));
@@ -154,6 +163,28 @@ class KindsTest {
     }
     assertThat(found.insight().orElseThrow().lowerBoundMs())
         .isLessThanOrEqualTo(found.predictedMs());
+  }
+
+  /** A running plan of an earlier version may have devices without rows. */
+  @Test
+  void a_table_leaves_kinds_in_which_a_device_has_none_of_its_rows() {
+    ClusterSpec cluster = cluster(4, 2, Fixtures.GIB);
+    for (int rows = 1; rows <= 9; rows++) {
+      TableSpec table = Fixtures.table("a", rows, 16, 2);
+      List<Shard> running = new Sharding.RowWise().shards(table, cluster);
+      SearchProblem problem = problem(List.of(table), cluster, new PlanShards(running, 4));
+      List<ShardScope> scopes =
+          problem.tables().get(0).parts().stream().map(part -> part.part().scope()).toList();
+      boolean isSplit = rows == 4 || rows == 7 || rows == 8;
+      assertThat(running).hasSize(isSplit ? 4 : Math.min(rows, 3));
+      assertThat(scopes.contains(ShardScope.CLUSTER)).as("%d rows", rows).isEqualTo(isSplit);
+      assertThat(scopes.contains(ShardScope.NODE)).as("%d rows", rows).isEqualTo(rows >= 2);
+      SearchResult.Found found =
+          (SearchResult.Found)
+              LocalSearch.search(problem, new SearchSettings(300, 0, 10, 10, 0, 1_000), true);
+      check(problem, found);
+      assertThat(found.shards().equals(running)).as("%d rows", rows).isEqualTo(isSplit);
+    }
   }
 
   @Test

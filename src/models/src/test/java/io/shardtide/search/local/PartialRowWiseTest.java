@@ -212,14 +212,10 @@ class PartialRowWiseTest {
   }
 
   private static TableSpec random(Random random, TableSpec table) {
-    // Searches count a device without rows of an unpooled row-wise table like the others; from
-    // shards
-    // it has none. So such tables have rows enough for all devices.
-    boolean isPooled = random.nextInt(6) > 0;
     TableSpec pooled =
         TableSpecBuilder.builder(table.withConstraints(TableConstraints.NONE))
-            .pooled(isPooled)
-            .rows(isPooled && random.nextBoolean() ? 1 + random.nextInt(20) : table.rows())
+            .pooled(random.nextInt(6) > 0)
+            .rows(random.nextBoolean() ? 1 + random.nextInt(20) : table.rows())
             .build();
     return switch (random.nextInt(3)) {
       case 0 -> pooled.withConstraints(TableConstraints.NONE);

@@ -1,0 +1,224 @@
+"""Plans from files: lines of ./shardtide plan and descriptions, as records of the log.
+
+There are three forms of a plan, each a dict:
+
+- a record: what PlanSubscriber returns, with the fields of avro/ShardingPlan.avsc;
+- a line that `./shardtide plan --out` writes: shards by tables;
+- a description, or a line that `./shardtide plan --format torchrec` writes: shardings by modules, with TorchRec's names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from shardtide.arguments import mapping, shown
+
+# What a sharding of a description says about its shards; all else is kept as it is.
+_OF_SHARDS = ("sharding_type", "ranks", "shards", "size")
+
+
+class PlanRecord(NamedTuple):
+    """A plan in one form.
+
+    record: a ShardingPlan record, or those of its fields that a description needs
+    modules: the path of each table's module, if the plan says it
+    fields: by table, further fields of its sharding: kernel, cache, optimizer
+    """
+
+    record: dict[str, Any]
+    modules: dict[str, str] | None
+    fields: dict[str, dict[str, Any]]
+
+
+def is_description(plan: Any) -> bool:
+    """Returns whether a plan is a description: shardings by modules under "plan"."""
+    return isinstance(plan, Mapping) and "plan" in plan
+
+
+def check_feasible(plan: Any) -> None:
+    """Checks that something is a plan, and not the line of a workload that does not fit.
+
+    ValueError says which it is, with the line's reason.
+    """
+    forms = "fields of a ShardingPlan record, of a line of ./shardtide plan, or of a description"
+    mapping(plan, "plan", forms)
+    if plan.get("feasible", True) is not True:
+        name = plan.get("task", plan.get("workload"))
+        raise ValueError(f"Workload {name} has no plan that fits: {plan.get('reason', 'no reason given')}")
+    if not any(field in plan for field in ("shards", "tables", "plan")):
+        got = ", ".join(map(str, plan)) or "none"
+        raise ValueError(f"plan must be an object with {forms}: shards, tables or plan; got the fields {got}")
+
+
+def plan_record(plan: Mapping[str, Any]) -> PlanRecord:
+    """Returns a plan of any form as a record.
+
+    ValueError if it has no form of a plan, or says that the workload does not fit.
+    """
+    check_feasible(plan)
+    if "shards" in plan:
+        return PlanRecord(dict(plan), None, {})
+    of_tables: dict[str, list[dict[str, Any]]] = {}
+    fields: dict[str, dict[str, Any]] = {}
+    kernels: list[dict[str, Any]] = []
+    modules: dict[str, str] | None = None
+    if is_description(plan):
+        modules = {}
+        for path, tables in mapping(plan["plan"], "plan", "the shardings of each module").items():
+            for table, sharding in mapping(tables, f'Module "{path}"', "a sharding for each table").items():
+                if table in modules:
+                    raise ValueError(f'Table "{table}" is in modules "{modules[table]}" and "{path}"; must be in one')
+                modules[table] = path
+                of_tables[table] = _shards(table, sharding)
+                fields[table] = {name: value for name, value in sharding.items() if name not in _OF_SHARDS}
+    else:
+        for place, table in enumerate(_list(plan["tables"], "tables")):
+            name = _get(table, "name", str, f"The table at position {place}")
+            what = f'Table "{name}"'
+            if name in of_tables:
+                raise ValueError(f"{what} is there twice; tables must have different names")
+            of_tables[name] = [_shard(name, shard, what) for shard in _list(_get(table, "shards", list, what), what)]
+            fields[name] = {"optimizer": table["optimizer"]} if "optimizer" in table else {}
+            kernels.append(_kernel(name, table))
+    record = {
+        "workloadId": plan.get("workload", plan.get("task")),
+        "generation": plan.get("generation"),
+        "planId": plan.get("plan_id"),
+        "previousPlanId": plan.get("previous_plan_id"),
+        "predictedMs": plan.get("predicted_ms"),
+        "shards": [shard for shards in of_tables.values() for shard in shards],
+        "deviceCosts": [{}] * _count(plan, "world_size"),
+        "replication": _replication(plan),
+        "codecs": _codecs(plan),
+        "kernels": kernels,
+    }
+    return PlanRecord(record, modules, fields)
+
+
+def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
+    """Returns a shard of a line of ./shardtide plan as a record has it."""
+    device = _get(shard, "device", (int, type(None)), what)
+    return {
+        "table": table,
+        "kind": _get(shard, "kind", str, what).upper(),
+        **{
+            field: _get(shard, name, int, what)
+            for field, name in (
+                ("columnOffset", "column_offset"),
+                ("columns", "columns"),
+                ("rowOffset", "row_offset"),
+                ("rows", "rows"),
+            )
+        },
+        "device": -1 if device is None else device,
+        "cacheShare": shard.get("cache_share"),
+    }
+
+
+def _kernel(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a line of ./shardtide plan says about a table's kernel as a record has it."""
+    return {
+        "table": name,
+        "kernel": {
+            "computeKernel": table.get("compute_kernel"),
+            "cacheAlgorithm": table.get("cache_algorithm"),
+            "outputType": table.get("output_dtype"),
+            "stochasticRounding": table.get("stochastic_rounding"),
+        },
+        "enforceHbm": table.get("enforce_hbm", False),
+    }
+
+
+def _shards(table: str, sharding: Any) -> list[dict[str, Any]]:
+    """Returns the shards of a description's sharding as a record has them: those with rows."""
+    what = f'Table "{table}"'
+    kind = _get(sharding, "sharding_type", str, what).upper()
+    if kind == "DATA_PARALLEL":
+        rows, columns = _pair(sharding, "size", what)
+        parts = [(-1, (0, 0), (rows, columns))]
+    else:
+        ranks = _list(_get(sharding, "ranks", list, what), what)
+        shards = _list(_get(sharding, "shards", list, what), what)
+        if len(ranks) != len(shards):
+            raise ValueError(f"{what} has {len(ranks)} ranks and {len(shards)} shards; must be as many")
+        parts = [
+            (rank, _pair(shard, "shard_offsets", what), _pair(shard, "shard_sizes", what))
+            for rank, shard in zip(ranks, shards)
+        ]
+    cache = sharding.get("cache_params") or {}
+    return [
+        {
+            "table": table,
+            "kind": kind,
+            "columnOffset": column,
+            "columns": columns,
+            "rowOffset": row,
+            "rows": rows,
+            "device": rank,
+            "cacheShare": cache.get("load_factor"),
+        }
+        for rank, (row, column), (rows, columns) in parts
+        if rows
+    ]
+
+
+def _replication(plan: Mapping[str, Any]) -> dict[str, Any] | None:
+    groups = plan.get("replica_groups")
+    if groups:
+        return {
+            "groups": _count(groups, "groups"),
+            "layout": _get(groups, "layout", str, "replica_groups").upper(),
+            "synchronizationSteps": groups.get("synchronization_steps", 1),
+            "synchronizationMs": groups.get("synchronization_ms", 0.0),
+        }
+    collection = plan.get("dmp_collection")
+    if collection:
+        return {
+            "groups": _count(collection, "world_size") // _count(collection, "sharding_group_size"),
+            "layout": "CONSECUTIVE" if collection.get("use_inter_host_allreduce") else "STRIDED",
+        }
+    return None
+
+
+def _codecs(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    named = [(of.get("scope"), of.get("direction"), of.get("codec")) for of in plan.get("codecs") or []]
+    named += [
+        (scope, direction, name)
+        for scope, directions in (plan.get("qcomms") or {}).items()
+        for direction, name in directions.items()
+    ]
+    return [{"scope": scope, "direction": direction, "codec": {"name": name}} for scope, direction, name in named]
+
+
+def _count(of: Any, field: str) -> int:
+    count = _get(of, field, int, "plan")
+    if count < 1:
+        raise ValueError(f"{field} of the plan must be at least 1, got {count}")
+    return count
+
+
+def _pair(of: Any, field: str, what: str) -> tuple[int, int]:
+    pair = _get(of, field, list, what)
+    if len(pair) != 2 or any(isinstance(n, bool) or not isinstance(n, int) for n in pair):
+        raise ValueError(f"{field} of {what} must be a list of rows and columns, got {shown(pair)}")
+    return pair[0], pair[1]
+
+
+def _list(values: Any, what: str) -> list[Any]:
+    if not isinstance(values, list) or not values:
+        raise ValueError(f"{what} must have a list that is not empty, got {shown(values)}")
+    return values
+
+
+def _get(of: Any, field: str, kind: type | tuple[type, ...], what: str) -> Any:
+    value = mapping(of, what, field).get(field, _MISSING)
+    if value is _MISSING:
+        raise ValueError(f"{what} has no {field}; must be a line of ./shardtide plan of this version, or a description")
+    if isinstance(value, bool) or not isinstance(value, kind):
+        names = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+        raise ValueError(f"{field} of {what} must be of type {names}, got {shown(value)}")
+    return value
+
+
+_MISSING: Any = object()
