@@ -53,7 +53,7 @@ def record(shards, world_size, kernels=None):
         "predictedMs": 1.5,
         "shards": [dict(zip(FIELDS, shard)) for shard in shards],
         "deviceCosts": [{}] * world_size,
-        "kernels": planned_kernels(case.get(kernels, {})),
+        "kernels": planned_kernels(kernels or {}),
     }
 
 
