@@ -64,6 +64,17 @@ KERNELS = {
         "t5": {"outputType": "FP16"},
     },
 }
+# Two plans of tables whose outputs are half precision: t0 to t4 change their devices, and t5 stays.
+HALF = [
+    {
+        "plan": f"half {plan}",
+        "devices": 2,
+        "per_node": 2,
+        "shards": [[f"t{i}", "TABLE_WISE", 0, 8, 0, 20, i % 2 if i == 5 else (i + plan) % 2] for i in range(6)],
+        "kernels": {f"t{i}": {"outputType": "FP16", "stochasticRounding": False} for i in range(6)},
+    }
+    for plan in range(2)
+]
 TWO_FORMATS = {
     "plan": "two formats",
     "devices": 2,
@@ -160,6 +171,11 @@ class TorchRec(unittest.TestCase):
         # Outputs of t1 and half of t5 forward, in 2 steps to 2 ranks with 3 samples each, and as many gradients back.
         # Single precision are outputs of t0, and the weights of its ids.
         self.assertEqual(found["sent"]["torch.float16"], 2 * 2 * 3 * (8 + 4) * 2)
+
+    @unittest.skipIf(importlib.util.find_spec("fbgemm_gpu") is None, "fbgemm_gpu is not installed")
+    def test_resharded_tables_keep_their_output_types(self):
+        found = ranks.run("reshard_once", 2, 2, HALF)
+        self.assertEqual(found, {"resharded": 5})
 
     @unittest.skipIf(importlib.util.find_spec("fbgemm_gpu") is None, "fbgemm_gpu is not installed")
     def test_ranks_that_send_two_formats_abort(self):

@@ -151,6 +151,12 @@ def kernels(plan: dict[str, Any]) -> dict[str, Any]:
     return {"operators": {name: of for ranks in gathered(found) for name, of in ranks.items()}, "sent": sent}
 
 
+def reshard_once(plans: list[dict[str, Any]]) -> dict[str, Any]:
+    """Goes from one plan to another in mid-training; both train as unsharded."""
+    local_sends()
+    return resharded(plans[0], plans[1], "sgd")
+
+
 def two_formats(plan: dict[str, Any]) -> None:
     """Trains a plan whose ranks send outputs in two formats, which describe() refuses."""
     description = described({**plan, "kernels": {}}, reshardable=False)
