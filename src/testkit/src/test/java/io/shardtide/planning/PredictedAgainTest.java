@@ -10,12 +10,15 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.models.ModelFiles;
@@ -29,6 +32,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -152,7 +156,23 @@ class PredictedAgainTest {
       constraints =
           constraints.withKinds(EnumSet.of(ShardKind.TABLE_WISE, ShardKind.DATA_PARALLEL));
     }
-    return builder.constraints(constraints).build();
+    builder.constraints(constraints);
+    try {
+      return builder
+          .kernel(
+              new TableKernel(
+                  random.nextInt(3) > 0
+                      ? Optional.empty()
+                      : Optional.of(ComputeKernel.values()[random.nextInt(4)]),
+                  random.nextInt(3) > 0 ? OptionalDouble.empty() : OptionalDouble.of(0.3),
+                  Optional.empty(),
+                  random.nextBoolean() ? Optional.empty() : Optional.of(OutputType.FP16),
+                  Optional.empty()))
+          .build();
+    } catch (RejectedException e) {
+      // The kernel and the constraints contradict each other.
+      return builder.kernel(TableKernel.NONE).build();
+    }
   }
 
   /** Whatever changes: clusters, tables, or both. */

@@ -26,6 +26,7 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.OutputType;
 import io.shardtide.domain.PendingWork;
 import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlannedKernel;
@@ -40,6 +41,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SpeedHistory;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableKernel;
+import io.shardtide.domain.TableKernelBuilder;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingState;
@@ -265,7 +267,7 @@ class RoundTripTest {
     String line =
         """
         {"eventId":"f3e147a1-1ee8-8ee9-40ae-7fded993e7bf","workloadId":"feed","occurredAt":1795256130000,"source":"me","changes":[
-        {"io.shardtide.avro.TableUpserted":{"table":{"name":"a","rows":5,"columns":4,"poolingFactor":1.5,"accessCdf":[0.5,1,1]}}},
+        {"io.shardtide.avro.TableUpserted":{"table":{"name":"a","rows":5,"columns":4,"poolingFactor":1.5,"accessCdf":[0.5,1,1],"kernel":{"outputType":{"string":"BF16"}}}}},
         {"io.shardtide.avro.ClusterSet":{"cluster":{"hardware":"h","devices":3,"memoryBytesPerDevice":100,"batchSize":64,"devicesPerNode":8,"forwardBytesPerElement":2}}},
         {"io.shardtide.avro.TableDropped":{"name":"b"}}]}
         """;
@@ -276,6 +278,10 @@ class RoundTripTest {
             new Change.TableUpserted(
                 TableSpecBuilder.builder(Fixtures.table("a", 5, 4, 1.5))
                     .accessCdf(new AccessCdf(List.of(0.5, 1.0, 1.0)))
+                    .kernel(
+                        TableKernelBuilder.builder(TableKernel.NONE)
+                            .outputType(Optional.of(OutputType.BF16))
+                            .build())
                     .build()),
             new Change.ClusterSet(
                 ClusterSpecBuilder.builder(new ClusterSpec(3, 100, 64, 8, "h"))
