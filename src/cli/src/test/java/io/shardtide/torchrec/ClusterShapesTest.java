@@ -195,6 +195,25 @@ class ClusterShapesTest {
     }
   }
 
+  /** A node with room for the parts of a table is enough. */
+  @Test
+  void the_smallest_device_of_a_node_limits_rows_split_over_it() {
+    TableSpec table = of(ShardKind.TABLE_ROW_WISE, Fixtures.table("t", 8_000, 64, 1));
+    long each = table.bytes() / 2;
+    ClusterSpecBuilder one =
+        ClusterSpecBuilder.builder(cluster(4, 2, each))
+            .memoryBytesByDevice(List.of(new DeviceMemory(1, each - 1)));
+    SearchResult.Found found = (SearchResult.Found) search(List.of(table), one.build());
+    assertThat(found.shards()).extracting(Shard::device).containsExactly(2, 3);
+    ClusterSpec both =
+        one.memoryBytesByDevice(List.of(new DeviceMemory(1, each - 1), new DeviceMemory(2, 9)))
+            .build();
+    SearchResult.NotFound none = (SearchResult.NotFound) search(List.of(table), both);
+    assertThat(none.shortfall().bytesShort()).isEqualTo(1);
+    assertThat(none.shortfall().message())
+        .contains("and the smallest device of the node with the most memory has ");
+  }
+
   /**
    * TorchRec and the cost of collectives take nodes as equal: no rows are split over unequal ones.
    */

@@ -232,7 +232,9 @@ public record ClusterSpec(
     return devices * (memoryBytesPerDevice - reservedMemoryBytesPerDevice) + more;
   }
 
-  /** Returns the usable bytes of each device with memory of its own, and once those of all others. */
+  /**
+   * Returns the usable bytes of each device with memory of its own, and once those of all others.
+   */
   private LongStream usable() {
     return LongStream.concat(
             memoryBytesByDevice.stream().mapToLong(DeviceMemory::bytes),
