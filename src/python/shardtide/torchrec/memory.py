@@ -38,7 +38,7 @@ FBGEMM_OPTIMIZERS = {
     "lamb": "LAMB",
 }
 LEARNING_RATE = 0.01
-STEPS = 8
+STEPS = 5
 
 
 def measure(workload: Mapping[str, Any], description: Mapping[str, Any]) -> StepMemory:
