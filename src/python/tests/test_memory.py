@@ -38,7 +38,7 @@ if TORCH:
 
 
 def draw():
-    """Returns random workloads: on two devices ten of a pipeline that overlaps batches and one of none; four on two nodes."""
+    """Returns random workloads: on two devices ten of a pipeline and one of none; of a pipeline four on two nodes."""
     chance = random.Random(20261127)
     workloads = []
     for number in range(15):
@@ -82,7 +82,8 @@ def run(workloads, plans, out, ranks):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-B", "-m", "shardtide.torchrec.memory", "--workloads", workloads, "--plans", plans, "--out", out]
+    files = ["--workloads", workloads, "--plans", plans, "--out", out]
+    command = [sys.executable, "-B", "-m", "shardtide.torchrec.memory", *files]
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT / "src/python"),
@@ -117,13 +118,14 @@ class Predicted(unittest.TestCase):
         self.assertEqual(read("workloads.jsonl"), draw())
 
     def test_training_allocates_what_is_predicted_or_up_to_five_percent_less(self):
-        self.compare(2)
+        self.compare(2, 0.05)
 
     @unittest.skipUnless(NIGHTLY, "takes four processes: SHARDTIDE_NIGHTLY=1 runs it")
-    def test_training_on_two_nodes_allocates_what_is_predicted_or_up_to_five_percent_less(self):
-        self.compare(4)
+    def test_training_on_two_nodes_allocates_what_is_predicted_or_up_to_fifteen_percent_less(self):
+        # Devices with few weights: what the bound counts beside the peak is a larger share.
+        self.compare(4, 0.15)
 
-    def compare(self, devices):
+    def compare(self, devices, largest):
         cases = [
             (workload, plan)
             for workload, plan in zip(read("workloads.jsonl"), read("plans.jsonl"))
@@ -151,7 +153,7 @@ class Predicted(unittest.TestCase):
             with self.subTest(line["task"]):
                 self.assertGreaterEqual(min(shares), 0)
                 # Without a pipeline, less is alive at the same time.
-                self.assertLess(max(shares), 0.05 if workload["cluster"]["pipeline"] == "sparse_dist" else 0.1)
+                self.assertLess(max(shares), largest if workload["cluster"]["pipeline"] == "sparse_dist" else 0.1)
 
 
 @unittest.skipUnless(TORCHREC, "torchrec or fbgemm_gpu is not installed")
@@ -183,8 +185,9 @@ class Refused(unittest.TestCase):
             self.refusal(lambda w: w["tables"][1].update(bytesPerElement=2)),
             'bytesPerElement of table "t1" of workload "model 0" must be 4, got 2',
         )
-        self.assertIn(
-            "must have one optimizer, got", self.refusal(lambda w: w["tables"][1].update(optimizer="partial_rowwise_adam"))
+        self.assertRegex(
+            self.refusal(lambda w: w["tables"][1].update(optimizer="lamb")),
+            'tables of workload "model 0" must have one optimizer, got lamb, [a-z_]+$',
         )
         self.assertEqual(
             self.refusal(lambda w: w["cluster"].update(optimizer="lion")),

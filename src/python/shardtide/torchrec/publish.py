@@ -2,8 +2,8 @@
 
 python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
-    [--lookups FILE] [--profiles FILE] [--optimizer NAME] [--pipeline NAME] [--drop NAME ...] [--previous FILE] [--timeout SECONDS]
-    [--prefix TEXT] [--settings FILE]
+    [--lookups FILE] [--profiles FILE] [--optimizer NAME] [--pipeline NAME] [--drop NAME ...] [--previous FILE]
+    [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
 
 --configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names,
              data_type, and pooling: SUM or MEAN; NONE for EmbeddingConfigs, whose lookups each have an output
