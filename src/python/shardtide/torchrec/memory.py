@@ -180,11 +180,11 @@ def _sharded(
         }
         # Of the dense layer, an optimizer without state.
         kind = torch.optim.SGD if is_dense else of_copies.get(optimizer)
-        if named and kind is None:
+        if not named:
+            continue
+        if kind is None:
             raise ValueError(f"the optimizer of copies must be one of {', '.join(of_copies)}, got {optimizer}")
-        if named:
-            factory = functools.partial(kind, lr=LEARNING_RATE)
-            groups.append(KeyedOptimizerWrapper(named, factory))
+        groups.append(KeyedOptimizerWrapper(named, functools.partial(kind, lr=LEARNING_RATE)))
     return model, CombinedOptimizer([model.fused_optimizer, *groups])
 
 
