@@ -26,9 +26,11 @@ from shardtide.torchrec import memory
 from shardtide.train import measure_step_memory
 
 FOLDER = ROOT / "src/cli/src/test/resources/torchrec/memory"
-DEVICES, PER_NODE = 4, 2
-KINDS = ["table_wise", "column_wise", "row_wise", "table_row_wise", "grid_shard"]
+PER_NODE = 2
+KINDS = ["table_wise", "column_wise", "row_wise"]
+KINDS_OF_NODES = [*KINDS, "table_row_wise", "grid_shard"]
 PATIENCE = 240
+NIGHTLY = os.environ.get("SHARDTIDE_NIGHTLY") == "1"
 TORCHREC = all(importlib.util.find_spec(name) for name in ("torch", "torchrec", "fbgemm_gpu"))
 TORCH = importlib.util.find_spec("torch") is not None
 if TORCH:
@@ -36,17 +38,18 @@ if TORCH:
 
 
 def draw():
-    """Returns ten random workloads of a pipeline that overlaps batches, and one of none."""
+    """Returns random workloads: on two devices ten of a pipeline and one of none; of a pipeline four on two nodes."""
     chance = random.Random(20261127)
     workloads = []
-    for number in range(11):
+    for number in range(15):
+        devices, kinds = (2, KINDS) if number < 11 else (4, KINDS_OF_NODES)
         tables = []
         for position in range(chance.randint(4, 8)):
             columns = chance.choice([16, 32, 64, 128])
             # The first three are split or whole, others may be copied.
-            kind = chance.choice(KINDS if position < 3 else [*KINDS, None, "data_parallel"])
+            kind = chance.choice(kinds if position < 3 else [*kinds, None, "data_parallel"])
             is_copied = kind == "data_parallel"
-            rows = chance.randint(200, 2_000) if is_copied else chance.randint(3_000_000, 9_000_000) // columns
+            rows = chance.randint(200, 2_000) if is_copied else chance.randint(1_000_000, 4_000_000) // columns
             tables.append(
                 {
                     "name": f"t{position}",
@@ -57,13 +60,13 @@ def draw():
                 }
             )
         cluster = {
-            "devices": DEVICES,
+            "devices": devices,
             "devicesPerNode": PER_NODE,
             "memoryBytesPerDevice": 2**34,
-            "batchSize": DEVICES * chance.choice([64, 128, 256]),
+            "batchSize": devices * chance.choice([128, 256, 512]),
             "hardware": "h200",
             "countsStepMemory": True,
-            "pipeline": "sparse_dist" if number < 10 else "none",
+            "pipeline": "none" if number == 10 else "sparse_dist",
             "optimizer": chance.choice(["sgd", "rowwise_adagrad", "adagrad"]),
         }
         workloads.append({"task": f"model {number}", "cluster": cluster, "tables": tables})
@@ -74,12 +77,13 @@ def read(name):
     return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
 
 
-def run(workloads, plans, out=None, ranks=DEVICES):
+def run(workloads, plans, out, ranks):
     """Runs the command on all ranks, and returns the outputs and the exit statuses."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-B", "-m", "shardtide.torchrec.memory", "--workloads", workloads, "--plans", plans]
+    files = ["--workloads", workloads, "--plans", plans, "--out", out]
+    command = [sys.executable, "-B", "-m", "shardtide.torchrec.memory", *files]
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT / "src/python"),
@@ -87,11 +91,11 @@ def run(workloads, plans, out=None, ranks=DEVICES):
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
         "WORLD_SIZE": str(ranks),
-        "LOCAL_WORLD_SIZE": str(min(ranks, PER_NODE)),
+        "LOCAL_WORLD_SIZE": str(PER_NODE),
     }
     processes = [
         subprocess.Popen(
-            [*command, *(["--out", out] if out else [])],
+            command,
             env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank % PER_NODE)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -114,27 +118,42 @@ class Predicted(unittest.TestCase):
         self.assertEqual(read("workloads.jsonl"), draw())
 
     def test_training_allocates_what_is_predicted_or_up_to_five_percent_less(self):
+        self.compare(2, 0.05)
+
+    @unittest.skipUnless(NIGHTLY, "takes four processes: SHARDTIDE_NIGHTLY=1 runs it")
+    def test_training_on_two_nodes_allocates_what_is_predicted_or_up_to_fifteen_percent_less(self):
+        # Devices with few weights: what the bound counts beside the peak is a larger share.
+        self.compare(4, 0.15)
+
+    def compare(self, devices, largest):
+        cases = [
+            (workload, plan)
+            for workload, plan in zip(read("workloads.jsonl"), read("plans.jsonl"))
+            if workload["cluster"]["devices"] == devices
+        ]
         with tempfile.TemporaryDirectory() as folder:
-            out = pathlib.Path(folder, "measured.jsonl")
-            texts, statuses = run(str(FOLDER / "workloads.jsonl"), str(FOLDER / "plans.jsonl"), str(out))
-            self.assertEqual(statuses, [0] * DEVICES, texts)
-            measured = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-        self.assertEqual([line["task"] for line in measured], [w["task"] for w in read("workloads.jsonl")])
-        for line, workload, plan in zip(measured, read("workloads.jsonl"), read("plans.jsonl")):
+            files = [pathlib.Path(folder, name) for name in ("workloads", "plans", "measured")]
+            for path, lines in zip(files, zip(*cases)):
+                path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+            texts, statuses = run(*map(str, files), devices)
+            self.assertEqual(statuses, [0] * devices, texts)
+            measured = [json.loads(line) for line in files[-1].read_text(encoding="utf-8").splitlines()]
+        self.assertEqual([line["task"] for line in measured], [workload["task"] for workload, _ in cases])
+        for line, (workload, plan) in zip(measured, cases):
             self.assertEqual(line["memory_bytes"], plan["memory_bytes"])
             shares = [predicted / peak - 1 for predicted, peak in zip(line["memory_bytes"], line["peak_bytes"])]
             held = [between / peak for between, peak in zip(line["held_bytes"], line["peak_bytes"])]
             print(
                 f"    {line['task']}, {workload['cluster']['pipeline']}: predicted above measured by",
                 ", ".join(f"{share:.1%}" for share in shares),
-                f"of {min(line['peak_bytes']) / 1e6:.0f} to {max(line['peak_bytes']) / 1e6:.0f} MB;",
-                f"a step needs {1 - max(held):.0%} to {1 - min(held):.0%} beside weights, state and batches",
+                f"of {min(line['peak_bytes']) / 1e6:.0f} to {max(line['peak_bytes']) / 1e6:.0f} MB,",
+                f"of which {1 - max(held):.0%} to {1 - min(held):.0%} only during the step",
                 file=sys.stderr,
             )
             with self.subTest(line["task"]):
                 self.assertGreaterEqual(min(shares), 0)
                 # Without a pipeline, less is alive at the same time.
-                self.assertLess(max(shares), 0.05 if workload["cluster"]["pipeline"] == "sparse_dist" else 0.1)
+                self.assertLess(max(shares), largest if workload["cluster"]["pipeline"] == "sparse_dist" else 0.1)
 
 
 @unittest.skipUnless(TORCHREC, "torchrec or fbgemm_gpu is not installed")
@@ -146,7 +165,7 @@ class Refused(unittest.TestCase):
         (change_workload or (lambda _: None))(workload)
         (change_plan or (lambda _: None))(plan)
         with self.assertRaises(ValueError) as raised:
-            memory.check(workload, plan, ranks=DEVICES)
+            memory.check(workload, plan, ranks=2)
         return str(raised.exception)
 
     def test_what_it_cannot_train_is_named(self):
@@ -166,8 +185,9 @@ class Refused(unittest.TestCase):
             self.refusal(lambda w: w["tables"][1].update(bytesPerElement=2)),
             'bytesPerElement of table "t1" of workload "model 0" must be 4, got 2',
         )
-        self.assertIn(
-            "must have one optimizer, got", self.refusal(lambda w: w["tables"][1].update(optimizer="partial_rowwise_adam"))
+        self.assertRegex(
+            self.refusal(lambda w: w["tables"][1].update(optimizer="lamb")),
+            'tables of workload "model 0" must have one optimizer, got lamb, [a-z_]+$',
         )
         self.assertEqual(
             self.refusal(lambda w: w["cluster"].update(optimizer="lion")),
@@ -178,7 +198,7 @@ class Refused(unittest.TestCase):
     def test_a_plan_of_other_ranks_or_without_memory_is_named(self):
         self.assertEqual(
             self.refusal(change_plan=lambda p: p.update(world_size=8)),
-            'the plan of workload "model 0" must be for the 4 ranks that run, got 8 devices',
+            'the plan of workload "model 0" must be for the 2 ranks that run, got 8 devices',
         )
         self.assertEqual(
             self.refusal(change_plan=lambda p: (p.pop("memory_bytes"), p.update(reason="The tables need 9 GiB"))),

@@ -4,8 +4,8 @@ torchrun --nproc-per-node DEVICES -m shardtide.torchrec.memory --workloads FILE 
 
 --workloads  the workloads, one a line, each with a pipeline
 --plans      what ./shardtide plan --workloads FILE --format torchrec wrote, one plan a line, for as many devices
---out        file for a line of JSON for each workload: task, and lists with a number for each rank: memory_bytes (of the
-             plan), peak_bytes and held_bytes (measured). Without it, a table is printed
+--out        file for a line of JSON for each workload: task, and lists with a number for each rank: memory_bytes (of
+             the plan), peak_bytes and held_bytes (measured). Without it, both are printed
 
 Each workload is trained for a few steps with random ids, as many as its pooling factors say, and a dense model of one
 layer: on CPUs with gloo, or with NCCL where there are GPUs. Tables are pooled and in FP32. On CPUs, FBGEMM has the
@@ -15,6 +15,7 @@ optimizers sgd, rowwise_adagrad and adagrad, and no caches.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -38,7 +39,7 @@ FBGEMM_OPTIMIZERS = {
     "lamb": "LAMB",
 }
 LEARNING_RATE = 0.01
-STEPS = 8
+STEPS = 5
 
 
 def measure(workload: Mapping[str, Any], description: Mapping[str, Any]) -> StepMemory:
@@ -179,10 +180,11 @@ def _sharded(
         }
         # Of the dense layer, an optimizer without state.
         kind = torch.optim.SGD if is_dense else of_copies.get(optimizer)
-        if named and kind is None:
+        if not named:
+            continue
+        if kind is None:
             raise ValueError(f"the optimizer of copies must be one of {', '.join(of_copies)}, got {optimizer}")
-        if named:
-            groups.append(KeyedOptimizerWrapper(named, lambda parameters, kind=kind: kind(parameters, lr=LEARNING_RATE)))
+        groups.append(KeyedOptimizerWrapper(named, functools.partial(kind, lr=LEARNING_RATE)))
     return model, CombinedOptimizer([model.fused_optimizer, *groups])
 
 
@@ -233,7 +235,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="shardtide.torchrec.memory", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--workloads", required=True, help="JSON lines: workloads, each with a pipeline")
     parser.add_argument("--plans", required=True, help="JSON lines: their plans, with --format torchrec")
-    parser.add_argument("--out", help="file for JSON lines; without it, a table is printed")
+    parser.add_argument("--out", help="file for JSON lines; without it, bytes of each rank are printed")
     arguments = parser.parse_args()
 
     import torch

@@ -2,8 +2,8 @@
 
 PlanFollower takes a job from plan to plan, on all ranks at the same step or on none; a Resharder says how. StepMeter
 measures computation and collectives of a step in many. measure_dense_memory measures the device memory that a model
-takes beside its tables, and measure_step_memory what its tables take. Ranks is how the processes of a job speak to each other. Replication says which of them form the
-replica groups of a plan.
+takes beside its tables, and measure_step_memory what its tables take. Ranks is how the processes of a job speak to each
+other. Replication says which of them form the replica groups of a plan.
 """
 
 from shardtide.train.dense_memory import DenseMemory, measure_dense_memory

@@ -226,7 +226,8 @@ def tensors_of(model: Any, parts: list[Any], argument: str) -> list[Any]:
     for part in parts:
         if id(part) not in known:
             name = f"a tensor of shape {list(part.shape)}" if isinstance(part, torch.Tensor) else type(part).__name__
-            raise ValueError(f"{argument} must have modules or parameters of the model, got {name}, which is no part of it")
+            expected = f"{argument} must have modules or parameters of the model"
+            raise ValueError(f"{expected}, got {name}, which is no part of it")
         tensors += [part] if isinstance(part, torch.Tensor) else [*part.parameters(), *part.buffers()]
     return tensors
 

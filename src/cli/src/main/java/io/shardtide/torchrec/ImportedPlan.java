@@ -37,6 +37,7 @@ public final class ImportedPlan {
           "predicted_ms",
           "seconds",
           "evaluations",
+          "memory_bytes",
           "workload",
           "generation",
           "plan_id",

@@ -118,7 +118,7 @@ class PlanTorchRecTest {
         .as(err.toString())
         .isZero();
     List<String> plans = Files.readAllLines(files.resolve("plans.jsonl"));
-    assertThat(plans).hasSize(11);
+    assertThat(plans).hasSize(15);
     for (int i = 0; i < plans.size(); i++) {
       assertThat(line("predicted", i).get("memory_bytes"))
           .isEqualTo(JSON.readTree(plans.get(i)).get("memory_bytes"));
