@@ -345,7 +345,8 @@ class RulesTest {
     shards.forEach(
         shard ->
             expected.merge(shard.table() + " " + shard.device(), shard.columns(), Integer::sum));
-    assertThat(widths(ModelPlan.of(shards, List.of(), 4, RESHARDABLE, table -> true))).isEqualTo(expected);
+    assertThat(widths(ModelPlan.of(shards, List.of(), 4, RESHARDABLE, table -> true)))
+        .isEqualTo(expected);
   }
 
   private static Map<String, Integer> widths(ModelPlan plan) {
