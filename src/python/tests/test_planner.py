@@ -20,7 +20,7 @@ from unittest import mock
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/python"))
 
-from shardtide.torchrec import FileSource, LogSource, PlanRefused, ProgramSource, publish
+from shardtide.torchrec import FileSource, LogSource, NotReshardable, PlanRefused, ProgramSource, publish
 from shardtide.torchrec import planner as planner_module
 from shardtide.torchrec.sources import Wanted
 
@@ -667,6 +667,7 @@ class Ranks(unittest.TestCase):
                 "away": (planner(Given(ConnectionError("does not answer"))), model()),
                 "in vain": (planner(Given(TimeoutError("no plan")), fallback=Fallback(KeyError("k"))), model()),
                 "foreign": (planner(Given(types.new_class("KafkaException", (Exception,))("odd"))), model()),
+                "ours": (planner(Given(NotReshardable(["one", "two"]))), model()),
                 "no program": (planner(ProgramSource("/nowhere/shardtide")), model()),
                 "no file": (planner(FileSource(folder / "none")), model()),
                 "no log": (planner(LogSource(None)), model()),
@@ -710,6 +711,7 @@ class Ranks(unittest.TestCase):
             "away": ("ConnectionError", "does not answer"),
             "in vain": ("RuntimeError", "no plan; and Fallback, which planned instead, failed: KeyError: 'k'"),
             "foreign": ("RuntimeError", "KafkaException: odd"),
+            "ours": ("ValueError", "one; two"),
             "no program": ("FileNotFoundError", "There is no program shardtide at /nowhere/shardtide"),
             "no file": ("FileNotFoundError", "No such file or directory"),
             "no log": ("ValueError", "log must be a shardtide.log.Log on rank 0, got None"),

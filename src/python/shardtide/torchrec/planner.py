@@ -26,7 +26,7 @@ from shardtide.torchrec.constraints import (
 from shardtide.torchrec.conversions import to_sharding_plan
 from shardtide.torchrec.descriptions import NODE_KINDS, describe, placement
 from shardtide.torchrec.modules import check_model, collections, configs, table_modules
-from shardtide.torchrec.sources import PlanSource, Wanted
+from shardtide.torchrec.sources import PlanRefused, PlanSource, Wanted
 from shardtide.train.ranks import by_rank
 from shardtide.train.replication import replication_of
 
@@ -413,10 +413,11 @@ def _on_device(description: dict[str, Any], device: str, per_node: int) -> dict[
 
 
 def _portable(error: Exception) -> Exception:
-    """Returns an error that any rank can unpickle: those of other packages as a RuntimeError with their names."""
-    module = type(error).__module__
-    if module == "builtins" or module.startswith("shardtide."):
+    """Returns an error that any rank can unpickle: those of other packages, which it may lack, with their names."""
+    if type(error).__module__ == "builtins" or isinstance(error, PlanRefused):
         return error
+    if isinstance(error, ValueError):
+        return ValueError(str(error))
     return RuntimeError(f"{type(error).__name__}: {error}")
 
 
