@@ -144,7 +144,7 @@ class TorchRec(unittest.TestCase):
     def test_nodes_may_span_hosts(self):
         ranks.run("domains", 4, 1, {"plan": over_nodes(2)}, hosts=2)
 
-    @unittest.skipUnless(os.environ.get("SHARDTIDE_NIGHTLY") == "1", "nightly: hosts of several devices, and what is refused")
+    @unittest.skipUnless(os.environ.get("SHARDTIDE_NIGHTLY") == "1", "nightly: hosts of several devices")
     def test_a_node_of_two_hosts_and_one_that_torchrec_does_not_know(self):
         ranks.run("domains", 4, 2, {"plan": over_nodes(4)}, hosts=2)
         with self.assertRaisesRegex(AssertionError, "Number of local shards .* does not match number of local shards"):
