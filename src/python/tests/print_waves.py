@@ -1,6 +1,7 @@
 """Prints the waves of each line of standard input as JSON, one a line.
 
-A line has a plan and the settings: linkShare, usableBytesPerDevice (one number or one for each rank) or null, longestMs or null.
+A line has a plan and the settings: linkShare, usableBytesPerDevice (one number, one for each rank, or null), longestMs
+or null.
 """
 
 import json

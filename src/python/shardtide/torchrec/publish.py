@@ -454,7 +454,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
     parser.add_argument("--devices-per-node", type=int, default=8)
     parser.add_argument(
-        "--devices-per-host", type=int, help="where the fast links of a node span several hosts (default: a node is one)"
+        "--devices-per-host", type=int, help="where the fast links of a node span several hosts (default: a node)"
     )
     parser.add_argument(
         "--memory-gib-of", action="append", default=[], metavar="DEVICE=G", help="of one device; may be repeated"
