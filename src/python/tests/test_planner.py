@@ -231,7 +231,7 @@ class Files(unittest.TestCase):
                 "codecs": [{"scope": "device", "direction": "forward", "codec": "fp16", "saved_ms": 0.4}],
                 "tables": [
                     {
-                        "name": "a",
+                        "name": name,
                         "shards": [
                             {
                                 "kind": kind,
@@ -244,7 +244,7 @@ class Files(unittest.TestCase):
                             }
                         ],
                     }
-                    for kind, device, share in (("table_wise", 1, 0.5), ("data_parallel", None, None))
+                    for name, kind, device, share in (("a", "table_wise", 1, 0.5), ("b", "data_parallel", None, None))
                 ],
             }
         )
@@ -253,7 +253,7 @@ class Files(unittest.TestCase):
             found["shards"],
             [
                 {**shard("a", "TABLE_WISE", 8, 5, 1), "cacheShare": 0.5},
-                shard("a", "DATA_PARALLEL", 8, 5, -1),
+                shard("b", "DATA_PARALLEL", 8, 5, -1),
             ],
         )
         self.assertEqual(
@@ -692,7 +692,7 @@ class Ranks(unittest.TestCase):
         self.assertEqual(fallback.calls, 0)
         self.assertNotIn("Table b", first["another kind"][1] + first["another kind in a file"][1])
         for case, (kind, text) in {
-            "collection": ("ValueError", 'Module "x" is no EmbeddingBagCollection of the model; must be one of "one"'),
+            "collection": ("ValueError", 'Module "x" is no EmbeddingBagCollection of the model and no EmbeddingCollection'),
             "equal names": ("ValueError", 'Table "a" is in modules "one" and "two"; must be in one'),
             "refused constraint": ("ValueError", "Table a: sharding_types row_wise is not possible: EmbeddingBagColl"),
             "another size": ("ValueError", "Plan p is for 4 devices; this job has 2 ranks"),

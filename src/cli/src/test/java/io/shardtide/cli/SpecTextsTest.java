@@ -72,6 +72,8 @@ class SpecTextsTest {
                 true,
                 Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM),
                 true,
+                List.of(),
+                Optional.empty(),
                 new TableKernel(
                     Optional.of(ComputeKernel.FUSED_UVM_CACHING),
                     OptionalDouble.of(0.25),

@@ -81,7 +81,12 @@ class ClusterShapesTest {
     Target target = Target.DEFAULT.withNodesOf(cluster);
     ObjectNode exported =
         new TorchRecPlans(target)
-            .describe(new ObjectMapper().createObjectNode(), found.shards(), cluster.devices());
+            .describe(
+                new ObjectMapper().createObjectNode(),
+                found.shards(),
+                List.of(),
+                cluster.devices(),
+                table -> true);
     List<Shard> read = ImportedPlan.parse(exported.toString()).shards(tables, cluster);
     assertThat(read).isEqualTo(found.shards().stream().sorted(Shard.ORDER).toList());
     assertThat(StepCost.of(problem.tables(), read, cluster, MODEL).predictedMs())

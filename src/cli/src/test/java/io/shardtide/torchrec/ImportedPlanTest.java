@@ -192,7 +192,8 @@ class ImportedPlanTest {
     ImportedPlan plan =
         ImportedPlan.parse(
             new TorchRecPlans(target)
-                .describe(JSON.createObjectNode(), shards, PlannedKernel.of(published), 1)
+                .describe(
+                    JSON.createObjectNode(), shards, PlannedKernel.of(published), 1, table -> true)
                 .toString());
     assertThat(plan.shards(plain, cluster)).isEqualTo(shards);
     assertThat(plan.tables(plain, cluster)).isEqualTo(published);

@@ -268,7 +268,8 @@ class RulesTest {
     assertThatThrownBy(
             () -> new Target(Modules.of("a"), ComputeKernel.FUSED, Processor.CUDA, 0, false))
         .hasMessage("devices per node must be at least 1, got 0");
-    assertThatThrownBy(() -> new Target(Modules.of("a"), Kernel.FUSED, Processor.CUDA, 8, 3, false))
+    assertThatThrownBy(
+            () -> new Target(Modules.of("a"), ComputeKernel.FUSED, Processor.CUDA, 8, 3, false))
         .hasMessage("devices per host must divide the 8 devices per node, got 3");
   }
 

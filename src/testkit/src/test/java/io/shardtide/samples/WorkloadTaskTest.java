@@ -101,6 +101,8 @@ class WorkloadTaskTest {
             true,
             Optional.of(Optimizer.ADAM),
             true,
+            List.of(),
+            Optional.empty(),
             new TableKernel(
                 Optional.of(ComputeKernel.FUSED_UVM_CACHING),
                 OptionalDouble.of(0.5),
