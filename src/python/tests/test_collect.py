@@ -528,26 +528,15 @@ class QueueTest(unittest.TestCase):
         self.assertEqual(noisy, 2 * measure.MOST_REPETITIONS["cuda"])
 
 
-@unittest.skipUnless(torch, "PyTorch is not installed")
+@unittest.skipIf(importlib.util.find_spec("fbgemm_gpu") is None, "FBGEMM is not installed")
 class TableBatchedTest(unittest.TestCase):
-    """With FBGEMM, else with the stand-ins of its operators that the tests on TorchRec's code use."""
+    """With FBGEMM's operators."""
 
     @classmethod
     def setUpClass(cls):
-        if importlib.util.find_spec("fbgemm_gpu") is None:
-            from torchrec_source import imports, kernels
-
-            imports.install(kernels.NAMES)
-            cls.addClassCleanup(cls.uninstall, sys.meta_path[-1])
         from shardtide.collect.fbgemm import TableBatchedEmbeddings
 
         cls.operators = TableBatchedEmbeddings
-
-    @staticmethod
-    def uninstall(finder):
-        sys.meta_path.remove(finder)
-        for name in [name for name in sys.modules if name.split(".")[0] in ("fbgemm_gpu", "torchrec_source")]:
-            del sys.modules[name]
 
     def test_it_computes_what_single_operators_do(self):
         generator = torch.Generator().manual_seed(5)
@@ -659,7 +648,6 @@ class TableBatchedTest(unittest.TestCase):
         with mock.patch.object(fbgemm, "SplitTableBatchedEmbeddingBagsCodegen", Checked):
             return self.operators(held, torch.device("cuda"), 0.1, 0.5), made
 
-    @unittest.skipIf(importlib.util.find_spec("fbgemm_gpu") is None, "stand-ins have not FBGEMM's arguments")
     def test_cached_shards_have_fbgemms_arguments(self):
         from fbgemm_gpu import split_table_batched_embeddings_ops_training as training
 
@@ -689,7 +677,6 @@ class TableBatchedTest(unittest.TestCase):
         counts = {"lookups": 200.0, "rows": 80.0, "missedRows": 20.0, "conflicts": 4.0}
         self.assertEqual(batched.cache_counts(), counts)
 
-    @unittest.skipIf(importlib.util.find_spec("fbgemm_gpu") is None, "stand-ins count nothing")
     def test_counts_are_where_fbgemm_has_them(self):
         from fbgemm_gpu.split_table_batched_embeddings_ops_training import UVMCacheStatsIndex
 

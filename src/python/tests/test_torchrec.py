@@ -18,26 +18,61 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/python"))
 
-from shardtide import events, torchrec
-from shardtide.torchrec import publish
+from shardtide import events, optimizers, torchrec
+from shardtide.torchrec import pooling, publish
 
 RULES = json.loads((ROOT / "src/cli/src/test/resources/torchrec/rules.json").read_text(encoding="utf-8"))
 TORCH = importlib.util.find_spec("torch") is not None
 TORCHREC = importlib.util.find_spec("torchrec") is not None
 
 
-def describe(case, shards, world_size):
-    """Returns the description of a case's shards, as a plan record from the log has them."""
-    fields = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device", "cacheShare")
-    plan = {
+FIELDS = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device", "cacheShare")
+
+
+def record(shards, world_size):
+    """Returns shards as a plan record from the log has them."""
+    return {
         "workloadId": "w",
         "generation": 3,
         "planId": "p",
         "previousPlanId": None,
         "predictedMs": 1.5,
-        "shards": [dict(zip(fields, shard)) for shard in shards],
+        "shards": [dict(zip(FIELDS, shard)) for shard in shards],
         "deviceCosts": [{}] * world_size,
     }
+
+
+def line(shards, world_size):
+    """Returns shards as a line of ./shardtide plan."""
+    tables = {}
+    for shard in sorted(shards):
+        of = dict(zip(FIELDS, shard))
+        tables.setdefault(of["table"], []).append(
+            {
+                "kind": of["kind"].lower(),
+                "column_offset": of["columnOffset"],
+                "columns": of["columns"],
+                "row_offset": of["rowOffset"],
+                "rows": of["rows"],
+                "device": None if of["device"] < 0 else of["device"],
+                "cache_share": of.get("cacheShare"),
+            }
+        )
+    return {
+        "task": "w",
+        "feasible": True,
+        "predicted_ms": 1.5,
+        "world_size": world_size,
+        "tables": [{"name": name, "shards": parts} for name, parts in tables.items()],
+    }
+
+
+def describe(case, shards, world_size):
+    """Returns the description of a case's shards."""
+    return describe_plan(case, record(shards, world_size))
+
+
+def describe_plan(case, plan):
     return torchrec.describe(
         plan,
         modules=case.get("modules", torchrec.DEFAULT_MODULE),
@@ -97,6 +132,89 @@ class Descriptions(unittest.TestCase):
                     self.assertEqual(found["plan"], case["expected"])
                     self.assertEqual(found["world_size"], case["world_size"])
                     self.assertEqual(found, json.loads(json.dumps(found)))
+
+    def test_each_form_of_a_plan_has_the_same_description(self):
+        for case in accepted():
+            with self.subTest(case["rule"]):
+                of_record = describe(case, case["shards"], case["world_size"])
+                of_line = describe_plan(case, line(case["shards"], case["world_size"]))
+                self.assertEqual(of_line["plan"], of_record["plan"])
+                self.assertEqual(of_line["world_size"], case["world_size"])
+                self.assertEqual(of_line["workload"], "w")
+                self.assertEqual(describe_plan(case, json.loads(json.dumps(of_record))), of_record)
+                # Without its modules, a description keeps its own.
+                again = torchrec.describe(of_record, devices_per_node=case.get("devices_per_node", 8), device="cuda")
+                self.assertEqual(list(again["plan"]), list(of_record["plan"]))
+
+    def test_groups_codecs_and_fields_of_tables_are_those_of_the_line(self):
+        shards = [["a", "TABLE_WISE", 0, 8, 0, 10, 1], ["b", "DATA_PARALLEL", 0, 8, 0, 10, -1]]
+        plan = {
+            **record(shards, 2),
+            "replication": {"groups": 2, "layout": "STRIDED", "synchronizationSteps": 5, "synchronizationMs": 1.0},
+            "codecs": [{"scope": "device", "direction": "forward", "codec": {"name": "fp16"}, "savedMs": 0.5}],
+        }
+        expected = torchrec.describe(plan)
+        self.assertEqual(expected["dmp_collection"]["node_group_size"], 2)
+        self.assertEqual(torchrec.describe(expected), expected)
+        of_file = {
+            **line(shards, 2),
+            "replica_groups": {"groups": 2, "layout": "strided", "synchronization_steps": 5, "synchronization_ms": 1.0},
+            "codecs": [{"scope": "device", "direction": "forward", "codec": "fp16", "saved_ms": 0.5}],
+        }
+        of_file["tables"][0].update(optimizer="adam", enforce_hbm=True)
+        found = torchrec.describe(of_file)
+        for field in ("dmp_collection", "qcomms", "world_size"):
+            self.assertEqual(found[field], expected[field])
+        (tables,) = found["plan"].values()
+        self.assertEqual((tables["a"]["optimizer"], tables["a"]["enforce_hbm"]), ("adam", True))
+        of_one_group = [{"world_size": 2, "plan": of["plan"]} for of in (found, expected)]
+        self.assertEqual(torchrec.changes(*of_one_group), {"plan": {}, "moved_elements": 0})
+        with self.assertRaisesRegex(ValueError, 'Table "a" has the optimizer adam, which FBGEMM.s fused CPU kernels lack'):
+            torchrec.describe(of_file, device="cpu")
+        torchrec.describe(of_file, device="cpu", compute_kernel="dense")
+
+    def test_what_is_no_plan_is_named(self):
+        good = line([["a", "TABLE_WISE", 0, 8, 0, 10, 0]], 1)
+        sharding = {"sharding_type": "table_wise", "compute_kernel": "fused", "ranks": [0]}
+        shard = good["tables"][0]["shards"][0]
+        for plan, message in (
+            (
+                {"task": "x", "feasible": False, "reason": "All tables need 5 GiB", "bytes_short": 3},
+                "Workload x has no plan that fits: All tables need 5 GiB",
+            ),
+            ({**good, "feasible": False, "reason": "Device 0 is full"}, "Workload w has no plan .*: Device 0 is full"),
+            ("{}", "plan must be an object with fields of a ShardingPlan record, .*, got str"),
+            (None, "plan must be an object with fields .*, got None"),
+            ([good], "plan must be an object with fields .*, got list"),
+            ({}, "shards, tables or plan; got the fields none"),
+            ({"task": 0, "devices": [[]]}, "shards, tables or plan; got the fields task, devices"),
+            ({**good, "tables": {}}, "tables must have a list that is not empty, got dict"),
+            ({**good, "tables": [5]}, "The table at position 0 must be an object with name, got int 5"),
+            ({**good, "tables": [{"shards": []}]}, "The table at position 0 has no name; must be a line of"),
+            ({**good, "tables": [{"name": "a", "shards": 5}]}, 'shards of Table "a" must be of type list, got int 5'),
+            ({**good, "tables": good["tables"] * 2}, 'Table "a" is there twice'),
+            (
+                {**good, "tables": [{"name": "a", "shards": [{**shard, "rows": "10"}]}]},
+                "rows of Table \"a\" must be of type int, got str '10'",
+            ),
+            ({key: value for key, value in good.items() if key != "world_size"}, "plan has no world_size; must be a line"),
+            ({**good, "world_size": 0}, "world_size of the plan must be at least 1, got 0"),
+            ({"plan": 5}, "plan must be an object with the shardings of each module, got int 5"),
+            ({"plan": {"m": 5}}, 'Module "m" must be an object with a sharding for each table, got int 5'),
+            ({"plan": {"m": {"a": 5}}}, 'Table "a" must be an object with sharding_type, got int 5'),
+            ({"plan": {"m": {"a": sharding}}}, 'Table "a" has no shards'),
+            ({"plan": {"m": {"a": {**sharding, "shards": [1, 2]}}}}, 'Table "a" has 1 ranks and 2 shards'),
+            ({"plan": {"m": {"a": {**sharding, "shards": [1]}}}}, 'Table "a" must be an object with shard_offsets'),
+            (
+                {"plan": {"m": {"a": {**sharding, "sharding_type": "data_parallel"}}}},
+                'Table "a" has no size; must be a line',
+            ),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                torchrec.describe(plan)
+            if "has no plan that fits" in message or "must be an object with fields" in message:
+                with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                    torchrec.to_sharding_plan(plan)
 
     def test_a_copy_is_on_each_device(self):
         with self.assertRaises(ValueError) as raised:
@@ -219,6 +337,34 @@ class Models(unittest.TestCase):
 
     def test_a_plan_of_all_tables_is_accepted(self):
         self.check(torchrec.table_modules(self.MODEL), self.ALL)
+
+    def test_a_plan_that_torchrec_computes_wrong_is_refused_with_its_mean_table(self):
+        """Which those are, test_torchrec_real.py finds out."""
+        config = {"num_embeddings": 10, "embedding_dim": 8}
+        mean, total = enum.Enum("PoolingType", {"MEAN": "MEAN", "SUM": "SUM"})
+
+        def model(is_weighted):
+            module = Module()
+            module.embedding_bag_configs = lambda: [
+                types.SimpleNamespace(name=name, pooling=of, **config) for name, of in (("a", mean), ("b", total))
+            ]
+            module.is_weighted = lambda: is_weighted
+            return Module({"m": module})
+
+        def rows(table):
+            return [[table, "ROW_WISE", 0, 8, 0, 5, 0], [table, "ROW_WISE", 0, 8, 5, 5, 1]]
+
+        whole = [["b", "TABLE_WISE", 0, 8, 0, 10, 1]]
+        plan = record([*rows("a"), *whole], 2)
+        remedy = "must be one of table_wise, column_wise, table_column_wise, data_parallel: publish it with its pooling"
+        with self.assertRaisesRegex(
+            ValueError, f'Table "a" of module "m" has MEAN .* row_wise, so .* outputs of "b" .column_wise. too; {remedy}'
+        ):
+            torchrec.describe_for(model(False), plan)
+        both = record([*rows("a"), *rows("b")], 2)
+        torchrec.describe_for(model(False), both)
+        with self.assertRaisesRegex(ValueError, 'Table "a" of weighted module "m" .* divides by the sum of weights'):
+            torchrec.describe_for(model(True), both)
 
     def test_each_deviation_is_named(self):
         paths = torchrec.table_modules(self.MODEL)
@@ -418,6 +564,53 @@ class WorkloadChanges(unittest.TestCase):
         for wrong in ("AVG", None, 1):
             with self.assertRaisesRegex(ValueError, "pooling of table t must be one of SUM, MEAN, NONE, got "):
                 publish.table({**fields, "pooling": wrong}, {"t": 1})
+
+    def test_mean_tables_have_the_kinds_that_torchrec_computes_right(self):
+        config = {"name": "t", "num_embeddings": 10, "embedding_dim": 16, "pooling": "MEAN"}
+        self.assertEqual(publish.table(config, {"t": 1})["constraints"], {"kinds": list(pooling.MEAN_KINDS)})
+        limits = {"t": {"kinds": ["row_wise", "data_parallel", "column_wise"], "leastColumns": 8}}
+        expected = {"kinds": ["column_wise", "data_parallel"], "leastColumns": 8}
+        self.assertEqual(publish.table(config, {"t": 1}, constraints=limits)["constraints"], expected)
+        change = publish.workload_change("w", [config], {"t": 1}, self.CLUSTER, constraints=limits)
+        self.assertEqual(change["changes"][1]["table"]["constraints"], expected)
+        config["pooling"] = "SUM"
+        self.assertEqual(publish.table(config, {"t": 1}, constraints=limits)["constraints"], limits["t"])
+        self.assertNotIn("constraints", publish.table(config, {"t": 1}))
+        config["pooling"] = "MEAN"
+        for kinds, message in (
+            (["row_wise", "grid_shard"], "kinds of table t, which has MEAN pooling, must include one of table_wise, .*"),
+            ("row_wise", "kinds of table t must be a list of kinds of shards, got str 'row_wise'"),
+            (None, "kinds of table t must be a list of kinds of shards, got None"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                publish.table(config, {"t": 1}, constraints={"t": {"kinds": kinds}})
+        with self.assertRaisesRegex(ValueError, "constraints must be of tables in configs; u are not"):
+            publish.workload_change("w", [config], {"t": 1}, self.CLUSTER, constraints={"u": {}})
+
+    def test_optimizers_have_the_names_of_fbgemm_and_pytorch(self):
+        config = {"name": "t", "num_embeddings": 10, "embedding_dim": 16}
+        members = enum.Enum("EmbOptimType", {"EXACT_ROWWISE_ADAGRAD": "exact_row_wise_adagrad", "ADAM": "adam"})
+        adagrad = type("Adagrad", (), {})
+        for name, expected in (
+            ("rowwise_adagrad", "rowwise_adagrad"),
+            ("EXACT_ROWWISE_ADAGRAD", "rowwise_adagrad"),
+            ("exact_row_wise_adagrad", "rowwise_adagrad"),
+            ("ROWWISE_ADAGRAD", "rowwise_adagrad"),
+            ("RowWiseAdagrad", "rowwise_adagrad"),
+            (members.EXACT_ROWWISE_ADAGRAD, "rowwise_adagrad"),
+            (members.ADAM, "adam"),
+            ("EXACT_SGD", "sgd"),
+            ("SGD", "sgd"),
+            ("exact_adagrad", "adagrad"),
+            (adagrad, "adagrad"),
+            ("partial_row_wise_adam", "partial_rowwise_adam"),
+            ("LAMB", "lamb"),
+        ):
+            with self.subTest(name):
+                self.assertEqual(publish.table(config, {"t": 1}, name)["optimizer"], expected)
+        for wrong in ("PARTIAL_ROWWISE_LAMB", "shampoo", "none", "", 5, object):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, "optimizer must be one of sgd, .*, or FBGEMM's name"):
+                optimizers.optimizer_name(wrong)
 
     def test_a_table_twice_is_refused_with_both(self):
         first = {"name": "t", "num_embeddings": 1_000_000, "embedding_dim": 64, "feature_names": ["f"]}

@@ -8,6 +8,9 @@ from typing import Any
 from shardtide.torchrec.descriptions import COLUMN_KINDS
 from shardtide.torchrec.modules import table_size
 
+# Fields of a sharding that a running model does not tell: a move keeps its optimizer, and what only cached tables have.
+_KEPT = ("optimizer", "enforce_hbm")
+
 
 class NotReshardable(ValueError):
     """A running model cannot go from one plan to the other.
@@ -46,7 +49,7 @@ def changes(running: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     changed: dict[str, dict[str, Any]] = {}
     moved = 0
     for module in sorted(wanted["plan"]):
-        before, after = running["plan"][module], wanted["plan"][module]
+        before, after = _placements(running["plan"][module]), _placements(wanted["plan"][module])
         for table in sorted(before.keys() | after.keys()):
             problem = _problem(table, before.get(table), after.get(table))
             if problem:
@@ -57,6 +60,13 @@ def changes(running: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     if problems:
         raise NotReshardable(problems)
     return {"plan": changed, "moved_elements": moved}
+
+
+def _placements(tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        table: {field: value for field, value in sharding.items() if field not in _KEPT}
+        for table, sharding in tables.items()
+    }
 
 
 def _problem(table: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> str | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from shardtide.optimizers import OF_FBGEMM_CPU
 from shardtide.torchrec.lines import plan_record
 from shardtide.train.replication import replication_of
 
@@ -44,7 +45,8 @@ def describe(
     compute_kernel: fused (the optimizer is in the backward pass) or dense; data-parallel tables are always dense, and
         cached ones fused_uvm_caching. A description has its own
     device: cuda or cpu. With FBGEMM's CPU kernels, a shard without rows makes weights wrong, or crashes the process:
-        such a plan of an earlier version is refused. Whether its GPU kernels have that fault, is not known
+        such a plan of an earlier version is refused. Whether its GPU kernels have that fault, is not known. Optimizers
+        that its fused CPU kernels lack are refused, too, if the plan names them, as lines of ./shardtide plan do
 
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
     arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.
@@ -87,6 +89,10 @@ def describe(
             for path, tables in _by_module(_by_table(plan["shards"], world_size), modules).items()
         },
     }
+    if device == "cpu":
+        for tables in description["plan"].values():
+            for table, sharding in tables.items():
+                _check_optimizer(table, sharding)
     precisions: dict[str, dict[str, str]] = {}
     for used in plan.get("codecs") or []:
         precisions.setdefault(used["scope"], {})[used["direction"]] = used["codec"]["name"]
@@ -251,6 +257,16 @@ def _check(table: str, kind: str, shards: list[_Shard], world_size: int, per_nod
     if len(shards) % devices:
         raise ValueError(
             f'Table "{table}" is {kind} and has {len(shards)} shards; must be {devices} for each range of columns'
+        )
+
+
+def _check_optimizer(table: str, sharding: Mapping[str, Any]) -> None:
+    """Checks that FBGEMM's CPU kernels have the optimizer of a table, if the plan says it."""
+    optimizer = sharding.get("optimizer", OF_FBGEMM_CPU[0])
+    if sharding["compute_kernel"] == "fused" and optimizer not in OF_FBGEMM_CPU:
+        raise ValueError(
+            f'Table "{table}" has the optimizer {optimizer}, which FBGEMM\'s fused CPU kernels lack; must be one of'
+            f" {', '.join(OF_FBGEMM_CPU)}, or have the compute kernel dense and an optimizer of PyTorch"
         )
 
 

@@ -70,7 +70,11 @@ class ImportedPlanTest {
         .collect(Collectors.groupingBy(Shard::table))
         .values()
         .stream()
-        .allMatch(of -> of.size() % of.get(0).kind().scope().devices(cluster) == 0);
+        .allMatch(
+            of ->
+                of.size()
+                    == of.get(0).kind().scope().devices(cluster)
+                        * of.stream().map(Shard::columnOffset).distinct().count());
   }
 
   /**

@@ -1,0 +1,339 @@
+"""Plans of Shardtide on TorchRec and FBGEMM: loading, training, checkpoints, resharding.
+
+Runs the installed packages on CPUs; see torchrec_real. Without them all tests are skipped. With SHARDTIDE_NIGHTLY=1,
+more workloads are drawn.
+"""
+
+import itertools
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "src/python"), str(ROOT / "src/python/tests")]
+
+import torchrec_real
+from torchrec_real import ranks
+
+from shardtide.torchrec import publish
+
+PLANS = json.loads((ROOT / "src/cli/src/test/resources/torchrec/plans.json").read_text(encoding="utf-8"))["plans"]
+for plan in PLANS:
+    plan["per_node"] = 2 if plan["devices"] % 2 == 0 else plan["devices"]
+
+EXAMPLE = ROOT / "examples/torchrec/checkpoint.py"
+# The tables of "all kinds", on two devices.
+TWO_DEVICES = {
+    "plan": "two devices",
+    "devices": 2,
+    "per_node": 2,
+    "shards": [
+        [table, "TABLE_WISE", 0, columns, 0, rows, number % 2]
+        for number, (table, rows, columns) in enumerate(
+            sorted(
+                (table, max(s[4] + s[5] for s in shards), max(s[2] + s[3] for s in shards))
+                for table, shards in (
+                    (t, [s for s in PLANS[-1]["shards"] if s[0] == t]) for t in "t0 t1 t2 t3 t4 t5 t6".split()
+                )
+            )
+        )
+    ],
+}
+
+ONE_DEVICE = {
+    "plan": "one device",
+    "devices": 1,
+    "per_node": 1,
+    "shards": [[f"t{i}", "TABLE_WISE", 0, 8, 0, 3, 0] for i in range(3)],
+}
+
+WHY_NOT = torchrec_real.why_not()
+if not WHY_NOT:
+    # Ranks are forks of this process, which does not import TorchRec again.
+    os.environ["OMP_NUM_THREADS"] = "1"
+    ranks.quiet()
+    from torchrec_real import scenarios  # noqa: F401
+
+# Built by a first call of ./shardtide, which takes minutes.
+PLANNER = ROOT / "shardtide"
+IS_BUILT = (ROOT / "target/shardtide.built").exists()
+NIGHTLY = os.environ.get("SHARDTIDE_NIGHTLY") == "1"
+KINDS = (
+    "table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard", "data_parallel"
+)  # fmt: skip
+
+
+def named(start):
+    return [plan for plan in PLANS if plan["plan"].startswith(start)]
+
+
+def two_devices(columns):
+    """Returns a plan of four tables, one of them with two unequal parts: the first has some columns."""
+    return {
+        "plan": f"two devices, {columns}",
+        "devices": 2,
+        "per_node": 2,
+        "shards": [
+            ["t0", "COLUMN_WISE", 0, columns, 0, 9, 0],
+            ["t0", "COLUMN_WISE", columns, 32 - columns, 0, 9, 1],
+            ["t1", "TABLE_WISE", 0, 16, 0, 5, columns // 8],
+            ["t2", "DATA_PARALLEL", 0, 8, 0, 3, -1],
+            ["t3", "TABLE_WISE", 0, 16, 0, 1, 1],
+        ],
+    }
+
+
+def shards_of(table, kind):
+    """Returns the shards of a table of 16 rows and 8 columns on two nodes of two devices."""
+
+    def split(columns, offset, devices):
+        rows = 16 // len(devices)
+        return [[table, kind.upper(), offset, columns, i * rows, rows, device] for i, device in enumerate(devices)]
+
+    return {
+        "table_wise": split(8, 0, [1]),
+        "column_wise": split(4, 0, [0]) + split(4, 4, [3]),
+        "table_column_wise": split(4, 0, [0]) + split(4, 4, [1]),
+        "row_wise": split(8, 0, [0, 1, 2, 3]),
+        "table_row_wise": split(8, 0, [2, 3]),
+        "grid_shard": split(4, 0, [0, 1]) + split(4, 4, [2, 3]),
+        "data_parallel": split(8, 0, [-1]),
+    }[kind]
+
+
+def mean_case(tables, weighted):
+    """Returns a case of mean_pairs() of tables with a kind and a pooling."""
+    return {
+        "tables": {f"t{i}": pooling for i, (_, pooling) in enumerate(tables)},
+        "shards": [shard for i, (kind, _) in enumerate(tables) for shard in shards_of(f"t{i}", kind)],
+        "weighted": weighted,
+    }
+
+
+class Workload:
+    """Tables that are drawn: SUM, MEAN and weighted, some of them of 1 to 5 rows, in two versions to plan."""
+
+    def __init__(self, seed):
+        draw = random.Random(seed)
+        self.seed = seed
+        self.cluster = ((4, 2), (2, 1), (4, 2), (4, 4), (4, 2))[seed % 5]
+        self.optimizer = ("adagrad", "sgd", "rowwise_adagrad")[seed % 3]
+        self.names = [f"t{i}" for i in range(draw.randint(5, 10))]
+        self.sizes = {
+            name: (draw.choice((draw.randint(1, 5), draw.randint(6, 60), draw.randint(60, 400))), 4 * draw.randint(1, 12))
+            for name in self.names
+        }
+        # On two nodes, these have the four kinds that are the rarest.
+        self.sizes.update({name: (draw.randint(2, 40), 32) for name in self.names[:4]})
+        self.means = [name for name in self.names[4:] if draw.random() < 0.25]
+        self.shared = [name for name in self.names if draw.random() < 0.25]
+        # The first of a workload's plans has any kinds; every other second one may be reached without a restart.
+        by_columns = seed % 2 == 1
+        self.lines = [self._line(draw, version, by_columns) for version in (0, 1)]
+
+    def _line(self, draw, version, by_columns):
+        devices, per_node = self.cluster
+        tables = []
+        for place, name in enumerate(self.names):
+            rows, columns = self.sizes[name]
+            features = [f"f_{name}", f"g_{name}"] if name in self.shared else [f"f_{name}"]
+            config = {
+                "name": name,
+                "num_embeddings": rows,
+                "embedding_dim": columns,
+                "feature_names": features,
+                "pooling": "MEAN" if name in self.means else "SUM",
+            }
+            allowed = self._kinds(rows, columns, name in self.means)
+            if by_columns:
+                allowed = [kind for kind in allowed if kind in ("table_wise", "column_wise")]
+            # First the rarest ones, which are last.
+            kind = draw.choice(allowed) if version else allowed[-1 - place % len(allowed)]
+            limits = {name: {"kinds": [kind]}} if by_columns or place < 4 or draw.random() < 0.7 else {}
+            lookups = {feature: draw.choice((0.5, 3.0, 30.0)) for feature in features}
+            spec = publish.table(config, lookups, self.optimizer, constraints=limits)
+            tables.append(spec)
+        cluster = {"devices": devices, "devicesPerNode": per_node, "memoryBytesPerDevice": 2**30, "batchSize": 1024}
+        return {
+            "task": f"{self.seed}.{version}",
+            "cluster": {**cluster, "hardware": "simulated-8xh100"},
+            "tables": tables,
+        }
+
+    def _kinds(self, rows, columns, is_mean):
+        """Returns the kinds that a table can have."""
+        devices, per_node = self.cluster
+        is_split = not is_mean and 1 < per_node < devices and has_rows(rows, per_node)
+        found = ["table_wise", "data_parallel"]
+        found += ["row_wise"] if not is_mean and has_rows(rows, devices) else []
+        found += ["table_row_wise"] if is_split else []
+        if columns % 8 == 0:
+            found += ["column_wise"] + (["table_column_wise"] if per_node > 1 else [])
+            found += ["grid_shard"] if is_split else []
+        return found
+
+    def pair(self, *lines):
+        """Returns the argument of workloads()."""
+        devices, per_node = self.cluster
+        names = {"means": self.means, "shared": self.shared, "devices": devices, "per_node": per_node}
+        return [self.optimizer, *({**names, "plan": line["task"], "line": line} for line in lines)]
+
+
+def has_rows(rows, devices):
+    """Returns whether all devices have some of the rows, in blocks of TorchRec's size."""
+    return -(-rows // -(-rows // devices)) == devices
+
+
+def planned(workloads):
+    """Returns lines of ./shardtide plan: of each workload's two versions."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        lines = [json.dumps(line) for workload in workloads for line in workload.lines]
+        (folder / "workloads").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        command = [PLANNER, "plan", "--workloads", folder / "workloads", "--out", folder / "plans"]
+        done = subprocess.run(
+            [*command, "--evaluations-per-table", "200"], capture_output=True, text=True, check=False, cwd=ROOT
+        )
+        if done.returncode:
+            raise AssertionError(done.stderr)
+        return [json.loads(line) for line in (folder / "plans").read_text(encoding="utf-8").splitlines()]
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class TorchRec(unittest.TestCase):
+    def run_plans(self, start):
+        """Runs plans one after another, each loading the checkpoint of the one before; returns results by plan."""
+        results = []
+        plans = named(start)
+        before = None
+        with tempfile.TemporaryDirectory() as folder:
+            while plans:
+                same = []
+                while plans and plans[0]["devices"] == (same or plans)[0]["devices"]:
+                    same.append(plans.pop(0))
+                results += ranks.run(
+                    "plans_of",
+                    same[0]["devices"],
+                    same[0]["per_node"],
+                    {"plans": same, "before": before, "folder": folder},
+                )
+                before = same[-1]
+        found = {result["plan"]: result for result in results}
+        self.assertEqual(list(found), [plan["plan"] for plan in named(start)])
+        for plan, following in zip(named(start), named(start)[1:]):
+            self.assertEqual(found[following["plan"]]["loaded"], plan["plan"])
+        return found
+
+    def refused(self, found):
+        return sorted(plan for plan, result in found.items() if "refused" in result)
+
+    def resharded(self, found):
+        """Returns how many tables changed from a plan to the next one."""
+        return {plan: result["resharded"] for plan, result in found.items() if "resharded" in result}
+
+    def test_plans_of_the_demo(self):
+        found = self.run_plans("demo generation")
+        self.assertEqual(len(found), 10)
+        # From 2 to 3, 3 to 4, and 6 to 8; all others have other tables or another number of devices.
+        self.assertEqual(len(self.resharded(found)), 3)
+        self.assertEqual(len(self.refused(found)), 4)
+
+    def test_plans_that_the_demo_trains(self):
+        found = self.run_plans("demo trained")
+        self.assertEqual(self.resharded(found), {"demo trained generation 1": 8})
+
+    def test_plans_by_columns(self):
+        found = self.run_plans("columns")
+        self.assertEqual(self.resharded(found), {"columns 1": 12, "columns 2": 10, "columns 3": 12})
+
+    def test_copied_tables_and_split_rows_stay_as_they_are(self):
+        found = self.run_plans("beside copies")
+        self.assertEqual(self.resharded(found), {"beside copies 1": 4, "beside copies 2": 5})
+
+    def test_plans_of_all_kinds(self):
+        found = self.run_plans("all kinds")
+        self.assertEqual(self.resharded(found), {})
+        for plan in self.refused(found):
+            self.assertIn("reshard moves only table_wise and column_wise shards, restart", found[plan]["refused"])
+
+    def test_row_wise_state_is_moved_and_loaded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plans = named("beside copies")
+            ranks.run("row_wise_state", 4, 2, {"plans": plans, "folder": folder})
+
+    def test_what_is_lost_otherwise_is_refused(self):
+        found = ranks.run("refusals", 4, 2, {"plans": named("beside copies")})
+        self.assertIn('Table "t1" has the optimizer ADAM, whose state would be lost; must be one of SGD', found["adam"])
+        self.assertIn("MiB of free memory; needs", found["memory"])
+        self.assertIn("since old and new tables are in memory at once", found["memory"])
+        self.assertIn('Module "wrong" is no EmbeddingBagCollection of the model', found["module"])
+        self.assertIn("for 4 devices and the new one for 3; the number must not change", found["devices"])
+        self.assertIn("was resharded after prepare", found["stale"])
+
+    def test_each_form_of_a_plan_serves_on_ranks_that_were_started_by_themselves(self):
+        ranks.run("lines", 2, 2, {"plans": [two_devices(8), two_devices(4)]}, separate=True)
+
+    def test_adam_on_cpus_needs_the_dense_kernel(self):
+        self.assertIn("adam is not supported in CPU mode", ranks.run("fused_adam", 1, 1, {"plan": ONE_DEVICE}))
+        ranks.run("adam_of_dense_kernels", 4, 2, {"plan": named("all kinds")[0]})
+        ranks.run("adam_of_dense_kernels", 2, 2, {"plan": two_devices(8), "next": two_devices(4)})
+
+    def test_mean_pooling_of_each_pair_of_kinds(self):
+        """A plan is refused exactly if TorchRec computes wrong outputs."""
+        cases = [mean_case([(kind, "MEAN")], weighted) for kind in KINDS for weighted in (False, True)]
+        for kinds in itertools.product(KINDS, KINDS):
+            for pooling in ("SUM", "MEAN"):
+                cases.append(mean_case([(kinds[0], "MEAN"), (kinds[1], pooling)], False))
+        cases.append(mean_case([("row_wise", "MEAN"), ("table_row_wise", "SUM"), ("grid_shard", "MEAN")], False))
+        cases.append(mean_case([("table_wise", "MEAN"), ("row_wise", "SUM"), ("data_parallel", "MEAN")], False))
+        found = ranks.run("mean_pairs", 4, 2, {"cases": cases})
+        for case, (is_right, refused) in zip(cases, found):
+            with self.subTest(case["tables"], weighted=case["weighted"], kinds=[shard[1] for shard in case["shards"]]):
+                self.assertEqual(is_right, not refused, refused)
+        self.assertEqual(sum(is_right for is_right, _ in found), 68)
+
+    @unittest.skipUnless(IS_BUILT, "./shardtide is not built: call ./shardtide --version")
+    def test_plans_of_drawn_workloads(self):
+        drawn = [Workload(seed) for seed in range(30 if NIGHTLY else 10)]
+        plans = planned(drawn)
+        kinds = {shard["kind"] for line in plans for table in line["tables"] for shard in table["shards"]}
+        self.assertEqual(kinds, set(KINDS))
+        results = []
+        by_cluster = {}
+        for workload, first, second in zip(drawn, plans[::2], plans[1::2]):
+            by_cluster.setdefault(workload.cluster, []).append(workload.pair(first, second))
+        with tempfile.TemporaryDirectory() as folder:
+            for (devices, per_node), pairs in by_cluster.items():
+                results += ranks.run("workloads", devices, per_node, {"pairs": pairs, "folder": folder})
+        self.assertEqual(len(results), len(drawn))
+        moved = [result["resharded"] for result in results if "resharded" in result]
+        self.assertTrue(moved, "no workload was resharded while it trained")
+        for result in results:
+            if "refused" in result:
+                self.assertRegex(result["refused"], "restart from a checkpoint|does not change")
+
+    def test_learning_rates_and_parameters_are_kept(self):
+        ranks.run("kept", 4, 2, {"plans": named("beside copies")})
+
+    def test_a_pipeline_is_drained(self):
+        ranks.run("pipelined", 4, 2, {"plans": named("columns")})
+
+    def test_the_example_goes_from_four_devices_to_two_and_to_other_kinds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first, last = named("all kinds")[:2]
+            found = [
+                ranks.run("example", plan["devices"], 2, {"plan": plan, "folder": folder, "example": str(EXAMPLE)})
+                for plan in (first, last, TWO_DEVICES)
+            ]
+        self.assertEqual([result["first"] for result in found], [0, 10, 20])
+        for result, following in zip(found, found[1:]):
+            self.assertAlmostEqual(following["before"], result["after"], places=5)
+
+
+if __name__ == "__main__":
+    unittest.main()
