@@ -272,6 +272,11 @@ def _sends_on_gloo(group: Any, device: Any) -> Iterator[None]:
       have them in the same order.
     """
     import torch.distributed as dist
+
+    backends = dict(pair.split(":") for pair in dist.get_backend_config(group).split(","))
+    if backends.get(device.type) != "gloo":
+        yield
+        return
     from torchrec.distributed.sharding import dynamic_sharding
 
     class Distributed:
@@ -283,10 +288,6 @@ def _sends_on_gloo(group: Any, device: Any) -> Iterator[None]:
         def batch_isend_irecv(self, operations: list[Any]) -> list[Any]:
             return _on_gloo(operations, dist.get_rank(group))
 
-    backends = dict(pair.split(":") for pair in dist.get_backend_config(group).split(","))
-    if backends.get(device.type) != "gloo":
-        yield
-        return
     dynamic_sharding.dist = Distributed()
     try:
         yield
