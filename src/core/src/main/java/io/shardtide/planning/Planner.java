@@ -171,7 +171,8 @@ public final class Planner {
     List<Move> moves = Overlap.moves(Overlap.between(running, planned), tables, planned);
     PlanMoves transition =
         new PlanMoves(moves, Overlap.moveOrder(running, planned, tables, predicted.cluster()));
-    long size = size(found.shards(), moves);
+    List<PlannedKernel> kernels = PlannedKernel.of(tables.values());
+    long size = size(found.shards(), kernels, moves);
     if (size > MAX_SIZE) {
       throw new IllegalStateException(
           "a plan must be at most %,d bytes, moves included, got about %,d with %,d tables and %,d shards. Maybe split the workload"
@@ -200,7 +201,7 @@ public final class Planner {
                 found.shards(),
                 found.replication(),
                 found.codecs(),
-                PlannedKernel.of(tables.values()),
+                kernels,
                 new PlanPrediction(
                     found.deviceCosts(),
                     found.predictedMs(),
@@ -213,11 +214,14 @@ public final class Planner {
             .identified());
   }
 
-  /** Returns an upper bound of the bytes of shards and moves in a record. */
-  private static long size(List<Shard> shards, List<Move> moves) {
+  /** Returns an upper bound of the bytes of shards, kernels and moves in a record. */
+  private static long size(List<Shard> shards, List<PlannedKernel> kernels, List<Move> moves) {
     long size = 0;
     for (Shard shard : shards) {
       size += 40 + shard.table().getBytes(StandardCharsets.UTF_8).length;
+    }
+    for (PlannedKernel kernel : kernels) {
+      size += 60 + kernel.table().getBytes(StandardCharsets.UTF_8).length;
     }
     for (Move move : moves) {
       size += 60 + move.table().getBytes(StandardCharsets.UTF_8).length;

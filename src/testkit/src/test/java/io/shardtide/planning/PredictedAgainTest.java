@@ -163,7 +163,7 @@ class PredictedAgainTest {
               new TableKernel(
                   random.nextInt(3) > 0
                       ? Optional.empty()
-                      : Optional.of(ComputeKernel.values()[random.nextInt(4)]),
+                      : Optional.of(List.of(ComputeKernel.values()).get(random.nextInt(4))),
                   random.nextInt(3) > 0 ? OptionalDouble.empty() : OptionalDouble.of(0.3),
                   Optional.empty(),
                   random.nextBoolean() ? Optional.empty() : Optional.of(OutputType.FP16),
