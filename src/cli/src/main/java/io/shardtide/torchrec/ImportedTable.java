@@ -15,8 +15,18 @@ import java.util.stream.IntStream;
 
 /** Reads the sharding of one table of a plan of TorchRec. */
 final class ImportedTable {
+  /** All fields that exported plans have; an optimizer is the workload's, and not read. */
   private static final List<String> FIELDS =
-      List.of("sharding_type", "compute_kernel", "cache_params", "ranks", "shards", "size");
+      List.of(
+          "sharding_type",
+          "compute_kernel",
+          "cache_params",
+          "ranks",
+          "shards",
+          "size",
+          "optimizer",
+          "enforce_hbm");
+
   private static final List<String> SHARD_FIELDS =
       List.of("shard_offsets", "shard_sizes", "placement");
 
