@@ -30,7 +30,13 @@ class Installed(unittest.TestCase):
             self.run_python("-m", "pip", "install", *options, "--target", folder, str(PACKAGE), cwd=folder)
             script = "import shardtide, shardtide.log, shardtide.train, shardtide.torchrec as t; print(t.__file__)"
             self.assertTrue(self.run_python("-c", script, cwd=folder).startswith(folder))
-            for module in ("shardtide.collect", "shardtide.log", "shardtide.profile", "shardtide.torchrec.publish"):
+            for module in (
+                "shardtide.collect",
+                "shardtide.log",
+                "shardtide.profile",
+                "shardtide.torchrec.memory",
+                "shardtide.torchrec.publish",
+            ):
                 self.assertIn(f"usage: python -m {module}", self.run_python("-m", module, "--help", cwd=folder))
             installed = pathlib.Path(folder) / "shardtide"
             self.assertTrue((installed / "py.typed").exists())
