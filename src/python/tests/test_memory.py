@@ -121,9 +121,9 @@ class Predicted(unittest.TestCase):
         self.compare(2, 0.05)
 
     @unittest.skipUnless(NIGHTLY, "takes four processes: SHARDTIDE_NIGHTLY=1 runs it")
-    def test_training_on_two_nodes_allocates_what_is_predicted_or_up_to_fifteen_percent_less(self):
+    def test_training_on_two_nodes_allocates_what_is_predicted_or_up_to_twenty_percent_less(self):
         # Devices with few weights: what the bound counts beside the peak is a larger share.
-        self.compare(4, 0.15)
+        self.compare(4, 0.2)
 
     def compare(self, devices, largest):
         cases = [
@@ -185,9 +185,9 @@ class Refused(unittest.TestCase):
             self.refusal(lambda w: w["tables"][1].update(bytesPerElement=2)),
             'bytesPerElement of table "t1" of workload "model 0" must be 4, got 2',
         )
-        self.assertRegex(
+        self.assertEqual(
             self.refusal(lambda w: w["tables"][1].update(optimizer="lamb")),
-            'tables of workload "model 0" must have one optimizer, got lamb, [a-z_]+$',
+            'tables of workload "model 0" must have one optimizer, got adagrad, lamb',
         )
         self.assertEqual(
             self.refusal(lambda w: w["cluster"].update(optimizer="lion")),

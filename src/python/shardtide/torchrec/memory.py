@@ -232,7 +232,7 @@ def _step(pipeline: str, model: Any, optimizer: Any, batches: Iterator[Any], dev
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="shardtide.torchrec.memory", description=(__doc__ or "").split("\n\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m shardtide.torchrec.memory", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--workloads", required=True, help="JSON lines: workloads, each with a pipeline")
     parser.add_argument("--plans", required=True, help="JSON lines: their plans, with --format torchrec")
     parser.add_argument("--out", help="file for JSON lines; without it, bytes of each rank are printed")

@@ -22,6 +22,7 @@ import java.util.stream.IntStream;
 
 /** Reads the sharding of one table of a plan of TorchRec. */
 final class ImportedTable {
+  /** All fields that exported plans have; an optimizer is the workload's, and not read. */
   private static final List<String> FIELDS =
       List.of(
           "sharding_type",

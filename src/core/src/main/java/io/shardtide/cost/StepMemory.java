@@ -12,8 +12,9 @@ import java.util.Collection;
  * CPUs; docs/MODELS.md has the comparison). Ids and outputs are the means that tables name.
  *
  * <p>A device needs {@link #ofDevice} whatever its shards are, and {@link #ofShard} for each of
- * them. The sum is an upper bound unless a device pools more than three times the mean of the
- * devices' outputs in its table-wise and column-wise shards.
+ * them. The sum is to be an upper bound. It can be too low for a device that pools more than three
+ * times the mean of the devices' outputs in its table-wise and column-wise shards, or that has few
+ * ids while other devices have many column parts of tables with many lookups.
  */
 public final class StepMemory {
   /** Ids are 64-bit in FBGEMM's kernels, whatever they were before. */

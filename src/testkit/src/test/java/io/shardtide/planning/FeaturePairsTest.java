@@ -610,7 +610,7 @@ class FeaturePairsTest {
         .countsStepMemory(counts)
         .pipeline(
             counts && random.nextBoolean()
-                ? Optional.of(TrainingPipeline.values()[random.nextInt(3)])
+                ? Optional.of(TrainingPipeline.of(TrainingPipeline.names().get(random.nextInt(3))))
                 : Optional.empty())
         .forwardBytesPerElement(random.nextBoolean() ? 4 : 2)
         .replicaGroups(groups(random, cluster))
