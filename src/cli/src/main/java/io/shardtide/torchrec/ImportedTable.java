@@ -35,6 +35,7 @@ final class ImportedTable {
           "ranks",
           "shards",
           "size");
+
   private static final List<String> CACHE_FIELDS = List.of("algorithm", "load_factor");
   private static final List<String> SHARD_FIELDS =
       List.of("shard_offsets", "shard_sizes", "placement");
