@@ -45,8 +45,8 @@ if TORCHREC:
     from torchrec.distributed.model_parallel import DistributedModelParallel
     from torchrec.distributed.planner import EmbeddingShardingPlanner, ParameterConstraints, Topology
     from torchrec.distributed.planner.enumerators import EmbeddingEnumerator
-    from torchrec.distributed.types import CacheParams, ShardingPlanner
-    from torchrec.modules.embedding_configs import EmbeddingBagConfig
+    from torchrec.distributed.types import CacheAlgorithm, CacheParams, ShardingPlanner
+    from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig
     from torchrec.modules.embedding_modules import EmbeddingBagCollection
     from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backward
     from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
@@ -486,18 +486,42 @@ class Constraints(unittest.TestCase):
             feature_names=["f", "g"],
             device_group="cuda",
         )
-        found = rules_of(model(self.TABLE), sharders(), {"t": given}, "cuda")["t"]
-        self.assertEqual((found.lookups, found.enforce_hbm, found.limits), ({"f": 2.0, "g": 3.0}, True, {}))
+        found = rules_of(model(self.TABLE), sharders(), {"t": given}, "cuda", 8)["t"]
+        expected = ({"f": 2.0, "g": 3.0}, {"enforceHbm": True}, {}, {})
+        self.assertEqual((found.lookups, found.kernel, found.limits, found.batch_shares), expected)
+
+    def test_kernels_and_batch_sizes_go_to_the_planner(self):
+        given = ParameterConstraints(
+            compute_kernels=["fused_uvm_caching"],
+            cache_params=CacheParams(load_factor=0.1, algorithm=CacheAlgorithm.LFU),
+            stochastic_rounding=True,
+            output_dtype=DataType.FP16,
+            batch_sizes=[8, 4],
+            num_poolings=[1.0, 3.0],
+        )
+        found = rules_of(model(self.TABLE), sharders(), {"t": given}, "cuda", 8)["t"]
+        self.assertEqual(
+            found.kernel["kernel"],
+            {
+                "computeKernel": "fused_uvm_caching",
+                "cacheLoadFactor": 0.1,
+                "cacheAlgorithm": "LFU",
+                "outputType": "FP16",
+                "stochasticRounding": True,
+            },
+        )
+        self.assertNotIn("data_parallel", found.limits["kinds"])
+        self.assertNotIn("mayBeCached", found.limits)
+        self.assertEqual(found.batch_shares, {"g": 1.5})
 
     def test_what_cannot_be_kept_to_is_named(self):
         for given, problem in (
             (ParameterConstraints(sharding_types=["rowwise"]), "sharding types must be of .*, got str 'rowwise'"),
             (ParameterConstraints(min_partition=0), "min_partition must be an integer of at least 1, got int 0"),
             (ParameterConstraints(pooling_factors=[2.0]), "a number for each of the 2 features, got 1"),
-            (ParameterConstraints(cache_params=CacheParams(load_factor=0.1)), "cache_params .* the planner chooses"),
-            (ParameterConstraints(num_poolings=[2.0, 1.0]), "num_poolings .* cannot be planned"),
-            (ParameterConstraints(batch_sizes=[8, 8]), "batch_sizes .* the cluster's batchSize"),
-            (ParameterConstraints(stochastic_rounding=True), "stochastic_rounding .* fused_params"),
+            (ParameterConstraints(cache_params=CacheParams(reserved_memory=0.1)), "cache_params has reserved_memory"),
+            (ParameterConstraints(num_poolings=[2.0]), "num_poolings must have a number for each of the 2 features"),
+            (ParameterConstraints(batch_sizes=[8]), "batch_sizes must have a number for each of the 2 features, got 1"),
             (ParameterConstraints(use_virtual_table=True), "use_virtual_table"),
             (ParameterConstraints(is_weighted=True), "is_weighted must be false"),
             (ParameterConstraints(feature_names=["g"]), "feature_names must be f, g, got g"),
@@ -567,7 +591,7 @@ class Planning(unittest.TestCase):
         self.assertEqual({spec["optimizer"] for spec in tables_of(source).values()}, {"adam"})
         planner(source).plan(model(), sharders())
         self.assertTrue(all("optimizer" not in spec for spec in tables_of(source).values()))
-        with self.assertRaisesRegex(ValueError, "Table a has the optimizer LARS_SGD; must be one of SGD"):
+        with self.assertRaisesRegex(ValueError, "optimizer of table a must be one of sgd, .*, got LARS_SGD"):
             planner(source).plan(model(), sharders(EmbOptimType.LARS_SGD))
 
     def test_lookups_of_constraints(self):

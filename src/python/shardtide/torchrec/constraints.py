@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shardtide.arguments import mapping, shown
-from shardtide.torchrec.modules import collections, configs, unwrapped
+from shardtide.optimizers import optimizer_name
+from shardtide.torchrec.kernels import kernel_fields
+from shardtide.torchrec.modules import collections, configs, is_weighted, unwrapped
 
 # TorchRec's sharding types, in the order in which plans name them.
 KINDS = (
@@ -22,18 +24,6 @@ KINDS = (
     "grid_shard",
     "data_parallel",
 )
-
-# FBGEMM's optimizers that Shardtide knows, by their names in EmbOptimType.
-OPTIMIZERS = {
-    "SGD": "sgd",
-    "EXACT_SGD": "sgd",
-    "ROWWISE_ADAGRAD": "rowwise_adagrad",
-    "EXACT_ROWWISE_ADAGRAD": "rowwise_adagrad",
-    "EXACT_ADAGRAD": "adagrad",
-    "ADAM": "adam",
-    "PARTIAL_ROWWISE_ADAM": "partial_rowwise_adam",
-    "LAMB": "lamb",
-}
 
 # Fields of TableConstraints.
 _LIMITS = ("kinds", "leastColumns", "sameDevicesAs", "mayBeCached", "mayHaveHotRows")
@@ -50,31 +40,36 @@ _HONOURED = (
     "feature_names",
     "device_group",
     "is_weighted",
+    "cache_params",
+    "stochastic_rounding",
+    "output_dtype",
+    "batch_sizes",
+    "num_poolings",
 )
 
 _INSTEAD = {
-    "cache_params": "the planner chooses the size of caches",
-    "num_poolings": "publish lookups: the mean number per sample, of all poolings",
-    "batch_sizes": "all features have the cluster's batchSize",
-    "stochastic_rounding": "set it in fused_params of the sharder",
     "bounds_check_mode": "set it in fused_params of the sharder",
-    "output_dtype": "set it in fused_params of the sharder",
     "key_value_params": "tables are in memory of the device or the host",
     "use_virtual_table": "tables are in memory of the device or the host",
 }
+
+# Kernels of tables in host memory: if one of them is the only one allowed, the table must have it.
+_IN_HOST_MEMORY = ("fused_uvm", "fused_uvm_caching")
 
 
 class TableRules(NamedTuple):
     """What a plan must keep to for a table.
 
     limits: fields of TableConstraints
-    enforce_hbm: whether the optimizer's state stays in device memory where rows are cached
+    kernel: kernel and enforceHbm of the TableSpec, where the constraints of TorchRec decide them
     lookups: mean number of lookups per sample, by feature, where the constraints of TorchRec have them
+    batch_shares: by feature, its batch_sizes times num_poolings, as a share of the batch of a device, likewise
     """
 
     limits: dict[str, Any]
-    enforce_hbm: bool
+    kernel: dict[str, Any]
     lookups: dict[str, float]
+    batch_shares: dict[str, float]
 
 
 def by_module_type(sharders: Iterable[Any]) -> dict[type, Any]:
@@ -113,12 +108,15 @@ def check_sharders(model: Any, sharders: Iterable[Any]) -> None:
         raise ValueError("; ".join(problems))
 
 
-def rules_of(model: Any, sharders: Iterable[Any], constraints: Mapping[str, Any], device: str) -> dict[str, TableRules]:
+def rules_of(
+    model: Any, sharders: Iterable[Any], constraints: Mapping[str, Any], device: str, samples: float | None = None
+) -> dict[str, TableRules]:
     """Returns what a plan must keep to for each table of a model.
 
     sharders: those of DistributedModelParallel, one for each collection
     constraints: by table, ParameterConstraints of TorchRec, or the fields of Shardtide's TableConstraints
     device: type of the devices: cuda, cpu
+    samples: of a device in a batch; None: batch_sizes are not read, since nothing is published
 
     ValueError names what TorchRec would refuse, and what a plan cannot keep to.
     """
@@ -131,7 +129,7 @@ def rules_of(model: Any, sharders: Iterable[Any], constraints: Mapping[str, Any]
         allowed = {kind: list(sharder.compute_kernels(kind, device)) for kind in sharder.sharding_types(device)}
         for config in configs(collection):
             names.add(config.name)
-            table = _Table(config, collection, type(sharder).__name__, allowed, device)
+            table = _Table(config, collection, type(sharder).__name__, allowed, device, samples)
             try:
                 found[config.name] = table.rules(constraints.get(config.name))
             except ValueError as e:
@@ -147,23 +145,32 @@ def rules_of(model: Any, sharders: Iterable[Any], constraints: Mapping[str, Any]
 class _Table:
     """A table, and the compute kernels that its sharder allows for each sharding type."""
 
-    def __init__(self, config: Any, collection: Any, sharder: str, allowed: dict[str, list[str]], device: str):
+    def __init__(
+        self,
+        config: Any,
+        collection: Any,
+        sharder: str,
+        allowed: dict[str, list[str]],
+        device: str,
+        samples: float | None,
+    ):
         self._config = config
         self._collection = collection
         self._sharder = sharder
         self._allowed = allowed
         self._device = device
+        self._samples = samples
 
     def rules(self, given: Any) -> TableRules:
         if given is None:
-            return TableRules(self._limits(None, None, {}), False, {})
+            return TableRules(self._limits(None, None, {}), {}, {}, {})
         if isinstance(given, Mapping):
             unknown = given.keys() - set(_LIMITS)
             if unknown:
                 raise ValueError(
                     f"constraints must have fields of {', '.join(_LIMITS)}, got {', '.join(sorted(map(str, unknown)))}"
                 )
-            return TableRules(self._limits(given.get("kinds"), None, given), False, {})
+            return TableRules(self._limits(given.get("kinds"), None, given), {}, {}, {})
         if not hasattr(given, "sharding_types"):
             raise ValueError(f"constraints must be ParameterConstraints, or a dict of them, got {shown(given)}")
         self._check_honoured(given)
@@ -173,7 +180,13 @@ class _Table:
                 raise ValueError(f"min_partition must be an integer of at least 1, got {shown(given.min_partition)}")
             more["leastColumns"] = min(given.min_partition, _MAX_COLUMNS)
         limits = self._limits(given.sharding_types, given.compute_kernels, more)
-        return TableRules(limits, bool(given.enforce_hbm), self._lookups(given))
+        # Other kernels are said by limits: fused tables are in device memory and not copied, dense ones are copies.
+        in_host = [name for name in _values(given.compute_kernels or ()) if name in _IN_HOST_MEMORY]
+        is_in_host = len(in_host) == 1 and len(given.compute_kernels) == 1
+        kernel = dataclasses.replace(given, compute_kernels=in_host if is_in_host else None)
+        return TableRules(
+            limits, kernel_fields(kernel, self._config.name), self._lookups(given), self._batch_shares(given)
+        )
 
     def _limits(
         self, kinds: Sequence[str] | None, kernels: Sequence[str] | None, more: Mapping[str, Any]
@@ -192,14 +205,16 @@ class _Table:
             for kind in KINDS
             if kind in self._allowed and kind in wanted
         }
-        # Copies have the kernel dense; all else has fused, or a cache beside it.
+        # Copies have the kernel dense; all else has fused, or a cache beside it, or is in host memory if it must be.
+        only = _values(kernels or ())
+        other = only[0] if len(only) == 1 and only[0] in _IN_HOST_MEMORY else "fused"
         possible = [
-            kind for kind, names in usable.items() if ("dense" if kind == "data_parallel" else "fused") in names
+            kind for kind, names in usable.items() if ("dense" if kind == "data_parallel" else other) in names
         ]
         if not possible:
             raise ValueError(self._none_left(kinds, kernels, usable))
         found = {**more, "kinds": [] if len(possible) == len(KINDS) else possible}
-        if not any("fused_uvm_caching" in usable[kind] for kind in possible):
+        if other == "fused" and not any("fused_uvm_caching" in usable[kind] for kind in possible):
             found["mayBeCached"] = False
         if not _is_pooled(self._config):
             # TorchRec has no copies of hot rows.
@@ -212,7 +227,7 @@ class _Table:
         if any(usable.values()):
             return (
                 f"compute_kernels {', '.join(_values(kernels or ()))} cannot be planned; must have fused, or dense for"
-                " data_parallel, beside which fused_uvm_caching may be"
+                " data_parallel, beside which fused_uvm_caching may be, or one of fused_uvm and fused_uvm_caching alone"
             )
         asked = [
             f"{name} {', '.join(_values(values))}"
@@ -227,8 +242,7 @@ class _Table:
     def _check_honoured(self, given: Any) -> None:
         for field in dataclasses.fields(given):
             value = getattr(given, field.name)
-            trivial = field.name == "num_poolings" and value is not None and all(number == 1 for number in value)
-            if field.name not in _HONOURED and value != field.default and not trivial:
+            if field.name not in _HONOURED and value != field.default:
                 why = _INSTEAD.get(field.name, "Shardtide does not know it")
                 raise ValueError(f"{field.name} {shown(value)} cannot be planned; must be left out: {why}")
         names = given.feature_names
@@ -236,12 +250,8 @@ class _Table:
             raise ValueError(f"feature_names must be {', '.join(self._features())}, got {', '.join(names)}")
         if given.device_group is not None and given.device_group != self._device:
             raise ValueError(f"device_group must be {self._device}, got {given.device_group}")
-        if given.is_weighted and not self._is_weighted():
+        if given.is_weighted and not is_weighted(self._collection):
             raise ValueError("is_weighted must be false, since the collection is not weighted")
-
-    def _is_weighted(self) -> bool:
-        weighted = getattr(self._collection, "is_weighted", None)
-        return bool(weighted()) if callable(weighted) else False
 
     def _features(self) -> list[str]:
         # TorchRec uses the table's name for its feature if it names none.
@@ -249,15 +259,40 @@ class _Table:
 
     def _lookups(self, given: Any) -> dict[str, float]:
         factors = list(given.pooling_factors or [])
-        features = self._features()
         if not factors or factors == type(given)().pooling_factors:
             # The default says nothing of the table.
             return {}
-        if len(factors) != len(features):
-            raise ValueError(
-                f"pooling_factors must have a number for each of the {len(features)} features, got {len(factors)}"
-            )
-        return dict(zip(features, factors))
+        return self._by_feature("pooling_factors", factors)
+
+    def _batch_shares(self, given: Any) -> dict[str, float]:
+        sizes, poolings = (
+            {feature: 1.0 for feature in self._features()} if numbers is None else self._by_feature(field, numbers)
+            for field, numbers in (("batch_sizes", given.batch_sizes), ("num_poolings", given.num_poolings))
+        )
+        if self._samples is None or (given.batch_sizes is None and given.num_poolings is None):
+            return {}
+        of_batch = 1.0 if given.batch_sizes is None else self._samples
+        shares = {feature: size / of_batch * poolings[feature] for feature, size in sizes.items()}
+        return {feature: share for feature, share in shares.items() if share != 1}
+
+    def _by_feature(self, field: str, numbers: Sequence[float]) -> dict[str, float]:
+        features = self._features()
+        if len(numbers) != len(features):
+            raise ValueError(f"{field} must have a number for each of the {len(features)} features, got {len(numbers)}")
+        return dict(zip(features, numbers))
+
+
+def merged_batch_shares(rules: Mapping[str, TableRules]) -> dict[str, float]:
+    """Returns the batch shares of features; ValueError if a feature has two of them."""
+    found: dict[str, float] = {}
+    for table, rule in rules.items():
+        for feature, share in rule.batch_shares.items():
+            if found.setdefault(feature, share) != share:
+                raise ValueError(
+                    f"Feature {feature} of table {table} has {share} samples for each of the batch by batch_sizes and"
+                    f" num_poolings, and {found[feature]} by those of another table; must be equal"
+                )
+    return found
 
 
 def merged_lookups(lookups: Mapping[str, float], rules: Mapping[str, TableRules]) -> dict[str, float]:
@@ -291,13 +326,7 @@ def optimizers_of(model: Any, sharders: Iterable[Any], from_class: Any) -> dict[
             classes = [kind for kind in getattr(parameter, "_optimizer_classes", []) if kind is not None]
             optimizer = from_class(classes[0]) if classes else fused
             if optimizer is not None:
-                name = str(getattr(optimizer, "name", optimizer)).upper()
-                if name not in OPTIMIZERS:
-                    raise ValueError(
-                        f"Table {table} has the optimizer {name}; must be one of {', '.join(OPTIMIZERS)}. Maybe name"
-                        " the nearest one: optimizer="
-                    )
-                found[table] = OPTIMIZERS[name]
+                found[table] = optimizer_name(optimizer, f"optimizer of table {table}")
     return found
 
 

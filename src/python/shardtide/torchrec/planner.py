@@ -19,6 +19,7 @@ from shardtide.torchrec.constraints import (
     KINDS,
     by_module_type,
     check_sharders,
+    merged_batch_shares,
     merged_lookups,
     optimizers_of,
     rules_of,
@@ -236,21 +237,27 @@ class ShardtidePlanner:
 
         table_modules(module)
         check_sharders(module, sharders)
-        rules = rules_of(module, sharders, self._constraints, self._device_type())
         if not self._source.needs_tables:
+            rules_of(module, sharders, self._constraints, self._device_type())
             return Wanted(self._workload, None)
+        cluster = self._complete_cluster(ranks)
+        batch = cluster["batchSize"]
+        samples = batch / ranks if isinstance(batch, int) and batch > 0 else None
+        rules = rules_of(module, sharders, self._constraints, self._device_type(), samples)
         change = model_change(
             self._workload,
             module,
             merged_lookups(self._lookups, rules),
-            self._complete_cluster(ranks),
+            cluster,
             self._optimizer or optimizers_of(module, sharders, _optimizer_of_class),
             profiles=self._profiles,
             constraints={name: rule.limits for name, rule in rules.items()},
+            batch_sizes={
+                feature: share * cluster["batchSize"] for feature, share in merged_batch_shares(rules).items()
+            },
         )
         for spec in (one["table"] for one in change["changes"] if "table" in one):
-            if rules[spec["name"]].enforce_hbm:
-                spec["enforceHbm"] = True
+            spec.update(rules[spec["name"]].kernel)
         return Wanted(self._workload, change)
 
     def _complete_cluster(self, ranks: int) -> dict[str, Any]:

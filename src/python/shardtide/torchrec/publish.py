@@ -44,7 +44,7 @@ from shardtide.arguments import check_text, items, mapping, plain, read_json, sh
 from shardtide.optimizers import OPTIMIZERS, Optimizer, optimizer_name
 from shardtide.torchrec.descriptions import UNPOOLED_KINDS
 from shardtide.torchrec.kernels import kernel_fields
-from shardtide.torchrec.modules import collections, table_modules
+from shardtide.torchrec.modules import collections, is_weighted, table_modules
 from shardtide.torchrec.modules import configs as configs_of
 from shardtide.torchrec.pooling import mean_kinds
 
@@ -406,7 +406,7 @@ def model_change(
     **options: Any,
 ) -> dict[str, Any]:
     """Returns the WorkloadChange that sets a cluster and the tables of a model: of all its collections, in the order of
-    their paths.
+    their paths. Ids of weighted collections have weights, given by the batch unless weights of options say otherwise.
 
     model: as for shardtide.torchrec.collections()
     optimizer, options: as for workload_change(). A feature that several tables look up counts for each of them
@@ -415,8 +415,14 @@ def model_change(
     """
     # Of equal names it says which modules have them.
     table_modules(model)
-    found = [config for collection in collections(model).values() for config in configs_of(collection)]
-    return workload_change(workload, found, lookups, cluster, optimizer, **options)
+    of_model = collections(model).values()
+    found = [config for collection in of_model for config in configs_of(collection)]
+    change = workload_change(workload, found, lookups, cluster, optimizer, **options)
+    weighted = {c.name for collection in of_model if is_weighted(collection) for c in configs_of(collection)}
+    for spec in (one["table"] for one in change["changes"] if "table" in one):
+        if spec["name"] in weighted:
+            spec.setdefault("idWeights", "given")
+    return change
 
 
 def load_configs(path: str, option: str) -> list[dict[str, Any]]:
