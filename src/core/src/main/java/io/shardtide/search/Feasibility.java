@@ -4,7 +4,9 @@ import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.Shortfall.TableBytes;
 import io.shardtide.domain.TableSpec;
@@ -160,7 +162,7 @@ public final class Feasibility {
     String kinds =
         tables.stream()
             .limit(MAX_NAMED)
-            .map(t -> "%s (%s)".formatted(t.name(), t.constraints().describeKinds()))
+            .map(t -> "%s (%s)".formatted(t.name(), allowed(t, cluster)))
             .collect(Collectors.joining(", "));
     return new Shortfall(
         0,
@@ -168,6 +170,17 @@ public final class Feasibility {
         blame(tables, tables.size()),
         "No sharding that the constraints allow exists on %d devices, %d on a node, for %s"
             .formatted(cluster.devices(), cluster.devicesPerNode(), kinds));
+  }
+
+  private static String allowed(TableSpec table, ClusterSpec cluster) {
+    boolean leavesNone =
+        Stream.of(ShardKind.ROW_WISE, ShardKind.TABLE_ROW_WISE, ShardKind.GRID_SHARD)
+            .filter(table.constraints()::allows)
+            .anyMatch(kind -> !Sharding.hasRowsForEach(table, kind.scope().devices(cluster)));
+    return table.constraints().describeKinds()
+        + (leavesNone
+            ? "; too few rows for a block on each device: %,d".formatted(table.rows())
+            : "");
   }
 
   /** Returns all that is known to be missing, as one shortfall; null if nothing is. */
