@@ -211,7 +211,7 @@ class Descriptions(unittest.TestCase):
         self.assertEqual((tables["a"]["optimizer"], tables["a"]["enforce_hbm"]), ("adam", True))
         of_one_group = [{"world_size": 2, "plan": of["plan"]} for of in (found, expected)]
         self.assertEqual(torchrec.changes(*of_one_group), {"plan": {}, "moved_elements": 0})
-        with self.assertRaisesRegex(ValueError, 'Table "a" has the optimizer adam, which FBGEMM.s fused CPU kernels lack'):
+        with self.assertRaisesRegex(ValueError, 'Table "a" has the optimizer adam, which FBGEMM.s fused CPU kernels'):
             torchrec.describe(of_file, device="cpu")
         torchrec.describe(of_file, device="cpu", compute_kernel="dense")
 
@@ -239,7 +239,7 @@ class Descriptions(unittest.TestCase):
                 {**good, "tables": [{"name": "a", "shards": [{**shard, "rows": "10"}]}]},
                 "rows of Table \"a\" must be of type int, got str '10'",
             ),
-            ({key: value for key, value in good.items() if key != "world_size"}, "plan has no world_size; must be a line"),
+            ({key: of for key, of in good.items() if key != "world_size"}, "plan has no world_size; must be a line"),
             ({**good, "world_size": 0}, "world_size of the plan must be at least 1, got 0"),
             ({"plan": 5}, "plan must be an object with the shardings of each module, got int 5"),
             ({"plan": {"m": 5}}, 'Module "m" must be an object with a sharding for each table, got int 5'),
@@ -722,7 +722,7 @@ class WorkloadChanges(unittest.TestCase):
         self.assertNotIn("constraints", publish.table(config, {"t": 1}))
         config["pooling"] = "MEAN"
         for kinds, message in (
-            (["row_wise", "grid_shard"], "kinds of table t, which has MEAN pooling, must include one of table_wise, .*"),
+            (["row_wise", "grid_shard"], "kinds of table t, which has MEAN pooling, must include one of table_wise, "),
             ("row_wise", "kinds of table t must be a list of kinds of shards, got str 'row_wise'"),
             (None, "kinds of table t must be a list of kinds of shards, got None"),
         ):
@@ -752,8 +752,9 @@ class WorkloadChanges(unittest.TestCase):
         ):
             with self.subTest(name):
                 self.assertEqual(publish.table(config, {"t": 1}, name)["optimizer"], expected)
+        message = "optimizer must be one of sgd, .*, or FBGEMM's name"
         for wrong in ("PARTIAL_ROWWISE_LAMB", "shampoo", "none", "", 5, object):
-            with self.subTest(wrong), self.assertRaisesRegex(ValueError, "optimizer must be one of sgd, .*, or FBGEMM's name"):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, message):
                 optimizers.optimizer_name(wrong)
 
     def test_a_table_twice_is_refused_with_both(self):

@@ -200,7 +200,7 @@ class Workload:
         self.optimizer = ("adagrad", "sgd", "rowwise_adagrad")[seed % 3]
         self.names = [f"t{i}" for i in range(draw.randint(5, 10))]
         self.sizes = {
-            name: (draw.choice((draw.randint(1, 5), draw.randint(6, 60), draw.randint(60, 400))), 4 * draw.randint(1, 12))
+            name: (draw.randint(*draw.choice(((1, 5), (6, 60), (60, 400)))), 4 * draw.randint(1, 12))
             for name in self.names
         }
         # On two nodes, these have the four kinds that are the rarest.

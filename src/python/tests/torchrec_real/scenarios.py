@@ -454,7 +454,7 @@ def error(function: Any, *arguments: Any) -> ValueError:
 
 
 def kept(argument: dict[str, Any]) -> None:
-    """What TorchRec loses when it reshards: learning rates, parameters that know their optimizer, gradients of copies."""
+    """What TorchRec loses when it reshards: learning rates, parameters with their optimizer, gradients of copies."""
     plan, following = argument["plans"][:2]
     model = trained(plan, True, "sgd")
     calls: list[str] = []

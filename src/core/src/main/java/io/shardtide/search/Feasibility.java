@@ -6,7 +6,9 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.Shortfall.TableBytes;
 import io.shardtide.domain.TableSpec;
@@ -201,7 +203,7 @@ public final class Feasibility {
     String kinds =
         tables.stream()
             .limit(MAX_NAMED)
-            .map(t -> "%s (%s)".formatted(t.name(), allowed(t)))
+            .map(t -> "%s (%s)".formatted(t.name(), allowed(t, cluster)))
             .collect(Collectors.joining(", "));
     return new Shortfall(
         0,
@@ -218,13 +220,18 @@ public final class Feasibility {
                 kinds));
   }
 
-  private static String allowed(TableSpec table) {
-    String kinds = table.constraints().describeKinds();
-    return table
-        .kernel()
-        .computeKernel()
-        .map(kernel -> kinds + ", kernel " + kernel.torchRecName())
-        .orElse(kinds);
+  private static String allowed(TableSpec table, ClusterSpec cluster) {
+    boolean leavesNone =
+        Stream.of(ShardKind.ROW_WISE, ShardKind.TABLE_ROW_WISE, ShardKind.GRID_SHARD)
+            .filter(table.constraints()::allows)
+            .anyMatch(kind -> !Sharding.hasRowsForEach(table, kind.scope().devices(cluster)));
+    String kernel =
+        table.kernel().computeKernel().map(of -> ", kernel " + of.torchRecName()).orElse("");
+    return table.constraints().describeKinds()
+        + kernel
+        + (leavesNone
+            ? "; too few rows for a block on each device: %,d".formatted(table.rows())
+            : "");
   }
 
   /** Returns all that is known to be missing, as one shortfall; null if nothing is. */

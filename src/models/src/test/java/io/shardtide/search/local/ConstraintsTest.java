@@ -393,7 +393,7 @@ class ConstraintsTest {
     ClusterSpec cluster = KindsTest.cluster(4, 2, Fixtures.GIB);
     assertThat(kinds(problem(cluster, one))).hasSize(1);
     assertThat(message(problem(cluster, one.withConstraints(only(ShardKind.ROW_WISE)))))
-        .contains("for one (row_wise)")
+        .contains("for one (row_wise; too few rows for a block on each device: 1)")
         .endsWith("With table_wise allowed for table one it would fit");
   }
 
@@ -479,7 +479,8 @@ class ConstraintsTest {
     assertThat(message(problem(cluster, a)))
         .isEqualTo(
             "No sharding that the constraints allow exists on 8 devices, 4 on a node, for a"
-                + " (table_row_wise). With table_wise allowed for table a it would fit");
+                + " (table_row_wise; too few rows for a block on each device: 5). With table_wise allowed"
+                + " for table a it would fit");
     PlanShards running = new PlanShards(new Sharding.TableRowWise(1).shards(a, cluster), 8);
     TableSpec whole = a.withConstraints(only(ShardKind.TABLE_ROW_WISE, ShardKind.TABLE_WISE));
     SearchProblem problem = KindsTest.problem(List.of(whole), cluster, running);
