@@ -308,10 +308,23 @@ class MeasuredPlanTest {
     assertPredictedAsPlanned(trainer.measure(plan, d -> 1), plan);
   }
 
-  /** Blocks of two rows: three devices have none, but sum outputs all the same. */
+  /**
+   * Blocks of two rows: three devices have none, but sum outputs all the same. No new plan has such
+   * a table; this one is predicted like a table with rows for all.
+   */
   @Test
   void a_device_without_rows_may_compute_and_is_no_sample() {
-    ShardingPlan plan = plan(9, ShardKind.ROW_WISE);
+    Sharding sharding = sharding(ShardKind.ROW_WISE);
+    TableSpec rowsForAll = Fixtures.table("few rows", 16, 64, 20);
+    TableSpec table = Fixtures.table("few rows", 9, 64, 20);
+    tables.add(table);
+    StepCost cost =
+        StepCost.of(
+            towers.predict(List.of(rowsForAll), CLUSTER),
+            sharding.shards(rowsForAll, CLUSTER),
+            CLUSTER,
+            model);
+    ShardingPlan plan = trainer.plan(CLUSTER, tables, sharding.shards(table, CLUSTER), cost);
     assertThat(plan.shards()).hasSize(5);
     assertThat(trainer.step.measure(trainer.store, trainer.measured(plan, d -> 1)).samples())
         .filteredOn(sample -> sample.cost() instanceof CostSample.Computation)

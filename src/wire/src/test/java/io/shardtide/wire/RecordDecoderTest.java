@@ -252,6 +252,11 @@ class RecordDecoderTest {
     if (!weights.isEmpty()) {
       encoder.writeString(weights);
     }
+    // Nothing of its kernel is decided.
+    for (int field = 0; field < 5; field++) {
+      encoder.writeIndex(0);
+      encoder.writeNull();
+    }
     encoder.writeArrayEnd();
     encoder.flush();
     return out.toByteArray();

@@ -8,6 +8,7 @@ import io.shardtide.cost.PartTower;
 import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
+import io.shardtide.cost.StepMemory;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
@@ -27,6 +28,7 @@ final class AllPlans {
   private final SearchProblem problem;
   private final ClusterSpec cluster;
   private final UsableMemory memory;
+  private final long stepBytes;
   private final CostEvaluator evaluator;
   private final List<List<Placement>> ofTables = new ArrayList<>();
   private double bestMs = Double.POSITIVE_INFINITY;
@@ -48,6 +50,9 @@ final class AllPlans {
     this.problem = problem;
     cluster = problem.cluster();
     memory = cluster.usableMemory();
+    stepBytes =
+        StepMemory.ofDevice(
+            problem.tables().stream().map(TablePrediction::table).toList(), cluster);
     evaluator = problem.model().evaluator();
     for (TablePrediction table : problem.tables()) {
       List<Placement> placements = new ArrayList<>(placements(table));
@@ -149,7 +154,7 @@ final class AllPlans {
   private void evaluate(List<Placement> placed) {
     List<DeviceLoad> loads =
         IntStream.range(0, cluster.devices())
-            .mapToObj(d -> new DeviceLoad(evaluator.sumSize()))
+            .mapToObj(d -> new DeviceLoad(evaluator.sumSize(), stepBytes))
             .toList();
     for (Placement placement : placed) {
       for (int d = 0; d < loads.size(); d++) {
