@@ -6,6 +6,7 @@ What needs torchrec or avro is left out without it.
 import io
 import json
 import pathlib
+import inspect
 import random
 import sys
 import unittest
@@ -169,6 +170,8 @@ class PublishedFeatures(unittest.TestCase):
 class TorchRecsMeaning(unittest.TestCase):
     def test_lookups_and_outputs_are_those_of_the_storage_estimator(self):
         """Random features and batch sizes: ids are 8 bytes a lookup, outputs a row for each sample of a feature."""
+        if "sharder" not in inspect.signature(calculate_shard_storages).parameters:
+            self.skipTest("the estimator of this TorchRec takes other arguments")
         draw = random.Random(3)
         for _ in range(20):
             features = [f"f{i}" for i in range(1 + draw.randrange(4))]

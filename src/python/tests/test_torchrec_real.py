@@ -4,6 +4,7 @@ Runs the installed packages on CPUs; see torchrec_real. Without them all tests a
 more workloads are drawn.
 """
 
+import importlib
 import itertools
 import json
 import os
@@ -23,6 +24,7 @@ from torchrec_real import ranks
 
 from shardtide import torchrec
 from shardtide.torchrec import publish
+from shardtide.torchrec.modules import HOSTS_OF_A_NODE
 
 PLANS = json.loads((ROOT / "src/cli/src/test/resources/torchrec/plans.json").read_text(encoding="utf-8"))["plans"]
 for plan in PLANS:
@@ -138,6 +140,9 @@ if not WHY_NOT:
 PLANNER = ROOT / "shardtide"
 IS_BUILT = (ROOT / "target/shardtide.built").exists()
 NIGHTLY = os.environ.get("SHARDTIDE_NIGHTLY") == "1"
+NODES_OF_HOSTS = not WHY_NOT and hasattr(
+    importlib.import_module("torchrec.distributed.comm"), "get_topology_group_world_size"
+)
 KINDS = (
     "table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard", "data_parallel"
 )  # fmt: skip
@@ -336,29 +341,31 @@ class TorchRec(unittest.TestCase):
         for plan in self.refused(found):
             self.assertIn("reshard moves only table_wise and column_wise shards, restart", found[plan]["refused"])
 
+    @unittest.skipUnless(NODES_OF_HOSTS, "this TorchRec has nodes of one host")
     def test_nodes_may_span_hosts(self):
         ranks.run("domains", 4, 1, {"plan": over_nodes(2)}, hosts=2, separate=True)
 
-    @unittest.skipUnless(os.environ.get("SHARDTIDE_NIGHTLY") == "1", "nightly: hosts of several devices, and what is refused")
+    @unittest.skipUnless(NIGHTLY and NODES_OF_HOSTS, "nightly: hosts of several devices")
     def test_a_node_of_two_hosts_and_one_that_torchrec_does_not_know(self):
         ranks.run("domains", 4, 2, {"plan": over_nodes(4)}, hosts=2, separate=True)
         with self.assertRaisesRegex(AssertionError, "Number of local shards .* does not match number of local shards"):
             ranks.run("domains", 4, 1, {"plan": over_nodes(2)}, separate=True)
 
+    @unittest.skipUnless(NODES_OF_HOSTS, "this TorchRec has nodes of one host")
     def test_a_plan_of_other_nodes_than_torchrec_has_is_refused(self):
         plan = {**NO_PLAN, "shards": [dict(zip(FIELDS, shard)) for shard in over_nodes(2)["shards"]]}
         description = torchrec.describe(plan, modules="", devices_per_node=2)
         for environment, size in (
             ({"LOCAL_WORLD_SIZE": "1"}, 1),
             ({"LOCAL_WORLD_SIZE": "4"}, 4),
-            ({"LOCAL_WORLD_SIZE": "1", "TOPOLOGY_DOMAIN_MULTIPLE": "4"}, 4),
+            ({"LOCAL_WORLD_SIZE": "1", **dict.fromkeys(HOSTS_OF_A_NODE, "4")}, 4),
         ):
             with (
                 mock.patch.dict(os.environ, environment),
                 self.assertRaisesRegex(ValueError, f"over 2 ranks of a node, and TorchRec splits them over {size} "),
             ):
                 torchrec.check_nodes(description)
-        for environment in ({"LOCAL_WORLD_SIZE": "2"}, {"LOCAL_WORLD_SIZE": "1", "TOPOLOGY_DOMAIN_MULTIPLE": "2"}):
+        for environment in ({"LOCAL_WORLD_SIZE": "2"}, {"LOCAL_WORLD_SIZE": "1", **dict.fromkeys(HOSTS_OF_A_NODE, "2")}):
             with mock.patch.dict(os.environ, environment):
                 torchrec.check_nodes(description)
         with mock.patch.dict(os.environ, {"LOCAL_WORLD_SIZE": "1"}):

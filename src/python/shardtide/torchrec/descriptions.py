@@ -60,7 +60,7 @@ def describe(
         that its fused CPU kernels lack are refused, too, if the plan names them, as lines of ./shardtide plan do
     devices_per_host: the local world size, a divisor of devices_per_node; device R of the plan is
         "rank:R/cuda:(R mod devices_per_host)". None: a node is a host. If it is not, TorchRec splits rows over a node
-        where the environment has TOPOLOGY_DOMAIN_MULTIPLE, the hosts of a node
+        where the environment says the hosts of a node: see check_nodes()
     unpooled: names of tables of EmbeddingCollections. TorchRec reshards none of them, so that they have the kinds of
         the plan in reshardable descriptions, too; and none can be data-parallel on CPUs
 

@@ -14,6 +14,9 @@ from shardtide.torchrec.descriptions import NODE_KINDS, UNPOOLED_KINDS, describe
 from shardtide.torchrec.lines import plan_record
 from shardtide.torchrec.pooling import mean_problems
 
+# Variables from which TorchRec takes the number of hosts of a node: until 1.6.1, and in 1.9.2.
+HOSTS_OF_A_NODE = ("TOPOLOGY_DOMAIN_MULTIPLE", "TORCHREC_RESOLVED_POD_SIZE")
+
 # Where collections have their configs: a sharded one has no method for it.
 _BAG_CONFIGS = ("embedding_bag_configs", "_embedding_bag_configs")
 _CONFIGS = ("embedding_configs", "_embedding_configs")
@@ -127,7 +130,8 @@ def check_nodes(description: dict[str, Any]) -> None:
     """Checks that TorchRec splits rows over as many ranks of a node as the plan does, in a process of a training job.
 
     TorchRec takes the size of a node from the environment: LOCAL_WORLD_SIZE, which torchrun sets, times
-    TOPOLOGY_DOMAIN_MULTIPLE if that is set. If the plan has another one, ranks lack their shards and the job ends.
+    TOPOLOGY_DOMAIN_MULTIPLE if that is set (1.6.1), or TORCHREC_RESOLVED_POD_SIZE (1.9.2). If the plan has another one,
+    ranks lack their shards and the job ends.
     Nothing is checked outside of a job, where LOCAL_WORLD_SIZE is not set, and with replica groups, whose nodes
     DMPCollection gets from the description.
 
@@ -150,13 +154,11 @@ def check_nodes(description: dict[str, Any]) -> None:
     size = size_of(description["world_size"])
     for table, ranks in sorted(planned.items()):
         if ranks != size:
-            given = ", ".join(
-                f"{name}={os.environ.get(name, 'none')}" for name in ("LOCAL_WORLD_SIZE", "TOPOLOGY_DOMAIN_MULTIPLE")
-            )
+            given = ", ".join(f"{name}={os.environ.get(name, 'none')}" for name in ("LOCAL_WORLD_SIZE", *HOSTS_OF_A_NODE))
             raise ValueError(
                 f'Table "{table}" has its rows split over {ranks} ranks of a node, and TorchRec splits them over {size}'
-                f" ({given}); must be equal. Set TOPOLOGY_DOMAIN_MULTIPLE to the hosts of a node on all ranks, or plan"
-                " with other devicesPerNode"
+                f" ({given}); must be equal. Set {' and '.join(HOSTS_OF_A_NODE)} to the hosts of a node on all ranks, or"
+                " plan with other devicesPerNode"
             )
 
 

@@ -35,7 +35,7 @@ logger = logging.getLogger("shardtide")
 
 # Releases of TorchRec: the oldest whose plans have what ours use, and the newest that this planner was tested with.
 OLDEST = (1, 4)
-NEWEST_TESTED = (1, 6)
+NEWEST_TESTED = (1, 9)
 
 # Fields of a ClusterSpec that only the user can know.
 _OF_CLUSTER = ("memoryBytesPerDevice", "batchSize", "hardware")

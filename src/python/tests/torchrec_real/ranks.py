@@ -20,6 +20,8 @@ import traceback
 import warnings
 from typing import Any
 
+from shardtide.torchrec.modules import HOSTS_OF_A_NODE
+
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = TESTS.parent
 
@@ -52,7 +54,7 @@ def run(
         folder = pathlib.Path(name)
         environment = {"LOCAL_WORLD_SIZE": str(per_host), "OMP_NUM_THREADS": "1"}
         if hosts is not None:
-            environment["TOPOLOGY_DOMAIN_MULTIPLE"] = str(hosts)
+            environment.update(dict.fromkeys(HOSTS_OF_A_NODE, str(hosts)))
         processes: list[Any] = []
         for rank in range(ranks):
             command = [scenario, str(rank), str(ranks), name, json.dumps(argument)]

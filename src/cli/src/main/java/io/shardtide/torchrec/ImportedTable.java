@@ -68,15 +68,18 @@ final class ImportedTable {
   }
 
   private TableSpec table(JsonNode sharding) {
-    ComputeKernel kernel = kernel(type(sharding), sharding.get("compute_kernel"));
+    ShardKind type = type(sharding);
+    ComputeKernel kernel = kernel(type, sharding.get("compute_kernel"));
     TableKernel own = table.kernel();
     JsonNode cache = sharding.path("cache_params").path("algorithm");
-    // Other kernels follow from the shards; whether the workload allows them does not matter.
+    // Other kernels, and that of copies, follow from the shards; whether the workload allows them
+    // does not matter.
     return TableSpecBuilder.builder(table)
         .enforceHbm(flag(sharding, "enforce_hbm").orElse(table.enforceHbm()))
         .kernel(
             new TableKernel(
-                Optional.of(kernel).filter(k -> k == ComputeKernel.DENSE),
+                Optional.of(kernel)
+                    .filter(k -> k == ComputeKernel.DENSE && type != ShardKind.DATA_PARALLEL),
                 OptionalDouble.empty(),
                 isAbsent(cache)
                     ? own.cacheAlgorithm()

@@ -54,6 +54,7 @@ class FlatPlanJsonTest {
             "shards",
             "replication",
             "codecs",
+            "kernels",
             "deviceCosts",
             "predictedMs",
             "moves",
