@@ -3,10 +3,10 @@
 What needs torchrec or avro is left out without it.
 """
 
+import inspect
 import io
 import json
 import pathlib
-import inspect
 import random
 import sys
 import unittest

@@ -499,11 +499,8 @@ class AllFeaturesTest {
           .holders(cluster.devices())
           .forEach(
               d -> {
-                bytes[d] += table.bytes(shard.rows(), shard.columns(), shard.cacheShare());
-                hostBytes[d] +=
-                    shard.cacheShare().isPresent()
-                        ? table.hostBytes(shard.rows(), shard.columns())
-                        : 0;
+                bytes[d] += bytes(table, shard, cluster);
+                hostBytes[d] += hostBytes(table, shard, cluster);
               });
     }
     assertThat(found.deviceCosts()).hasSize(cluster.devices());
@@ -516,6 +513,26 @@ class AllFeaturesTest {
       assertThat(of.memoryBytes()).isBetween(bytes[d], cluster.usableMemory().of(d));
       assertThat(of.hostMemoryBytes()).isBetween(hostBytes[d], cluster.hostMemoryBytesPerDevice());
     }
+  }
+
+  /** Bytes of weights and state in device memory; a named pipeline has state as FBGEMM has it. */
+  private static long bytes(TableSpec table, Shard shard, ClusterSpec cluster) {
+    if (cluster.pipeline().isEmpty() || shard.cacheShare().isEmpty()) {
+      return table.bytes(shard.rows(), shard.columns(), shard.cacheShare());
+    }
+    double weights =
+        shard.cacheShare().getAsDouble() * table.bytesBesideState(shard.rows(), shard.columns());
+    return (long) Math.ceil(weights) + table.managedStateBytes(shard.rows(), shard.columns());
+  }
+
+  private static long hostBytes(TableSpec table, Shard shard, ClusterSpec cluster) {
+    if (shard.cacheShare().isEmpty()) {
+      return 0;
+    }
+    return cluster.pipeline().isEmpty()
+        ? table.hostBytes(shard.rows(), shard.columns())
+        : table.bytes(shard.rows(), shard.columns())
+            - table.managedStateBytes(shard.rows(), shard.columns());
   }
 
   private static StepCost cost(
