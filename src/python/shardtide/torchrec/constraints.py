@@ -11,19 +11,9 @@ from typing import Any, NamedTuple
 
 from shardtide.arguments import mapping, shown
 from shardtide.optimizers import optimizer_name
+from shardtide.torchrec.descriptions import KINDS
 from shardtide.torchrec.kernels import kernel_fields
 from shardtide.torchrec.modules import collections, configs, is_weighted, unwrapped
-
-# TorchRec's sharding types, in the order in which plans name them.
-KINDS = (
-    "table_wise",
-    "column_wise",
-    "table_column_wise",
-    "row_wise",
-    "table_row_wise",
-    "grid_shard",
-    "data_parallel",
-)
 
 # Fields of TableConstraints.
 _LIMITS = ("kinds", "leastColumns", "sameDevicesAs", "mayBeCached", "mayHaveHotRows")

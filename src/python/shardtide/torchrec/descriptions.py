@@ -26,8 +26,8 @@ UNPOOLED_KINDS = ("table_wise", "column_wise", "row_wise", "data_parallel")
 # Types that split rows over the devices of a node.
 NODE_KINDS = ("table_row_wise", "grid_shard")
 
-# Types with collectives, in the order of a plan's ShardKind.
-KINDS = ("table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard")
+# TorchRec's sharding types.
+KINDS = ("table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard", "data_parallel")
 
 # Of tables of which a plan says nothing.
 _NO_KERNEL: dict[str, Any] = {"kernel": {}}

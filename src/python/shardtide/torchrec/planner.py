@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from shardtide.arguments import check_text, mapping
 from shardtide.torchrec.constraints import (
-    KINDS,
     by_module_type,
     check_sharders,
     merged_batch_shares,
@@ -25,7 +24,7 @@ from shardtide.torchrec.constraints import (
     rules_of,
 )
 from shardtide.torchrec.conversions import to_sharding_plan
-from shardtide.torchrec.descriptions import NODE_KINDS, describe, placement
+from shardtide.torchrec.descriptions import KINDS, NODE_KINDS, describe, placement
 from shardtide.torchrec.modules import check_model, collections, configs, table_modules
 from shardtide.torchrec.sources import PlanRefused, PlanSource, Wanted
 from shardtide.train.ranks import by_rank
