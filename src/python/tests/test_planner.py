@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -650,6 +651,18 @@ class Planning(unittest.TestCase):
             planner(ProgramSource(PROGRAM), timeout_seconds=300).plan(
                 net, sharders()
             )
+
+    @unittest.skipUnless(BUILT, "./shardtide is not built; ./shardtide --version builds it")
+    def test_five_hundred_tables_on_64_ranks(self):
+        """Messages to ranks that are not there cost nothing. The same program measures how long it takes."""
+        program = pathlib.Path(__file__).with_name("time_planner.py")
+        options = ["--program", str(PROGRAM), "--arguments=--evaluations-per-table,100"]
+        ended = subprocess.run(
+            [sys.executable, "-B", str(program), *options], capture_output=True, text=True, check=True
+        )
+        found = json.loads(ended.stdout)
+        self.assertEqual((found["tables"], found["ranks"]), (500, 64))
+        self.assertGreater(found["predicted_ms"], 0)
 
 
 @unittest.skipUnless(TORCHREC, WHY_NOT)
