@@ -220,6 +220,16 @@ class TorchRecsMeaning(unittest.TestCase):
         self.assertEqual(bytes_of, [4 * lookups] * 2)
         self.assertEqual((table["idWeights"], table["poolingFactor"]), ("learned", 4))
 
+    def test_weighted_collections_of_a_model_say_so(self):
+        def of(name, is_weighted):
+            one = torchrec.EmbeddingBagConfig(name=name, num_embeddings=100, embedding_dim=16, feature_names=["f"])
+            return torchrec.EmbeddingBagCollection(tables=[one], is_weighted=is_weighted)
+
+        model = torch.nn.ModuleDict({"plain": of("a", False), "weighted": of("b", True)})
+        change = publish.model_change("w", model, {"f": 2}, CLUSTER)
+        found = {c["table"]["name"]: c["table"].get("idWeights") for c in change["changes"] if "table" in c}
+        self.assertEqual(found, {"a": None, "b": "given"})
+
 
 if __name__ == "__main__":
     unittest.main()
