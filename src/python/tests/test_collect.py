@@ -899,7 +899,7 @@ class RanksTest(unittest.TestCase):
         port = store.getsockname()[1]
         store.close()
         arguments = ["--out", folder, "--device", "cpu", "--tables", "20", "--batch-sizes", "8"]
-        arguments += ["--clusters", "2", "4", "--memory-mib", "100"]
+        arguments += ["--clusters", "2", "4", "--memory-mib", "100", "--operator", "embedding_bag"]
         ranks = []
         for rank in range(size):
             environment = {
