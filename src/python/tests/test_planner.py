@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "src/python"))
 
 from shardtide.torchrec import FileSource, LogSource, NotReshardable, PlanRefused, ProgramSource, publish
 from shardtide.torchrec import planner as planner_module
+from shardtide.torchrec.modules import HOSTS_OF_A_NODE
 from shardtide.torchrec.sources import Wanted
 
 PROGRAM = ROOT / "shardtide"
@@ -42,13 +43,15 @@ if TORCHREC:
     from fbgemm_gpu.split_embedding_configs import EmbOptimType
     from torch import nn
     from torchrec.distributed.embedding_types import EmbeddingComputeKernel
+    from torchrec.distributed import comm
+    from torchrec.distributed.embedding import EmbeddingCollectionSharder
     from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder, EmbeddingBagSharder
     from torchrec.distributed.model_parallel import DistributedModelParallel
     from torchrec.distributed.planner import EmbeddingShardingPlanner, ParameterConstraints, Topology
     from torchrec.distributed.planner.enumerators import EmbeddingEnumerator
     from torchrec.distributed.types import CacheAlgorithm, CacheParams, ShardingPlanner
-    from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig
-    from torchrec.modules.embedding_modules import EmbeddingBagCollection
+    from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig, EmbeddingConfig
+    from torchrec.modules.embedding_modules import EmbeddingBagCollection, EmbeddingCollection
     from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backward
     from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
 
@@ -578,6 +581,43 @@ class Planning(unittest.TestCase):
         plan = planner(source).plan(model(tables), [Whole()])
         self.assertEqual(tables_of(source)["b"]["constraints"]["kinds"], ["table_wise", "data_parallel"])
         self.assertEqual(plan.plan["one"]["b"].sharding_type, "table_wise")
+
+    def test_tables_of_sequences_have_the_kinds_of_the_plan(self):
+        net = model({"one": {"b": (30, 8, ["g"])}})
+        tables = [
+            EmbeddingConfig(name=name, num_embeddings=20, embedding_dim=8, feature_names=["f"]) for name in "st"
+        ]
+        net.add_module("sequences", EmbeddingCollection(tables=tables))
+        both = [*sharders(), EmbeddingCollectionSharder()]
+        shards = {"a": [], "c": [], "s": [shard("s", "TABLE_WISE", 8, 20, 0)], "t": [shard("t", "TABLE_WISE", 8, 20, 1)]}
+        plan = planner(Given(record(**shards))).plan(net, both)
+        self.assertEqual(plan.plan["one"]["b"].sharding_type, "column_wise", "reshardable")
+        self.assertEqual({plan.plan["sequences"][name].sharding_type for name in "st"}, {"table_wise"})
+        shards["s"] = [shard("s", "DATA_PARALLEL", 8, 20, -1)]
+        with self.assertRaisesRegex(ValueError, 'Table "s" of an EmbeddingCollection is data_parallel with the kernel'):
+            planner(Given(record(**shards))).plan(net, both)
+
+    @unittest.skipUnless(TORCHREC and hasattr(comm, "get_topology_group_world_size"), "this TorchRec has nodes of one host")
+    def test_nodes_may_span_hosts(self):
+        halves = [shard("b", "TABLE_ROW_WISE", 8, 15, rank, row=15 * rank) for rank in (0, 1)]
+        source = Given(record(4, a=[], c=[], b=halves))
+        net = model({"one": {"b": (30, 8, ["g"])}})
+        hosts = {"LOCAL_WORLD_SIZE": "1", **dict.fromkeys(HOSTS_OF_A_NODE, "2")}
+
+        def plan(**nodes):
+            cluster = {"devices": 4, **CLUSTER, **nodes}
+            return ShardtidePlanner(source, "w", cluster, {"g": 2}, device="cuda").plan(net, sharders())
+
+        with mock.patch.dict(os.environ, hosts):
+            found = plan().plan["one"]["b"]
+            self.assertEqual(found.ranks, [0, 1])
+            self.assertEqual(str(found.sharding_spec.shards[1].placement), "rank:1/cuda:0")
+            self.assertEqual([source.wanted.cluster[of] for of in ("devicesPerNode", "devicesPerHost")], [2, 1])
+        with (
+            mock.patch.dict(os.environ, {"LOCAL_WORLD_SIZE": "1"}),
+            self.assertRaisesRegex(ValueError, "b are split over nodes of 2 devices; TorchRec has nodes of 1: set"),
+        ):
+            plan(devicesPerNode=2)
 
     def test_the_optimizer(self):
         source = Given()

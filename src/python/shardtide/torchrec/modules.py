@@ -105,6 +105,11 @@ def table_modules(model: Any) -> dict[str, str]:
     return paths
 
 
+def unpooled_tables(model: Any) -> list[str]:
+    """Returns the names of the tables of a model's EmbeddingCollections: unpooled of describe()."""
+    return [c.name for module in collections(model).values() if is_unpooled(module) for c in configs(module)]
+
+
 def describe_for(model: Any, plan: Mapping[str, Any], **options: Any) -> dict[str, Any]:
     """Returns the reshardable description of a plan for all tables of a model.
 
@@ -119,11 +124,31 @@ def describe_for(model: Any, plan: Mapping[str, Any], **options: Any) -> dict[st
     unknown = sorted({shard["table"] for shard in plan_record(plan).record["shards"]} - modules.keys())
     if unknown:
         raise ValueError(f"Tables {', '.join(unknown)} of the plan are not in the model; must be a plan of its tables")
-    unpooled = [c.name for module in collections(model).values() if is_unpooled(module) for c in configs(module)]
-    description = describe(plan, modules, reshardable=True, unpooled=unpooled, **options)
+    description = describe(plan, modules, reshardable=True, unpooled=unpooled_tables(model), **options)
     check_model(model, description)
     check_nodes(description)
     return description
+
+
+def local_size(world_size: int) -> int:
+    """Returns how many ranks TorchRec has on a host."""
+    from torchrec.distributed import comm
+
+    return int(comm.get_local_size(world_size))
+
+
+def node_size(world_size: int) -> int:
+    """Returns over how many ranks TorchRec splits the rows of a table on a node, which may span hosts.
+
+    ValueError if the ranks are not whole nodes.
+    """
+    if not any(name in os.environ for name in HOSTS_OF_A_NODE):
+        # TorchRec would warn of each of them.
+        return local_size(world_size)
+    from torchrec.distributed import comm
+
+    # Earlier releases, such as 1.4.0, have nodes of one host.
+    return int(getattr(comm, "get_topology_group_world_size", comm.get_local_size)(world_size))
 
 
 def check_nodes(description: dict[str, Any]) -> None:
@@ -147,11 +172,7 @@ def check_nodes(description: dict[str, Any]) -> None:
     }
     if not planned:
         return
-    from torchrec.distributed import comm
-
-    # Earlier releases, such as 1.4.0, have nodes of one host.
-    size_of = getattr(comm, "get_topology_group_world_size", comm.get_local_size)
-    size = size_of(description["world_size"])
+    size = node_size(description["world_size"])
     for table, ranks in sorted(planned.items()):
         if ranks != size:
             given = ", ".join(f"{name}={os.environ.get(name, 'none')}" for name in ("LOCAL_WORLD_SIZE", *HOSTS_OF_A_NODE))

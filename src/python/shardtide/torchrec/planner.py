@@ -25,7 +25,15 @@ from shardtide.torchrec.constraints import (
 )
 from shardtide.torchrec.conversions import to_sharding_plan
 from shardtide.torchrec.descriptions import KINDS, NODE_KINDS, describe, placement
-from shardtide.torchrec.modules import check_model, collections, configs, table_modules
+from shardtide.torchrec.modules import (
+    check_model,
+    collections,
+    configs,
+    local_size,
+    node_size,
+    table_modules,
+    unpooled_tables,
+)
 from shardtide.torchrec.sources import PlanRefused, PlanSource, Wanted
 from shardtide.train.ranks import by_rank
 from shardtide.train.replication import replication_of
@@ -69,8 +77,8 @@ class ShardtidePlanner:
     source: LogSource, ProgramSource or FileSource: where plans come from
     workload: name of the workload
     cluster: fields of a ClusterSpec: memoryBytesPerDevice, batchSize (of all ranks together), hardware, and any others.
-        devices is the number of ranks, and devicesPerNode TorchRec's local size, unless they are given. Replica groups
-        must be one. Needed unless the source takes plans that are there already
+        devices is the number of ranks, and devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host,
+        unless they are given. Replica groups must be one. Needed unless the source takes plans that are there already
     lookups: mean number of lookups per sample of each feature; not needed for tables with pooling_factors in their
         constraints or with a profile
     optimizer: of all tables, one of shardtide.optimizers.OPTIMIZERS. None: that of apply_optimizer_in_backward or of
@@ -271,7 +279,9 @@ class ShardtidePlanner:
                 f"replicaGroups must be [1], got {given['replicaGroups']}: plans of several are for DMPCollection, see"
                 " describe_for()"
             )
-        return {"devices": ranks, "devicesPerNode": self._per_node(ranks), **given}
+        per_node, per_host = self._nodes(ranks)
+        nodes = {"devicesPerNode": per_node, **({} if per_host == per_node else {"devicesPerHost": per_host})}
+        return {"devices": ranks, **nodes, **given}
 
     def _check_kinds(self, module: Any, sharders: list[Any], found: dict[str, Any]) -> None:
         """Checks that a plan keeps to the constraints that were given; ValueError names each table of another kind."""
@@ -295,12 +305,13 @@ class ShardtidePlanner:
 
     def _describe(self, module: Any, sharders: list[Any], found: dict[str, Any], ranks: int) -> dict[str, Any]:
         """Returns the description of what a source gave; ValueError if it is not of this model and of these ranks."""
+        per_node, per_host = self._nodes(ranks)
         if "plan" in found:
             if "dmp_collection" in found:
                 raise ValueError("The plan has replica groups, and is for DMPCollection; must have one")
             if found["world_size"] != ranks:
                 raise ValueError(f"The plan is for {found['world_size']} devices; this job has {ranks} ranks")
-            return _on_device(found, self._device_type(), self._per_node(ranks))
+            return _on_device(found, self._device_type(), per_host)
         if replication_of(found, ranks).groups > 1:
             raise ValueError("The plan has replica groups, and is for DMPCollection; must have one")
         check_tables(module, found)
@@ -312,9 +323,11 @@ class ShardtidePlanner:
         return describe(
             found,
             table_modules(module),
-            devices_per_node=self._per_node(ranks),
+            devices_per_node=per_node,
             reshardable=self._reshardable and by_columns,
             device=self._device_type(),
+            devices_per_host=per_host,
+            unpooled=unpooled_tables(module),
         )
 
     def _check(self, answer: _Answer, module: Any, sharders: list[Any], ranks: int) -> None:
@@ -330,16 +343,22 @@ class ShardtidePlanner:
             for table, sharding in tables.items()
             if sharding["sharding_type"] in NODE_KINDS
         )
-        local = _local_size(ranks) if of_nodes else 0
-        if of_nodes and self._per_node(ranks) != local:
+        per_node, _ = self._nodes(ranks)
+        size = node_size(ranks) if of_nodes else 0
+        if of_nodes and per_node != size:
             raise ValueError(
-                f"Tables {', '.join(of_nodes)} are split over nodes of {self._per_node(ranks)} devices; TorchRec has"
-                f" nodes of {local}: set LOCAL_WORLD_SIZE, or devicesPerNode of the cluster"
+                f"Tables {', '.join(of_nodes)} are split over nodes of {per_node} devices; TorchRec has nodes of"
+                f" {size}: set LOCAL_WORLD_SIZE, or devicesPerNode of the cluster"
             )
 
-    def _per_node(self, ranks: int) -> int:
-        given = (self._cluster or {}).get("devicesPerNode")
-        return _local_size(ranks) if given is None else int(given)
+    def _nodes(self, ranks: int) -> tuple[int, int]:
+        """Returns the devices of a node and of a host, which are the cluster's, or TorchRec's if it has none."""
+        given = self._cluster or {}
+        per_node = given.get("devicesPerNode")
+        per_host = given.get("devicesPerHost")
+        if per_host is None:
+            per_host = local_size(ranks) if per_node is None else per_node
+        return int(node_size(ranks) if per_node is None else per_node), int(per_host)
 
     def _device_type(self) -> str:
         from torchrec.distributed.utils import get_device_type
@@ -403,7 +422,7 @@ def _text(version: tuple[int, int]) -> str:
     return ".".join(map(str, version))
 
 
-def _on_device(description: dict[str, Any], device: str, per_node: int) -> dict[str, Any]:
+def _on_device(description: dict[str, Any], device: str, per_host: int) -> dict[str, Any]:
     """Returns a description that was written for any type of devices, for one."""
     plan = {}
     for path, tables in description["plan"].items():
@@ -411,7 +430,7 @@ def _on_device(description: dict[str, Any], device: str, per_node: int) -> dict[
         for table, sharding in tables.items():
             if "shards" in sharding:
                 shards = [
-                    {**shard, "placement": placement(rank, per_node, device)}
+                    {**shard, "placement": placement(rank, per_host, device)}
                     for rank, shard in zip(sharding["ranks"], sharding["shards"])
                 ]
                 plan[path][table] = {**sharding, "shards": shards}
@@ -439,9 +458,3 @@ def _optimizer_of_class(kind: Any) -> Any:
     from torchrec.distributed.utils import optimizer_type_to_emb_opt_type
 
     return optimizer_type_to_emb_opt_type(kind)
-
-
-def _local_size(ranks: int) -> int:
-    from torchrec.distributed.comm import get_local_size
-
-    return int(get_local_size(ranks))
