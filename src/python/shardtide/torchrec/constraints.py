@@ -206,9 +206,6 @@ class _Table:
         found = {**more, "kinds": [] if len(possible) == len(KINDS) else possible}
         if other == "fused" and not any("fused_uvm_caching" in usable[kind] for kind in possible):
             found["mayBeCached"] = False
-        if not _is_pooled(self._config):
-            # TorchRec has no copies of hot rows.
-            found["mayHaveHotRows"] = False
         return {name: value for name, value in found.items() if name != "kinds" or value}
 
     def _none_left(
@@ -318,11 +315,6 @@ def optimizers_of(model: Any, sharders: Iterable[Any], from_class: Any) -> dict[
             if optimizer is not None:
                 found[table] = optimizer_name(optimizer, f"optimizer of table {table}")
     return found
-
-
-def _is_pooled(config: Any) -> bool:
-    pooling = getattr(config, "pooling", None)
-    return pooling is not None and getattr(pooling, "name", pooling) != "NONE"
 
 
 def _values(names: Iterable[Any]) -> list[str]:
