@@ -3,11 +3,7 @@ package io.shardtide.cli;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
-import io.shardtide.domain.Names;
-import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ShardingPlan;
-import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -27,12 +23,19 @@ final class CodecTexts {
           + " several joined by +, or "
           + NONE;
 
-  /** Keys, and the components of a codec that they stand for. */
-  private static final Map<String, String> KEYS =
-      Map.of(
-          "gbps", "gigabytesPerSecond",
-          "density", "density",
-          "canBeSummed", "canBeSummed");
+  private static final ListText<CommCodec> TEXTS =
+      new ListText<>(
+          "codec",
+          FORM,
+          new CommCodec("-", 1),
+          "bytesPerElement",
+          "bytes per element",
+          Map.of(
+              "gbps", "gigabytesPerSecond",
+              "density", "density",
+              "canBeSummed", "canBeSummed"),
+          Direction.fileNames().stream()
+              .collect(Collectors.toUnmodifiableMap(word -> word, word -> "directions")));
 
   private CodecTexts() {}
 
@@ -42,41 +45,7 @@ final class CodecTexts {
    * @throws IllegalArgumentException if it has another form
    */
   static List<CommCodec> parse(String text) {
-    return text.equals(NONE)
-        ? List.of()
-        : Arrays.stream(text.split("\\+", -1)).map(CodecTexts::codec).toList();
-  }
-
-  private static CommCodec codec(String text) {
-    String[] parts = text.split(":", -1);
-    if (parts.length < 2) {
-      throw wrong(text, "bytes per element must be given, got none");
-    }
-    Map<String, String> values = new LinkedHashMap<>();
-    values.put("name", parts[0].strip());
-    values.put("bytesPerElement", parts[1].strip());
-    for (int i = 2; i < parts.length; i++) {
-      String[] pair = parts[i].split("=", 2);
-      if (Direction.fileNames().contains(parts[i])) {
-        values.put("directions", pair[0]);
-      } else if (pair.length == 2 && KEYS.containsKey(pair[0])) {
-        values.put(KEYS.get(pair[0]), pair[1].strip());
-      } else {
-        throw wrong(text, "%s is unknown".formatted(Names.quote(parts[i])));
-      }
-    }
-    try {
-      return RecordText.in(new CommCodec("-", 1), values);
-    } catch (RejectedException e) {
-      throw e;
-    } catch (IllegalArgumentException e) {
-      throw wrong(text, e.getMessage());
-    }
-  }
-
-  private static IllegalArgumentException wrong(String text, String problem) {
-    return new IllegalArgumentException(
-        "codec \"%s\": %s; expected %s".formatted(text, problem, FORM));
+    return text.equals(NONE) ? List.of() : TEXTS.parse(text);
   }
 
   /** Returns the codecs of a plan, and what each saves; empty without any. */
