@@ -147,11 +147,12 @@ public final class Feasibility {
    * @param tables tables that are cut by columns only, without constraints
    */
   public static Shortfall refute(List<TableSpec> tables, ClusterSpec cluster) {
-    Optional<Shortfall> samples = tooManySamples(tables, cluster);
+    long stepBytes = StepMemory.ofDevice(tables, cluster);
+    Optional<Shortfall> samples = tooManySamples(tables, stepBytes, cluster);
     if (samples.isPresent()) {
       return samples.get();
     }
-    ClusterSpec forShards = forShards(tables, cluster);
+    ClusterSpec forShards = forShards(stepBytes, cluster);
     PartMemory memory = new PartMemory(forShards);
     return refute(
         tables,
@@ -164,11 +165,12 @@ public final class Feasibility {
   /** Returns why no plan of predicted parts can exist, or null if that is not proved. */
   public static Shortfall refutePredicted(List<TablePrediction> tables, ClusterSpec cluster) {
     List<TableSpec> specs = tables.stream().map(TablePrediction::table).toList();
-    Optional<Shortfall> samples = tooManySamples(specs, cluster);
+    long stepBytes = StepMemory.ofDevice(specs, cluster);
+    Optional<Shortfall> samples = tooManySamples(specs, stepBytes, cluster);
     if (samples.isPresent()) {
       return samples.get();
     }
-    ClusterSpec forShards = forShards(specs, cluster);
+    ClusterSpec forShards = forShards(stepBytes, cluster);
     PartMemory memory = new PartMemory(forShards);
     List<SmallestPart> parts = new ArrayList<>();
     for (TableGroup group : TableGroup.of(tables)) {
@@ -268,8 +270,8 @@ public final class Feasibility {
   }
 
   /** Returns why what a step needs without any shards does not fit; empty if it does. */
-  private static Optional<Shortfall> tooManySamples(List<TableSpec> tables, ClusterSpec cluster) {
-    long stepBytes = StepMemory.ofDevice(tables, cluster);
+  private static Optional<Shortfall> tooManySamples(
+      List<TableSpec> tables, long stepBytes, ClusterSpec cluster) {
     long usable = cluster.leastUsableBytes();
     return stepBytes < usable
         ? Optional.empty()
@@ -283,8 +285,7 @@ public final class Feasibility {
   }
 
   /** Returns a cluster with the memory that a step leaves to shards. */
-  private static ClusterSpec forShards(List<TableSpec> tables, ClusterSpec cluster) {
-    long stepBytes = StepMemory.ofDevice(tables, cluster);
+  private static ClusterSpec forShards(long stepBytes, ClusterSpec cluster) {
     return stepBytes == 0
         ? cluster
         : ClusterSpecBuilder.builder(cluster)
