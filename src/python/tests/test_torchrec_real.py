@@ -24,6 +24,7 @@ from torchrec_real import ranks
 
 from shardtide import torchrec
 from shardtide.torchrec import publish
+from shardtide.torchrec.descriptions import KINDS
 from shardtide.torchrec.modules import HOSTS_OF_A_NODE
 
 PLANS = json.loads((ROOT / "src/cli/src/test/resources/torchrec/plans.json").read_text(encoding="utf-8"))["plans"]
@@ -143,9 +144,6 @@ NIGHTLY = os.environ.get("SHARDTIDE_NIGHTLY") == "1"
 NODES_OF_HOSTS = not WHY_NOT and hasattr(
     importlib.import_module("torchrec.distributed.comm"), "get_topology_group_world_size"
 )
-KINDS = (
-    "table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard", "data_parallel"
-)  # fmt: skip
 
 
 def named(start):
