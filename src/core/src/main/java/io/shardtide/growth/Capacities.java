@@ -1,0 +1,265 @@
+package io.shardtide.growth;
+
+import io.shardtide.domain.AccessCdf;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * Chooses the capacities of hashed tables.
+ *
+ * <p>Nothing changes until a table may be full within the policy's lead time. Then all tables get
+ * what their forecasts need for the same time, the longest that memory holds and the policy covers:
+ * a slot is worth most in the table that is full first. Tables that evict share what is left, each
+ * slot where it adds most hits for its bytes. No table loses slots.
+ */
+public final class Capacities {
+  private static final int HOURS = 24;
+
+  private final CapacityPolicy policy;
+
+  /**
+   * @param policy when tables are resized, and for how long
+   */
+  public Capacities(CapacityPolicy policy) {
+    this.policy = policy;
+  }
+
+  /**
+   * Decides.
+   *
+   * @param tables the hashed tables of a workload
+   * @param bytes memory for all of them together
+   */
+  public CapacityDecision decide(List<HashedTable> tables, double bytes) {
+    Map<String, Long> chosen = choose(tables, bytes);
+    List<Resize> resizes = new ArrayList<>();
+    if (isDue(tables, chosen)) {
+      for (HashedTable table : tables) {
+        long capacity = chosen.get(table.name());
+        if (capacity > table.capacity()) {
+          resizes.add(new Resize(table.name(), capacity, reason(table, capacity)));
+        }
+      }
+    }
+    resizes.sort(Comparator.comparing(Resize::table));
+    return new CapacityDecision(resizes, memoryEnd(tables, bytes));
+  }
+
+  private boolean isDue(List<HashedTable> tables, Map<String, Long> chosen) {
+    return tables.stream()
+        .anyMatch(
+            t ->
+                t.evicts()
+                    ? hits(t, chosen.get(t.name())) - hits(t, t.capacity()) >= policy.leastHitGain()
+                    : t.forecast().most(policy.leadDays()) > t.capacity());
+  }
+
+  private Map<String, Long> choose(List<HashedTable> tables, double bytes) {
+    int enough = 0;
+    int tooMany = (int) Math.ceil(policy.coverDays() * HOURS) + 1;
+    while (tooMany - enough > 1) {
+      int hours = (enough + tooMany) / 2;
+      if (bytes(tables, (double) hours / HOURS) <= bytes) {
+        enough = hours;
+      } else {
+        tooMany = hours;
+      }
+    }
+    double days = Math.min(policy.coverDays(), (double) enough / HOURS);
+    Map<String, Long> chosen = new TreeMap<>();
+    if (days < 2 * policy.leadDays()) {
+      // With memory nearly full, each report would lead to a plan that moves rows for a few slots.
+      tables.forEach(table -> chosen.put(table.name(), table.capacity()));
+      return chosen;
+    }
+    double left = bytes;
+    for (HashedTable table : tables) {
+      long capacity = capacity(table, days);
+      chosen.put(table.name(), capacity);
+      left -= capacity * table.bytesPerSlot();
+    }
+    raiseForHits(tables, chosen, left);
+    return chosen;
+  }
+
+  private double bytes(List<HashedTable> tables, double days) {
+    return tables.stream().mapToDouble(t -> capacity(t, days) * t.bytesPerSlot()).sum();
+  }
+
+  /** Returns the slots that a table needs for some days; at least those that it has. */
+  private long capacity(HashedTable table, double days) {
+    return table.evicts()
+        ? table.capacity()
+        : Math.max(table.capacity(), roundUp(needed(table, days)));
+  }
+
+  /**
+   * Returns the slots for some days: half-way between the median and the highest forecast. Tables
+   * with the highest one would need 3% more memory, and a sixth fewer resizes ({@code bench
+   * growth}).
+   */
+  private double needed(HashedTable table, double days) {
+    Range then = table.forecast().in(days);
+    return Math.max(table.forecast().most(policy.leadDays()), (then.median() + then.high()) / 2);
+  }
+
+  /** Rounds to three digits, which people can compare; at most 1% more. */
+  private static long roundUp(double slots) {
+    double unit = 1;
+    while (slots / unit >= 1_000) {
+      unit *= 10;
+    }
+    return (long) (Math.ceil(slots / unit) * unit);
+  }
+
+  /** Slots that a table that evicts may get in addition, with the hits that they add. */
+  private record Step(HashedTable table, long capacity, double hitsPerByte) {}
+
+  /** Gives what memory is left to tables that evict, where a byte adds most hits first. */
+  private static void raiseForHits(
+      List<HashedTable> tables, Map<String, Long> chosen, double bytes) {
+    double left = bytes;
+    List<HashedTable> open =
+        new ArrayList<>(
+            tables.stream().filter(t -> t.evicts() && t.hitShares().isKnown()).toList());
+    while (!open.isEmpty()) {
+      Optional<Step> best =
+          open.stream()
+              .flatMap(t -> next(t, chosen.get(t.name())).stream())
+              .max(
+                  Comparator.comparingDouble(Step::hitsPerByte)
+                      .thenComparing(step -> step.table().name()));
+      if (best.isEmpty() || best.get().hitsPerByte() <= 0) {
+        return;
+      }
+      HashedTable table = best.get().table();
+      long now = chosen.get(table.name());
+      long affordable = (long) Math.min(Long.MAX_VALUE / 2.0, left / table.bytesPerSlot());
+      long added = Math.min(best.get().capacity() - now, affordable);
+      chosen.put(table.name(), now + added);
+      left -= added * table.bytesPerSlot();
+      if (now + added < best.get().capacity()) {
+        open.remove(table);
+      }
+    }
+  }
+
+  /** Returns the next entries of a table's hit shares with the most hits a byte. */
+  private static Optional<Step> next(HashedTable table, long capacity) {
+    Step best = null;
+    List<Double> shares = table.hitShares().shares();
+    double now = hits(table, capacity);
+    long ids = (long) Math.max(1, Math.ceil(table.forecast().now().ids()));
+    long slots = 1;
+    for (int entry = 0; entry < shares.size(); entry++) {
+      long end = entry == shares.size() - 1 ? Math.max(slots / AccessCdf.FACTOR + 1, ids) : slots;
+      if (end > capacity) {
+        double gain =
+            table.lookups() * (shares.get(entry) - now) / ((end - capacity) * table.bytesPerSlot());
+        if (best == null || gain > best.hitsPerByte()) {
+          best = new Step(table, end, gain);
+        }
+      }
+      slots *= AccessCdf.FACTOR;
+    }
+    return Optional.ofNullable(best);
+  }
+
+  /** Returns which share of lookups finds its id; linear between known numbers of slots. */
+  private static double hits(HashedTable table, long capacity) {
+    List<Double> shares = table.hitShares().shares();
+    double ids = Math.max(1, table.forecast().now().ids());
+    if (shares.isEmpty() || capacity >= ids) {
+      return 1;
+    }
+    double slotsBefore = 0;
+    double before = 0;
+    double slots = 1;
+    for (int entry = 0; entry < shares.size(); entry++) {
+      double end = entry == shares.size() - 1 ? Math.max(ids, slots) : slots;
+      if (capacity <= end) {
+        double share = (capacity - slotsBefore) / (end - slotsBefore);
+        return before + share * (shares.get(entry) - before);
+      }
+      slotsBefore = end;
+      before = shares.get(entry);
+      slots *= AccessCdf.FACTOR;
+    }
+    return 1;
+  }
+
+  private static String reason(HashedTable table, long capacity) {
+    if (table.evicts()) {
+      return String.format(
+          Locale.ROOT,
+          "%.1f%% of its lookups find their id, %.1f%% with so many slots",
+          100 * hits(table, table.capacity()),
+          100 * hits(table, capacity));
+    }
+    return table
+        .forecast()
+        .daysUntilAbove((double) table.capacity())
+        .map(days -> "full in " + days(days))
+        .orElse("full in more than %d days".formatted(Forecast.MOST_DAYS));
+  }
+
+  /** Returns a range of days as people read it: {@code 3.2 days (2.6 to 4.1)}. */
+  public static String days(Range days) {
+    return number(days.median())
+        + " days ("
+        + number(days.low())
+        + " to "
+        + number(days.high())
+        + ")";
+  }
+
+  private static String number(double days) {
+    return days > Forecast.MOST_DAYS
+        ? "more than " + Forecast.MOST_DAYS
+        : String.format(Locale.ROOT, days < 10 ? "%.1f" : "%.0f", days);
+  }
+
+  /** Returns when memory no longer holds the ids of tables that do not evict. */
+  private Optional<MemoryEnd> memoryEnd(List<HashedTable> tables, double bytes) {
+    Range days =
+        new Range(
+            firstAbove(tables, bytes, Range::high),
+            firstAbove(tables, bytes, Range::median),
+            firstAbove(tables, bytes, Range::low));
+    if (days.median() > policy.warningDays()) {
+      return Optional.empty();
+    }
+    double missing = bytesOfIds(tables, policy.warningDays(), Range::median) - bytes;
+    return Optional.of(new MemoryEnd(days, (long) Math.max(1, Math.ceil(missing))));
+  }
+
+  private static double firstAbove(
+      List<HashedTable> tables, double bytes, ToDoubleFunction<Range> of) {
+    for (int hour = 0; hour <= Forecast.MOST_DAYS * HOURS; hour += hour < 7 * HOURS ? 1 : HOURS) {
+      double days = (double) hour / HOURS;
+      if (bytesOfIds(tables, days, of) > bytes) {
+        return days;
+      }
+    }
+    return Double.POSITIVE_INFINITY;
+  }
+
+  /** Returns the bytes that the tables need; those that evict need what they have. */
+  private static double bytesOfIds(
+      List<HashedTable> tables, double days, ToDoubleFunction<Range> of) {
+    return tables.stream()
+        .mapToDouble(
+            t ->
+                t.bytesPerSlot()
+                    * (t.evicts()
+                        ? t.capacity()
+                        : Math.max((double) t.capacity(), of.applyAsDouble(t.forecast().in(days)))))
+        .sum();
+  }
+}

@@ -1,0 +1,129 @@
+package io.shardtide.growth;
+
+import java.util.Arrays;
+
+/**
+ * The growth of a table by day: a level with a damped trend, times a factor for each day of the
+ * week. All are medians, so that a burst of some days changes none of them much.
+ */
+final class DailyGrowth {
+  private static final int WEEK = 7;
+
+  /** Days from which the trend is estimated: four weeks. */
+  private static final int TREND_DAYS = 28;
+
+  /** With fewer days, no factor of a weekday has two observations, and a trend would be noise. */
+  static final int LEAST_DAYS = 14;
+
+  /**
+   * A day's trend continues with this share on the next day, so that it adds at most 19 times a
+   * day's change. Gardner and McKenzie (Forecasting Trends in Time Series, Management Science 1985)
+   * found damped trends better than linear ones at all horizons.
+   */
+  private static final double DAMPING = 0.95;
+
+  /** Factors of weekdays beyond these are of days with next to no growth. */
+  private static final double LEAST_FACTOR = 0.1;
+
+  private static final double MOST_FACTOR = 10;
+
+  private final double level;
+  private final double slope;
+  private final double[] weekdays;
+  private final int lastWeekday;
+
+  private DailyGrowth(double level, double slope, double[] weekdays, int lastWeekday) {
+    this.level = level;
+    this.slope = slope;
+    this.weekdays = weekdays;
+    this.lastWeekday = lastWeekday;
+  }
+
+  /**
+   * Estimates the growth.
+   *
+   * @param days ids that each day added, at least one day
+   * @param lastWeekday weekday of the last one, 0 to 6
+   */
+  static DailyGrowth of(double[] days, int lastWeekday) {
+    int n = days.length;
+    double[] weekdays = n < LEAST_DAYS ? none() : weekdays(days, lastWeekday);
+    double[] adjusted = new double[n];
+    for (int day = 0; day < n; day++) {
+      adjusted[day] = days[day] / weekdays[Math.floorMod(lastWeekday - (n - 1 - day), WEEK)];
+    }
+    double[] week = Arrays.copyOfRange(adjusted, Math.max(0, n - WEEK), n);
+    double slope = 0;
+    if (n >= LEAST_DAYS) {
+      double[] latest = Arrays.copyOfRange(adjusted, Math.max(0, n - TREND_DAYS), n);
+      double[] numbers = new double[latest.length];
+      Arrays.setAll(numbers, day -> day);
+      slope = Medians.slope(numbers, latest);
+    }
+    // The median of a week is that of its middle.
+    double level = Medians.of(week) + slope * (week.length - 1) / 2;
+    return new DailyGrowth(level, slope, weekdays, lastWeekday);
+  }
+
+  /** Growth of which only a mean is known. */
+  static DailyGrowth of(double idsPerDay) {
+    return new DailyGrowth(idsPerDay, 0, none(), 0);
+  }
+
+  private static double[] none() {
+    double[] ones = new double[WEEK];
+    Arrays.fill(ones, 1);
+    return ones;
+  }
+
+  /** Returns the median ratio of each weekday to the mean of the week around it; 1 on average. */
+  private static double[] weekdays(double[] days, int lastWeekday) {
+    int n = days.length;
+    double[][] ratios = new double[WEEK][n];
+    int[] counts = new int[WEEK];
+    for (int day = 0; day < n; day++) {
+      int from = Math.max(0, Math.min(n - WEEK, day - WEEK / 2));
+      double mean = Arrays.stream(days, from, from + WEEK).sum() / WEEK;
+      if (mean > 0) {
+        int weekday = Math.floorMod(lastWeekday - (n - 1 - day), WEEK);
+        ratios[weekday][counts[weekday]++] = days[day] / mean;
+      }
+    }
+    double[] factors = new double[WEEK];
+    for (int weekday = 0; weekday < WEEK; weekday++) {
+      double ratio =
+          counts[weekday] < 2 ? 1 : Medians.of(Arrays.copyOf(ratios[weekday], counts[weekday]));
+      factors[weekday] = Math.max(LEAST_FACTOR, Math.min(MOST_FACTOR, ratio));
+    }
+    double mean = Arrays.stream(factors).sum() / WEEK;
+    return Arrays.stream(factors).map(factor -> factor / mean).toArray();
+  }
+
+  /**
+   * Returns how many ids a later day adds.
+   *
+   * @param daysAhead 1 for the day after the last one
+   */
+  double on(int daysAhead) {
+    double trend = slope * DAMPING * (1 - StrictMath.pow(DAMPING, daysAhead)) / (1 - DAMPING);
+    // A trend does not turn growth into shrinking, or the reverse.
+    double rate = level >= 0 ? Math.max(0, level + trend) : Math.min(0, level + trend);
+    return rate * weekdays[Math.floorMod(lastWeekday + daysAhead, WEEK)];
+  }
+
+  /** Returns how many ids each of the next days adds; the first entry is of the next day. */
+  double[] each(int days) {
+    double[] each = new double[days];
+    Arrays.setAll(each, day -> on(day + 1));
+    return each;
+  }
+
+  /** Returns how many ids the next days add together. */
+  double next(int days) {
+    double sum = 0;
+    for (int day = 1; day <= days; day++) {
+      sum += on(day);
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,106 @@
+package io.shardtide.growth;
+
+import java.util.Optional;
+import java.util.function.ToDoubleFunction;
+
+/** How many ids a table will have, for half a year. */
+public final class Forecast {
+  /** Beyond half a year, nothing that was measured says much. */
+  public static final int MOST_DAYS = 180;
+
+  static final int HOURS = 24;
+
+  private static final int MINUTES = 60;
+
+  private final Fill now;
+
+  /** Ids that are added until the end of each hour from now on. */
+  private final double[] expected;
+
+  private final ErrorRanges errors;
+  private final Burst burst;
+
+  Forecast(Fill now, double[] expected, ErrorRanges errors, Burst burst) {
+    this.now = now;
+    this.expected = expected;
+    this.errors = errors;
+    this.burst = burst;
+  }
+
+  /** Returns the report that it begins with. */
+  public Fill now() {
+    return now;
+  }
+
+  /**
+   * Returns how many ids the table will have.
+   *
+   * @param days from now on, 0 to {@value #MOST_DAYS}
+   * @throws IllegalArgumentException if it is not forecast
+   */
+  public Range in(double days) {
+    if (!(days >= 0 && days <= MOST_DAYS)) {
+      throw new IllegalArgumentException(
+          "days must be between 0 and %d, got %s".formatted(MOST_DAYS, days));
+    }
+    double hours = days * HOURS;
+    int whole = (int) hours;
+    double before = whole == 0 ? 0 : expected[whole - 1];
+    double after = whole == expected.length ? before : expected[whole];
+    double added = before + (hours - whole) * (after - before);
+    return burst.in(days).plus(errors.in(days)).plus(now.ids() + added).atLeast(0);
+  }
+
+  /**
+   * Returns the most ids that the highest forecast has within some days.
+   *
+   * @param days from now on, 0 to {@value #MOST_DAYS}
+   */
+  public double most(double days) {
+    double most = Math.max(now.ids(), in(days).high());
+    for (int step = 1; daysOf(step) < days; step++) {
+      most = Math.max(most, in(daysOf(step)).high());
+    }
+    return most;
+  }
+
+  /** Returns when a step ends, in days: minutes for an hour, then hours. */
+  private static double daysOf(int step) {
+    return step <= MINUTES
+        ? (double) step / MINUTES / HOURS
+        : (double) (step - MINUTES + 1) / HOURS;
+  }
+
+  /**
+   * Returns in how many days the table will have more ids than slots: at the earliest as the
+   * highest forecast, at the latest as the lowest one has it; infinite if not within {@value
+   * #MOST_DAYS} days.
+   *
+   * @return empty if not even the highest forecast is above the capacity
+   */
+  public Optional<Range> daysUntilAbove(double capacity) {
+    double earliest = firstAbove(capacity, Range::high);
+    return earliest == Double.POSITIVE_INFINITY
+        ? Optional.empty()
+        : Optional.of(
+            new Range(
+                earliest, firstAbove(capacity, Range::median), firstAbove(capacity, Range::low)));
+  }
+
+  private double firstAbove(double capacity, ToDoubleFunction<Range> of) {
+    double before = now.ids();
+    if (before > capacity) {
+      return 0;
+    }
+    double days = 0;
+    for (int step = 1; daysOf(step) <= MOST_DAYS; step++) {
+      double after = of.applyAsDouble(in(daysOf(step)));
+      if (after > capacity) {
+        return days + (daysOf(step) - days) * (capacity - before) / (after - before);
+      }
+      before = after;
+      days = daysOf(step);
+    }
+    return Double.POSITIVE_INFINITY;
+  }
+}

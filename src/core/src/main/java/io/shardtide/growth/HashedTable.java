@@ -1,0 +1,40 @@
+package io.shardtide.growth;
+
+import io.shardtide.domain.AccessCdf;
+import java.util.Objects;
+
+/**
+ * A table whose capacity is chosen.
+ *
+ * @param name unique in its workload
+ * @param capacity slots that it has, 1 or more
+ * @param bytesPerSlot bytes of a slot: weights, optimizer state, key and score; above 0
+ * @param forecast how many ids it will have
+ * @param evicts whether it makes room by itself: then it is never too full, and more slots are more
+ *     lookups that find their id
+ * @param hitShares which share of lookups finds its id, by slots, if that is known
+ * @param lookups lookups of a step, which weigh hits of one table against those of others
+ */
+public record HashedTable(
+    String name,
+    long capacity,
+    double bytesPerSlot,
+    Forecast forecast,
+    boolean evicts,
+    AccessCdf hitShares,
+    double lookups) {
+
+  /**
+   * @throws IllegalArgumentException if a number is outside its range
+   */
+  public HashedTable {
+    Objects.requireNonNull(name, "name");
+    Objects.requireNonNull(forecast, "forecast");
+    Objects.requireNonNull(hitShares, "hitShares");
+    if (capacity < 1 || !(bytesPerSlot > 0) || !(lookups >= 0)) {
+      throw new IllegalArgumentException(
+          "capacity must be 1 or more, bytes of a slot above 0 and lookups 0 or more, got %d, %s and %s"
+              .formatted(capacity, bytesPerSlot, lookups));
+    }
+  }
+}

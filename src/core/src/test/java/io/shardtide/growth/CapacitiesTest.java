@@ -1,0 +1,172 @@
+package io.shardtide.growth;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import io.shardtide.domain.AccessCdf;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+
+class CapacitiesTest {
+  private static final double PLENTY = 1e15;
+  private static final Capacities CAPACITIES = new Capacities(CapacityPolicy.DEFAULTS);
+
+  /** Grows evenly, as known for three weeks, so that nothing is uncertain. */
+  private static Forecast growing(double ids, double perDay) {
+    FillHistory history = FillHistory.of(new Fill(0, ids - 60 * perDay));
+    for (int day = 1; day <= 60; day++) {
+      history = history.with(new Fill(day * FillHistory.DAY_MS, ids + (day - 60) * perDay));
+    }
+    return Forecaster.forecast(history, 0);
+  }
+
+  private static HashedTable keeping(String name, long capacity, double ids, double perDay) {
+    return new HashedTable(name, capacity, 100, growing(ids, perDay), false, AccessCdf.UNKNOWN, 1);
+  }
+
+  private static HashedTable evicting(
+      String name, long capacity, double ids, double lookups, Double... shares) {
+    return new HashedTable(
+        name, capacity, 100, growing(ids, 0), true, new AccessCdf(List.of(shares)), lookups);
+  }
+
+  @Test
+  void nothing_changes_before_a_table_may_be_full_in_the_lead_time() {
+    CapacityDecision decision =
+        CAPACITIES.decide(List.of(keeping("a", 10_300, 10_000, 100)), PLENTY);
+    assertThat(decision.resizes()).isEmpty();
+    assertThat(decision.memoryEnd()).isEmpty();
+  }
+
+  @Test
+  void all_tables_get_room_for_the_same_time_when_one_is_due() {
+    CapacityDecision decision =
+        CAPACITIES.decide(
+            List.of(
+                keeping("later", 12_000, 10_000, 100),
+                keeping("due", 10_150, 10_000, 100),
+                keeping("never", 50_000, 10_000, 1)),
+            PLENTY);
+    assertThat(decision.resizes())
+        .containsExactly(
+            new Resize("due", 12_800, "full in 1.5 days (1.5 to 1.5)"),
+            new Resize("later", 12_800, "full in 20 days (20 to 20)"));
+  }
+
+  @Test
+  void memory_is_shared_so_that_tables_are_full_at_the_same_time() {
+    // 100 slots a day each: 1,000 more slots are ten days for both.
+    double memory = 100 * (10_150 + 10_900 + 950);
+    CapacityDecision decision =
+        CAPACITIES.decide(
+            List.of(keeping("a", 10_150, 10_000, 100), keeping("b", 10_900, 10_000, 100)), memory);
+    assertThat(decision.resizes()).extracting(Resize::table).containsExactly("a", "b");
+    assertThat(decision.resizes())
+        .allSatisfy(r -> assertThat((double) r.capacity()).isCloseTo(11_000, within(110.0)));
+    MemoryEnd end = decision.memoryEnd().orElseThrow();
+    assertThat(end.days().median()).isCloseTo(10, within(1.0));
+    // Both need 100 slots a day for 50 more days.
+    assertThat((double) end.bytesShort()).isCloseTo(100 * 2 * 100 * 50, within(1e4));
+  }
+
+  @Test
+  void with_memory_nearly_full_tables_stay_and_the_end_is_told() {
+    CapacityDecision decision =
+        CAPACITIES.decide(List.of(keeping("a", 10_150, 10_000, 100)), 100 * 10_300);
+    assertThat(decision.resizes()).isEmpty();
+    assertThat(decision.memoryEnd().orElseThrow().days().median()).isCloseTo(3, within(0.1));
+  }
+
+  @Test
+  void tables_that_evict_get_slots_where_they_add_most_hits() {
+    HashedTable flat = evicting("flat", 64, 4_096, 1, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0);
+    HashedTable steep = evicting("steep", 64, 4_096, 1, 0.1, 0.2, 0.3, 0.4, 0.9, 0.95, 1.0);
+    CapacityDecision some = CAPACITIES.decide(List.of(flat, steep), 100 * (64 + 256));
+    assertThat(some.resizes())
+        .containsExactly(
+            new Resize(
+                "steep", 256, "40.0% of its lookups find their id, 90.0% with so many slots"));
+    CapacityDecision all = CAPACITIES.decide(List.of(flat, steep), PLENTY);
+    assertThat(all.resizes()).extracting(Resize::capacity).containsExactly(4_096L, 4_096L);
+    assertThat(all.memoryEnd()).as("a table that evicts always fits").isEmpty();
+  }
+
+  @Test
+  void settings_outside_their_range_are_refused() {
+    assertThatThrownBy(() -> new CapacityPolicy(0, 28, 60, 0.1)).hasMessageContaining("got 0.0");
+    assertThatThrownBy(() -> new CapacityPolicy(7, 3, 60, 0.1))
+        .hasMessage("days that a capacity lasts must be between 7.0 and 180, got 3.0");
+    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 181, 0.1)).hasMessageContaining("got 181.0");
+    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 60, 0)).hasMessageContaining("got 0.0");
+  }
+
+  /** Memory holds what is chosen, no table loses slots, and what is due and fits is raised. */
+  @Property(tries = 200)
+  void decisions_keep_to_memory(@ForAll long seed) {
+    Random random = new Random(seed);
+    List<HashedTable> tables = new ArrayList<>();
+    double bytes = 0;
+    for (int t = 1 + random.nextInt(6); t > 0; t--) {
+      double ids = StrictMath.pow(10, 2 + 6 * random.nextDouble());
+      HashedTable table =
+          random.nextInt(3) == 0
+              ? evicting(
+                  "t" + t,
+                  1 + (long) (ids * random.nextDouble()),
+                  4_000,
+                  random.nextInt(9),
+                  0.1,
+                  0.2,
+                  0.3,
+                  0.4,
+                  0.6,
+                  0.8,
+                  1.0)
+              : keeping(
+                  "t" + t,
+                  (long) (ids * (1 + 0.2 * random.nextDouble())),
+                  ids,
+                  ids / 100 * random.nextDouble());
+      tables.add(table);
+      bytes += table.capacity() * table.bytesPerSlot();
+    }
+    double memory = bytes * (0.9 + random.nextDouble());
+    CapacityDecision decision = CAPACITIES.decide(tables, memory);
+    for (Resize resize : decision.resizes()) {
+      HashedTable table =
+          tables.stream().filter(t -> t.name().equals(resize.table())).findFirst().orElseThrow();
+      assertThat(resize.capacity()).isGreaterThan(table.capacity());
+      bytes += (resize.capacity() - table.capacity()) * table.bytesPerSlot();
+      assertThat(resize.reason()).isNotBlank();
+    }
+    if (!decision.resizes().isEmpty()) {
+      assertThat(bytes).isLessThanOrEqualTo(memory);
+    }
+    // What was raised is not due again.
+    List<HashedTable> after =
+        tables.stream()
+            .map(
+                t ->
+                    decision.resizes().stream()
+                        .filter(r -> r.table().equals(t.name()))
+                        .map(
+                            r ->
+                                new HashedTable(
+                                    t.name(),
+                                    r.capacity(),
+                                    t.bytesPerSlot(),
+                                    t.forecast(),
+                                    t.evicts(),
+                                    t.hitShares(),
+                                    t.lookups()))
+                        .findFirst()
+                        .orElse(t))
+            .toList();
+    assertThat(CAPACITIES.decide(after, memory).resizes()).isEmpty();
+  }
+}
