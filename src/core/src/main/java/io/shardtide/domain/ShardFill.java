@@ -1,0 +1,48 @@
+package io.shardtide.domain;
+
+/**
+ * How full the slots of a hashed table are that a rank has.
+ *
+ * @param rank the rank (device), from 0
+ * @param rowOffset first row of the shard; shards of one table with the same first row have the
+ *     same ids, as column parts do
+ * @param slots slots of the shard, at least 1
+ * @param ids ids that it holds, 0 or more; more than slots if ids share them
+ * @param insertions ids that it took in since the report before, 0 or more
+ * @param evictions ids that it gave up since then, 0 or more
+ * @param collisions lookups since then that found their slot taken by another id, 0 or more
+ */
+public record ShardFill(
+    int rank,
+    long rowOffset,
+    long slots,
+    long ids,
+    long insertions,
+    long evictions,
+    long collisions) {
+
+  /** More than any counter reaches between two reports; keeps sums within 64 bits. */
+  static final long MOST = 1L << 50;
+
+  /**
+   * @throws RejectedException if a number is outside its range
+   */
+  public ShardFill {
+    check("rank", rank, 0);
+    check("row offset", rowOffset, 0);
+    check("slots", slots, 1);
+    check("ids", ids, 0);
+    check("insertions", insertions, 0);
+    check("evictions", evictions, 0);
+    check("collisions", collisions, 0);
+  }
+
+  private static void check(String what, long value, long least) {
+    if (value < least || value > MOST) {
+      throw new RejectedException(
+          RejectionReason.INVALID_MEASUREMENT,
+          "%s of a table's fill must be between %d and 2^50, got %d"
+              .formatted(what, least, value));
+    }
+  }
+}

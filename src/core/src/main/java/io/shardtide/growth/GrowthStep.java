@@ -1,0 +1,283 @@
+package io.shardtide.growth;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.domain.CanonicalHash;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Eviction;
+import io.shardtide.domain.FillReport;
+import io.shardtide.domain.HashedStorage;
+import io.shardtide.domain.Names;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.TableFill;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.UsableMemory;
+import io.shardtide.domain.WorkloadChange;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.UUID;
+
+/**
+ * Follows how full hashed tables are, forecasts it, and asks for other capacities before a table is
+ * full. What it asks for is a change of the workload as any other: predicted, planned and replayed
+ * like those of publishers.
+ */
+public final class GrowthStep {
+  /** The source of the changes. */
+  public static final String SOURCE = "growth";
+
+  /**
+   * Share of the memory that a plan fills. Rows are split evenly, but whole tables and column parts
+   * leave gaps.
+   */
+  private static final double FILLED = 0.95;
+
+  /** A clock that is further ahead of the log than this is wrong. */
+  private static final Duration MOST_AHEAD = Duration.ofHours(1);
+
+  private final Capacities capacities;
+
+  /**
+   * @param policy when tables are resized, and for how long
+   */
+  public GrowthStep(CapacityPolicy policy) {
+    capacities = new Capacities(policy);
+  }
+
+  /**
+   * What follows from a report.
+   *
+   * @param forecasts what is forecast now
+   * @param change gives tables other capacities; empty if all stay
+   */
+  public record Growth(TableForecasts forecasts, Optional<WorkloadChange> change) {}
+
+  /** Applies one part of a generation's predictions. */
+  public void onPredictions(GrowthStore store, CostPredictions part) {
+    String id = part.workloadId();
+    GrowthState header = store.header(id);
+    double fixed = header.fixedBytes();
+    if (part.update().orElse(null) instanceof Update.Predicted predicted) {
+      TableSpec table = predicted.prediction().table();
+      fixed += fixedBytes(Optional.of(table)) - fixedBytes(store.table(id, table.name()));
+      store.putTable(id, table);
+      if (table.storage().isEmpty()) {
+        store.removeGrowth(id, table.name());
+      }
+    } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
+      fixed -= fixedBytes(store.table(id, dropped.name()));
+      store.removeTable(id, dropped.name());
+      store.removeGrowth(id, dropped.name());
+    }
+    GrowthState after =
+        header.with(
+            part.generation(),
+            part.isDeletion() ? Optional.empty() : Optional.of(part.cluster()),
+            fixed);
+    if (!after.equals(header)) {
+      store.putHeader(id, after);
+    }
+  }
+
+  private static double fixedBytes(Optional<TableSpec> table) {
+    return table.filter(t -> t.storage().isEmpty()).map(t -> (double) t.bytes()).orElse(0.0);
+  }
+
+  /**
+   * Processes a report.
+   *
+   * @param store unchanged if the report is rejected
+   * @param report the report
+   * @param loggedAtMs when it was written to the log, in milliseconds since 1970
+   * @throws RejectedException if it is a duplicate, of an earlier time or run, of tables that the
+   *     workload does not have or that are not hashed, or from a clock that is wrong
+   */
+  public Growth report(GrowthStore store, FillReport report, long loggedAtMs) {
+    String id = report.workloadId();
+    GrowthState header = store.header(id);
+    ClusterSpec cluster = check(header, report, loggedAtMs);
+    long now = report.measuredAt().toEpochMilli();
+    Map<String, TableSpec> specs = new LinkedHashMap<>();
+    Map<String, TableGrowth> reported = new LinkedHashMap<>();
+    for (TableFill fill : report.tables()) {
+      specs.put(fill.table(), hashed(store, id, fill.table()));
+      reported.put(fill.table(), growth(store, report, fill));
+    }
+    Map<String, TableGrowth> growths = new LinkedHashMap<>(store.growths(id));
+    growths.putAll(reported);
+    List<HashedTable> tables = new ArrayList<>();
+    growths.forEach(
+        (name, growth) ->
+            tables.add(
+                table(
+                    specs.containsKey(name) ? specs.get(name) : hashed(store, id, name),
+                    growth,
+                    now)));
+    CapacityDecision decision =
+        capacities.decide(tables, memory(cluster) - header.fixedBytes());
+    for (Resize resize : decision.resizes()) {
+      reported.put(
+          resize.table(), growths.get(resize.table()).asked(resize.capacity(), now));
+    }
+    reported.forEach((name, growth) -> store.putGrowth(id, name, growth));
+    store.putHeader(id, header.reported(report.reportId(), report.run()));
+    List<TableForecast> forecasts = new ArrayList<>();
+    for (TableFill fill : report.tables()) {
+      tables.stream()
+          .filter(table -> table.name().equals(fill.table()))
+          .map(table -> forecast(table, specs.get(fill.table()), fill))
+          .forEach(forecasts::add);
+    }
+    return new Growth(
+        new TableForecasts(
+            id,
+            report.reportId(),
+            report.measuredAt(),
+            header.generation(),
+            forecasts,
+            decision.resizes(),
+            decision.memoryEnd()),
+        decision.resizes().isEmpty()
+            ? Optional.empty()
+            : Optional.of(change(report, decision.resizes())));
+  }
+
+  private static ClusterSpec check(GrowthState header, FillReport report, long loggedAtMs) {
+    String id = report.workloadId();
+    ClusterSpec cluster =
+        header
+            .cluster()
+            .orElseThrow(
+                () ->
+                    new RejectedException(
+                        RejectionReason.UNKNOWN_WORKLOAD,
+                        "workload of a report of fill must have predictions, got unknown or deleted workload %s"
+                            .formatted(Names.quote(id))));
+    if (header.reports().contains(report.reportId())) {
+      throw new RejectedException(
+          RejectionReason.DUPLICATE_MEASUREMENT,
+          "Report %s of workload %s was already processed; each report must have a new id"
+              .formatted(Names.quote(report.reportId()), Names.quote(id)));
+    }
+    int run = header.runs().indexOf(report.run());
+    if (run >= 0 && run < header.runs().size() - 1) {
+      throw new RejectedException(
+          RejectionReason.OUTDATED_MEASUREMENT,
+          "run of a report of workload %s must be %s, which began to report later, or a new one, got %s. Maybe two jobs train the workload"
+              .formatted(
+                  Names.quote(id),
+                  Names.quote(header.runs().get(header.runs().size() - 1)),
+                  Names.quote(report.run())));
+    }
+    if (report.measuredAt().toEpochMilli() > loggedAtMs + MOST_AHEAD.toMillis()) {
+      throw new RejectedException(
+          RejectionReason.INVALID_MEASUREMENT,
+          "time of a report of workload %s must be at most an hour after its record's, %s, got %s. Maybe the clock of %s is wrong"
+              .formatted(
+                  Names.quote(id),
+                  Instant.ofEpochMilli(loggedAtMs),
+                  report.measuredAt(),
+                  Names.quote(report.source())));
+    }
+    return cluster;
+  }
+
+  private static TableSpec hashed(GrowthStore store, String id, String name) {
+    return store
+        .table(id, name)
+        .filter(table -> table.storage().isPresent())
+        .orElseThrow(
+            () ->
+                new RejectedException(
+                    RejectionReason.UNKNOWN_TABLE,
+                    "tables of a report of fill must be hashed tables of workload %s, got %s"
+                        .formatted(Names.quote(id), Names.quote(name))));
+  }
+
+  private static TableGrowth growth(GrowthStore store, FillReport report, TableFill fill) {
+    Fill now = new Fill(report.measuredAt().toEpochMilli(), (double) fill.ids());
+    Optional<TableGrowth> before = store.growth(report.workloadId(), fill.table());
+    if (before.isEmpty()) {
+      return new TableGrowth(FillHistory.of(now), fill.slots(), 0, 0);
+    }
+    long last = before.get().history().last().atMs();
+    if (now.atMs() <= last) {
+      throw new RejectedException(
+          RejectionReason.STALE_MEASUREMENT,
+          "time of a report of table %s must be after %s, that of the latest one, got %s"
+              .formatted(
+                  Names.quote(fill.table()),
+                  Instant.ofEpochMilli(last),
+                  report.measuredAt()));
+    }
+    return before.get().with(now, fill.slots());
+  }
+
+  private static HashedTable table(TableSpec spec, TableGrowth growth, long nowMs) {
+    HashedStorage storage = spec.storage().orElseThrow();
+    return new HashedTable(
+        spec.name(),
+        growth.capacity(spec.rows(), nowMs),
+        (double) spec.bytes() / spec.rows(),
+        Forecaster.forecast(growth.history(), storage.idsPerDay()),
+        storage.eviction() == Eviction.LRU || storage.eviction() == Eviction.LFU,
+        storage.hitShares(),
+        spec.poolingFactor());
+  }
+
+  /**
+   * Returns the bytes that a plan may fill: of device memory, and of host memory, to which tables
+   * may be moved. With replica groups, each has all tables.
+   */
+  private static double memory(ClusterSpec cluster) {
+    UsableMemory usable = cluster.usableMemory();
+    double bytes = 0;
+    for (int device = 0; device < cluster.devices(); device++) {
+      bytes += usable.of(device) + cluster.hostMemoryBytesPerDevice();
+    }
+    int groups = cluster.replicaGroups().stream().mapToInt(g -> g).min().orElse(1);
+    return FILLED * bytes / groups;
+  }
+
+  private static TableForecast forecast(HashedTable table, TableSpec spec, TableFill fill) {
+    Forecast forecast = table.forecast();
+    return new TableForecast(
+        table.name(),
+        fill.ids(),
+        fill.slots(),
+        table.capacity(),
+        fill.insertions(),
+        fill.evictions(),
+        fill.collisions(),
+        forecast.in(1),
+        forecast.in(7),
+        forecast.in(28),
+        table.evicts() ? Optional.empty() : forecast.daysUntilAbove((double) fill.slots()));
+  }
+
+  private static WorkloadChange change(FillReport report, List<Resize> resizes) {
+    CanonicalHash hash =
+        new CanonicalHash("capacities").put(report.workloadId()).put(report.reportId());
+    hash.putAll(resizes, resize -> hash.put(resize.table()).put(resize.capacity()));
+    return new WorkloadChange(
+        UUID.nameUUIDFromBytes(hash.hex().getBytes(StandardCharsets.UTF_8)),
+        report.workloadId(),
+        report.measuredAt(),
+        SOURCE,
+        OptionalLong.empty(),
+        resizes.stream()
+            .<Change>map(
+                resize ->
+                    new Change.TableResized(resize.table(), resize.capacity(), resize.reason()))
+            .toList());
+  }
+}

@@ -1,0 +1,42 @@
+package io.shardtide.growth;
+
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What is forecast of a hashed table.
+ *
+ * @param table its name
+ * @param ids ids that it holds
+ * @param slots slots that it has
+ * @param rows slots that it has in the latest plan, or gets in the next one
+ * @param insertions ids that it took in since the report before
+ * @param evictions ids that it gave up since then
+ * @param collisions lookups since then that found their slot taken by another id
+ * @param inDay ids that it will have in a day
+ * @param inWeek in 7 days
+ * @param inFourWeeks in 28 days
+ * @param daysUntilFull in how many days it has more ids than {@code slots}; infinite if not within
+ *     180 days. Empty if it is not expected to be full, or makes room by itself
+ */
+public record TableForecast(
+    String table,
+    long ids,
+    long slots,
+    long rows,
+    long insertions,
+    long evictions,
+    long collisions,
+    Range inDay,
+    Range inWeek,
+    Range inFourWeeks,
+    Optional<Range> daysUntilFull) {
+  /** Checks that nothing is missing. */
+  public TableForecast {
+    Objects.requireNonNull(table, "table");
+    Objects.requireNonNull(inDay, "inDay");
+    Objects.requireNonNull(inWeek, "inWeek");
+    Objects.requireNonNull(inFourWeeks, "inFourWeeks");
+    Objects.requireNonNull(daysUntilFull, "daysUntilFull");
+  }
+}

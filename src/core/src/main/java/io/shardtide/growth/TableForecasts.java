@@ -1,0 +1,37 @@
+package io.shardtide.growth;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What is forecast of a workload's hashed tables after a report of how full they are.
+ *
+ * @param workloadId the workload
+ * @param reportId the report
+ * @param measuredAt when the report was made; days count from then
+ * @param generation the latest generation that was predicted
+ * @param tables the tables of the report, in its order
+ * @param resizes tables that get other capacities now
+ * @param memoryEnd when memory will not hold the tables, whatever the plan; empty if it does for
+ *     long enough
+ */
+public record TableForecasts(
+    String workloadId,
+    String reportId,
+    Instant measuredAt,
+    long generation,
+    List<TableForecast> tables,
+    List<Resize> resizes,
+    Optional<MemoryEnd> memoryEnd) {
+  /** Copies the lists. */
+  public TableForecasts {
+    Objects.requireNonNull(workloadId, "workloadId");
+    Objects.requireNonNull(reportId, "reportId");
+    Objects.requireNonNull(measuredAt, "measuredAt");
+    tables = List.copyOf(tables);
+    resizes = List.copyOf(resizes);
+    Objects.requireNonNull(memoryEnd, "memoryEnd");
+  }
+}

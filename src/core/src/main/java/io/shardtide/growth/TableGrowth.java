@@ -1,0 +1,37 @@
+package io.shardtide.growth;
+
+import java.util.Objects;
+
+/**
+ * What was reported of a hashed table, and which capacity was asked for.
+ *
+ * @param history how many ids it had
+ * @param slots slots that it had in the latest report
+ * @param askedRows the capacity of the latest resize; 0 if there was none
+ * @param askedAtMs when it was asked for, by the clock of the reports
+ */
+public record TableGrowth(FillHistory history, long slots, long askedRows, long askedAtMs) {
+  /**
+   * A resize that was rejected, say, is asked for again. Until then, the change is on its way
+   * through the workload's topology.
+   */
+  private static final long ASK_AGAIN_MS = 600_000;
+
+  /** Checks that there is a history. */
+  public TableGrowth {
+    Objects.requireNonNull(history, "history");
+  }
+
+  /** Returns the capacity that the table has, or gets soon. */
+  long capacity(long rows, long nowMs) {
+    return nowMs - askedAtMs < ASK_AGAIN_MS ? Math.max(rows, askedRows) : rows;
+  }
+
+  TableGrowth with(Fill fill, long newSlots) {
+    return new TableGrowth(history.with(fill), newSlots, askedRows, askedAtMs);
+  }
+
+  TableGrowth asked(long rows, long atMs) {
+    return new TableGrowth(history, slots, rows, atMs);
+  }
+}
