@@ -13,7 +13,8 @@ from typing import NoReturn
 from shardtide.profile.benchmark import benchmark
 from shardtide.profile.files import read
 from shardtide.profile.order import file_name
-from shardtide.profile.profiler import DEFAULT_MEMORY_BYTES, Profiler, TableProfile, TableUse
+from shardtide.profile.profiler import Profiler, TableProfile, TableUse
+from shardtide.profile.rows import DEFAULT_MEMORY_BYTES
 
 PROGRESS_SECONDS = 5.0
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shardtide.profile.profiler import DEFAULT_MEMORY_BYTES, TableProfile
-from shardtide.profile.rows import BYTES_PER_ROW, RowUses
+from shardtide.profile.profiler import TableProfile
+from shardtide.profile.rows import BYTES_PER_ROW, DEFAULT_MEMORY_BYTES, RowUses
 from shardtide.profile.statistics import access_cdf
 
 if TYPE_CHECKING:
