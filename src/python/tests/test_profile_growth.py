@@ -5,12 +5,16 @@ Parts need pyarrow.
 
 from __future__ import annotations
 
+import contextlib
+import datetime
+import io
 import json
 import os
 import pathlib
 import pickle
 import subprocess
 import sys
+import tempfile
 import tracemalloc
 import unittest
 
@@ -21,6 +25,7 @@ try:
     import numpy as np
 
     from shardtide.profile import HashTableProfile, Profiler
+    from shardtide.profile import __main__ as command
     from shardtide.profile.benchmark import SkewedIds
     from shardtide.profile.growth import FirstPeriods
     from shardtide.profile.rows import ALL_HASHES
@@ -28,6 +33,12 @@ except ModuleNotFoundError as e:
     if e.name != "numpy":
         raise
     np = None
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ModuleNotFoundError:
+    pa = None
 
 # The least that a table can have: estimates from 41,120 ids on.
 LEAST_MEMORY = 2**24
@@ -317,7 +328,16 @@ class WrongInputTest(unittest.TestCase):
         profile.add([], lengths=[0])
         profile.begin_period(2)
         profile.add([2])
-        with self.assertRaisesRegex(ValueError, "Table t has no lookups in period 1, between the first and the last"):
+        with self.assertRaisesRegex(ValueError, "Table t has no lookups in period 1: its growth is unknown"):
+            profile.result()
+        other = HashTableProfile("t")
+        for period in range(2):
+            other.begin_period(period)
+            other.add([9])
+        profile.merge(other)
+        self.assertEqual([period.lookups for period in profile.result().periods], [2, 1, 1])
+        profile.begin_period(3)
+        with self.assertRaisesRegex(ValueError, "Table t has no lookups in period 3"):
             profile.result()
 
     def test_bad_arguments_are_errors(self):
@@ -333,6 +353,186 @@ class WrongInputTest(unittest.TestCase):
         ):
             with self.subTest(message), self.assertRaisesRegex(ValueError, message):
                 make()
+
+
+@unittest.skipUnless(np, "numpy is not installed")
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def path(self, name):
+        return str(self.folder / name)
+
+    def profile(self, *arguments):
+        """Runs the command; returns the fields of the tables, what it printed, and its messages."""
+        out = self.folder / "profile.json"
+        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as err:
+            command.main([*arguments, "--out", str(out)])
+        return json.loads(out.read_text()), printed.getvalue(), err.getvalue()
+
+    def error(self, *arguments):
+        """Runs the command, which must fail in one line."""
+        with contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit) as ended:
+            command.main(arguments)
+        code = ended.exception.code
+        message = (code if isinstance(code, str) else err.getvalue()).strip()
+        self.assertEqual(len(message.splitlines()), 1, message)
+        return message
+
+    def test_files_and_folders_are_periods(self):
+        for day, ids in enumerate(([1, 2, 3], [1, 4, 2**62], [5, 5, 5], [6, 7, 8])):
+            (self.folder / f"day{day}").mkdir()
+            np.savez(self.path(f"day{day}/b.npz"), item=np.array(ids), user=np.arange(3))
+            np.save(self.path(f"day{day}/item.npy"), np.array([1]))
+        days = [self.path(f"day{day}") for day in range(4)]
+        fields, printed, err = self.profile(*days, "--growth", "item", "--period", "12h", "--rows", "user=4")
+        self.assertEqual(list(fields), ["user", "item"])
+        self.assertEqual(fields["user"]["rows"], 4)
+        # New ids: 3, 2, 1, 3; the median of the last two, twice a day.
+        storage = {"ids": 9, "idsPerDay": 4.0, "hitShares": [0.375, 0.6875, 1.0]}
+        self.assertEqual(fields["item"]["storage"], storage)
+        blocks = [block.splitlines() for block in printed.split("\n\n")]
+        self.assertEqual(
+            [line.split() for line in blocks[0][2:]],
+            [
+                "hash table samples lookups pooling ids error new ids/day median of".split(),
+                "item 16 16 1.000 9 exact 4.0 last 2 periods".split(),
+            ],
+        )
+        self.assertEqual(blocks[1][0], "item: new ids by period")
+        self.assertEqual(
+            [line.split() for line in blocks[1][2:]],
+            [
+                [days[0], "4", "3", "exact", "3", "exact"],
+                [days[1], "4", "2", "exact", "5", "exact"],
+                [days[2], "4", "1", "exact", "6", "exact"],
+                [days[3], "4", "3", "exact", "9", "exact"],
+            ],
+        )
+        self.assertEqual(
+            [line.split() for line in blocks[2][2:]], [["1", "0.3750"], ["4", "0.6875"], ["9", "1.0000"]]
+        )
+        for block in blocks[1:3]:
+            self.assertEqual(len({len(line) for line in block[1:]}), 1, block)
+        self.assertEqual(json.loads(blocks[3][1]), {"storage": storage})
+        self.assertIn("28 ids", err)
+
+    @unittest.skipUnless(pa, "pyarrow is not installed")
+    def test_times_of_samples_make_periods(self):
+        day = 20_000 * 86_400
+        seconds = [day + 80_000, day + 86_399, day + 86_400, day + 100_000, day + 90_000, day + 3 * 86_400 - 1]
+        utc = datetime.timezone.utc
+        stamps = [datetime.datetime.fromtimestamp(second, utc) for second in seconds]
+        east = [stamp.astimezone(datetime.timezone(datetime.timedelta(hours=9))) for stamp in stamps]
+        items = pa.array([[1], [1, 2], [3], [4, 4], None, [5, 6]])
+        columns = {
+            "seconds": pa.array(seconds),
+            "narrow": pa.array(seconds, pa.uint32()),
+            "nanos": pa.array([second * 10**9 + 5 for second in seconds], pa.timestamp("ns")),
+            "zoned": pa.array(east, pa.timestamp("us", "Asia/Tokyo")),
+            "date": pa.array([stamp.date() for stamp in stamps], pa.date32()),
+        }
+        pq.write_table(pa.table({"item": items, **columns}), self.path("log.parquet"))
+        results = []
+        for column in columns:
+            fields, printed, err = self.profile(
+                self.path("log.parquet"), "--growth", "item", "--period", "1d", "--time", column
+            )
+            rows = [line.split() for line in printed.splitlines() if line.startswith("2024-")]
+            self.assertEqual(
+                rows,
+                [
+                    ["2024-10-04", "00:00", "3", "2", "exact", "2", "exact"],
+                    ["2024-10-05", "00:00", "3", "2", "exact", "4", "exact"],
+                    ["2024-10-06", "00:00", "2", "2", "exact", "6", "exact"],
+                ],
+                column,
+            )
+            results.append(fields)
+            # A date says nothing of how much of the day there is.
+            self.assertEqual("is incomplete" in err, column == "date")
+        self.assertEqual(results[0]["item"]["storage"]["idsPerDay"], 2.0)
+        self.assertEqual(results[0]["item"]["poolingFactor"], 8 / 6)
+        self.assertEqual(results, [results[0]] * len(results))
+
+    @unittest.skipUnless(pa, "pyarrow is not installed")
+    def test_parts_of_a_day_and_batches_make_no_difference(self):
+        log = log_of(4, 60_000, 2_000, 30_000)
+        times = [np.sort(np.random.default_rng(day).integers(0, 86_400, len(ids))) for day, ids in enumerate(log)]
+        names = []
+        for day, (ids, time) in enumerate(zip(log, times)):
+            table = pa.table({"item": ids, "time": time + day * 86_400})
+            for part, begin in enumerate((0, 40_000)):
+                names.append(self.path(f"{day}-{part}.parquet"))
+                pq.write_table(table.slice(begin, 40_000 if not part else None), names[-1])
+        options = ["--growth", "item", "--period", "1d", "--time", "time"]
+        fields, _, _ = self.profile(*names, *options)
+        storage = fields["item"]["storage"]
+        self.assertEqual((storage["ids"], storage["idsPerDay"]), (66_000, 2_000.0))
+        folder, _, _ = self.profile(str(self.folder), *options)
+        self.assertEqual(folder, fields)
+        estimated, printed, _ = self.profile(*names, *options, "--memory-mib", "16")
+        self.assertEqual(estimated["item"]["storage"]["ids"], profile_of(log).result().ids)
+        self.assertNotIn("exact", printed.split("ids so far")[1].splitlines()[2])
+
+    def test_unknown_growth_is_not_zero(self):
+        np.save(self.path("item.npy"), np.arange(100))
+        fields, printed, err = self.profile(self.path("item.npy"), "--growth", "item", "--period", "1d")
+        self.assertEqual(list(fields["item"]["storage"]), ["ids", "hitShares"])
+        self.assertEqual(printed.splitlines()[1].split()[-2:], ["unknown", "-"])
+        self.assertNotIn("idsPerDay", printed)
+        self.assertIn("The growth of table item is unknown: it takes 2 complete periods, got 1", err)
+
+    def test_bad_input_is_one_line(self):
+        for name, ids in (("a/item", [1]), ("b/item", [-1]), ("c/user", [1])):
+            (self.folder / name[0]).mkdir()
+            np.save(self.path(f"{name}.npy"), np.array(ids))
+        (self.folder / "d").mkdir()
+        np.savez(self.path("none.npz"), **{"item.values": np.array([], int), "item.lengths": np.array([0])})
+        good = self.path("a/item.npy")
+        item = ["--growth", "item", "--period", "1d"]
+        for arguments, message in (
+            ([good, "--growth", "item"], "--growth and --period must come together"),
+            ([good, "--rows", "item=9", "--period", "1d"], "--growth and --period must come together"),
+            ([good, "--rows", "item=9", "--time", "ts"], "--time must come with --growth"),
+            ([*item], "a FILE and --rows TABLE=ROWS or --growth TABLE are expected"),
+            ([good, *item, "--growth", "item"], "each table of --rows and --growth must occur once, got item twice"),
+            ([good, *item, "--rows", "item=9"], "each table of --rows and --growth must occur once, got item twice"),
+            ([good, *item[:3], "1w"], "--period: must be between 1m and 366d, as 30m, 6h or 1d, got 1w"),
+            ([good, *item[:3], "0d"], "--period: must be between 1m and 366d, as 30m, 6h or 1d, got 0d"),
+            ([good, *item[:3], "367d"], "--period: must be between 1m and 366d, as 30m, 6h or 1d, got 367d"),
+            ([self.path("b"), *item], "b/item.npy: ids of feature item must be between 0 and 2^64 - 1"),
+            ([self.path("c"), *item], "c/user.npy must have one of the features item, got user"),
+            ([self.path("d"), *item], "d must have .parquet, .npy, .npz files, got none"),
+            ([good, self.path("none.npz"), *item], "Table item has no lookups in the period " + self.path("none.npz")),
+            ([good, *item, "--time", "ts"], "item.npy must be a .parquet file, as it must have a column of times, ts"),
+        ):
+            with self.subTest(message):
+                self.assertIn(message, self.error(*arguments))
+
+    @unittest.skipUnless(pa, "pyarrow is not installed")
+    def test_bad_times_are_one_line(self):
+        day = 86_400
+        arguments = [self.path("log.parquet"), "--growth", "item", "--period", "1d", "--time", "ts"]
+        for times, message in (
+            ([day, 0], "log.parquet: times in column ts must not go back to an earlier period, got 1970-01-01 00:00"),
+            ([0, 2 * day], "Table item has no lookups in the period 1970-01-02 00:00"),
+            ([0, -1], "Times in column ts of"),
+            ([0, 1_700_000_000_000], "must be between 0 and 2^33 seconds since 1970, got 1700000000000. Maybe these"),
+            ([0, None], "must have the time of each sample, got 1 null"),
+            (["a", "b"], "must hold timestamps, dates, or integers in seconds, got string"),
+            ([0.5, 1.5], "must hold timestamps, dates, or integers in seconds, got double"),
+        ):
+            pq.write_table(pa.table({"item": [1, 2], "ts": times}), self.path("log.parquet"))
+            with self.subTest(message):
+                self.assertIn(message, self.error(*arguments))
+        pq.write_table(pa.table({"item": [1, 2], "ts": [0, 100_000 * 60]}), self.path("log.parquet"))
+        message = "period of table item must be an integer between 0 and 99999, got 100000"
+        self.assertIn(message, self.error(*arguments, "--period", "1m"))
+        pq.write_table(pa.table({"item": [1, 2]}), self.path("log.parquet"))
+        self.assertIn("log.parquet must have a column of times, ts, got item", self.error(*arguments))
 
 
 if __name__ == "__main__":

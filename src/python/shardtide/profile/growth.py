@@ -141,7 +141,7 @@ class TableGrowth:
     samples: of the feature that has fewest
     ids: distinct ids
     ids_error: standard error of ids; 0 if exact
-    periods: in their order, at least one
+    periods: from the first one with lookups to the current one
     ids_per_day: new ids a day: the median of the new ids of the last growth_periods periods, divided by the days of a
         period; None with a single period
     growth_periods: how many periods ids_per_day is of: half of them, at most 7; 0 with a single one. An incomplete last
@@ -304,8 +304,8 @@ class HashTableProfile(StreamProfile):
         period_days: length of a period, above 0 and at most 36,600
         is_last_complete: whether the stream has all of its last period, which growth leaves out otherwise
 
-        ValueError for another length, if a feature has no samples, or more than 1,000,000 lookups a sample, and if a
-        period between the first and the last one has no lookups.
+        ValueError for another length, if a feature has no samples, or more than 1,000,000 lookups a sample, and for
+        periods_without_lookups.
         """
         if not 0 < period_days <= 36_600:
             raise ValueError(f"period_days must be above 0 and at most 36600, got {period_days!r}")
@@ -336,18 +336,23 @@ class HashTableProfile(StreamProfile):
             reuse_histogram=batch_histogram(uses, lookups, sum(pooling.values()), samples),
         )
 
+    def periods_without_lookups(self) -> list[int]:
+        """Returns the periods without lookups, after the first one that has some, up to the current one."""
+        first = min(self._period_lookups, default=self._period + 1)
+        return [period for period in range(first, self._period + 1) if period not in self._period_lookups]
+
     def _periods(self) -> list[GrowthPeriod]:
         self._see_new_ids()
         if not self._period_lookups:
             raise ValueError(f"Table {self.name} has no lookups: its ids and their growth are unknown")
+        for period in self.periods_without_lookups():
+            raise ValueError(
+                f"Table {self.name} has no lookups in period {period}: its growth is unknown. Maybe give the data of"
+                " this period, or longer periods"
+            )
         each, new_ids_of = self._first.ids_per_sampled, self._first.new_ids()
         found, ids = [], 0
-        for period in range(min(self._period_lookups), max(self._period_lookups) + 1):
-            if period not in self._period_lookups:
-                raise ValueError(
-                    f"Table {self.name} has no lookups in period {period}, between the first and the last one that it"
-                    " has: its growth is unknown. Maybe give the missing data, or longer periods"
-                )
+        for period in sorted(self._period_lookups):
             new_ids = new_ids_of[period]
             ids += new_ids
             found.append(
