@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from shardtide.profile.benchmark import benchmark, growth_benchmark
-from shardtide.profile.files import Times, files_of, read
+from shardtide.profile.files import DAY_SECONDS, Times, files_of, read
 from shardtide.profile.growth import TableGrowth
 from shardtide.profile.order import file_name
 from shardtide.profile.profiler import Profiler, TableProfile, TableUse
@@ -21,7 +21,6 @@ from shardtide.profile.rows import DEFAULT_MEMORY_BYTES
 
 PROGRESS_SECONDS = 5.0
 
-DAY_SECONDS = 86_400
 UNIT_SECONDS = {"m": 60, "h": 3_600, "d": DAY_SECONDS}
 
 # A last period of which the times cover less is incomplete.

@@ -23,6 +23,8 @@ SUFFIXES = (".parquet", ".npy", ".npz")
 # Times in seconds, from 1970 until 2242: those in milliseconds are larger.
 TIME_LIMIT = 2**33
 
+DAY_SECONDS = 86_400
+
 # Parts of a second in which Arrow counts timestamps.
 UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -44,7 +46,8 @@ class Part(NamedTuple):
 
     done: share of the file that is read after this part
     batch: ids by feature
-    times: of the first and the last of its samples, in seconds since 1970, in one period; None if times are not read
+    times: of the first and the last of its samples, in seconds since 1970, in one period; None if times are not read.
+        A date has samples until its last second
     """
 
     done: float
@@ -128,10 +131,11 @@ def _by_period(pa: Any, path: Path, batch: Any, times: Times) -> Iterator[tuple[
     if not len(seconds):
         return
     periods = seconds // times.seconds
+    whole_day = DAY_SECONDS - 1 if pa.types.is_date(batch.schema.field(times.column).type) else 0
     begins = np.concatenate(([0], np.flatnonzero(periods[1:] != periods[:-1]) + 1)).tolist()
     for begin, end in zip(begins, [*begins[1:], len(seconds)]):
         part = seconds[begin:end]
-        yield batch.slice(begin, end - begin), (int(part.min()), int(part.max()))
+        yield batch.slice(begin, end - begin), (int(part.min()), int(part.max()) + whole_day)
 
 
 def _seconds(pa: Any, path: Path, column: Any, name: str) -> Any:

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shardtide.profile.lookups import StreamProfile, feature_fields, is_integer
-from shardtide.profile.rows import (
-    ALL_HASHES,
-    BYTES_PER_ENTRY,
-    DEFAULT_MEMORY_BYTES,
-    RowSketch,
-    find,
-    is_below,
-)
+from shardtide.profile.rows import ALL_HASHES, BYTES_PER_ENTRY, DEFAULT_MEMORY_BYTES, RowSketch, find, is_below
 from shardtide.profile.statistics import CDF_FACTOR, access_cdf, batch_histogram, histogram_warning
 
 if TYPE_CHECKING:
@@ -55,6 +48,9 @@ class FirstPeriods:
     The threshold begins above all hashes, and is halved while there are more than `capacity` ids (adaptive sampling:
     Flajolet, Computing 43, 1990). So the sample depends on nothing but the ids and their first periods: not on their
     order within a period, on batches, or on what was merged with what. Up to `capacity` distinct ids, all are in it.
+
+    A sketch of totals, such as HyperLogLog (Flajolet, Fusy, Gandouet and Meunier, AofA 2007), takes less memory. But
+    new ids would be the difference of two of its totals, with the error of the totals: docs/MODELS.md compares them.
     """
 
     def __init__(self, capacity: int) -> None:
