@@ -394,16 +394,17 @@ class CommandTest(unittest.TestCase):
         storage = {"ids": 9, "idsPerDay": 4.0, "hitShares": [0.375, 0.6875, 1.0]}
         self.assertEqual(fields["item"]["storage"], storage)
         blocks = [block.splitlines() for block in printed.split("\n\n")]
+        self.assertEqual([line.split()[0] for line in blocks.pop(0)], ["table", "user"])
         self.assertEqual(
-            [line.split() for line in blocks[0][2:]],
+            [line.split() for line in blocks.pop(0)],
             [
                 "hash table samples lookups pooling ids error new ids/day median of".split(),
                 "item 16 16 1.000 9 exact 4.0 last 2 periods".split(),
             ],
         )
-        self.assertEqual(blocks[1][0], "item: new ids by period")
+        self.assertEqual(blocks[0][0], "item: new ids by period")
         self.assertEqual(
-            [line.split() for line in blocks[1][2:]],
+            [line.split() for line in blocks[0][2:]],
             [
                 [days[0], "4", "3", "exact", "3", "exact"],
                 [days[1], "4", "2", "exact", "5", "exact"],
@@ -412,11 +413,11 @@ class CommandTest(unittest.TestCase):
             ],
         )
         self.assertEqual(
-            [line.split() for line in blocks[2][2:]], [["1", "0.3750"], ["4", "0.6875"], ["9", "1.0000"]]
+            [line.split() for line in blocks[1][2:]], [["1", "0.3750"], ["4", "0.6875"], ["9", "1.0000"]]
         )
-        for block in blocks[1:3]:
+        for block in blocks[:2]:
             self.assertEqual(len({len(line) for line in block[1:]}), 1, block)
-        self.assertEqual(json.loads(blocks[3][1]), {"storage": storage})
+        self.assertEqual(json.loads(blocks[2][1]), {"storage": storage})
         self.assertIn("28 ids", err)
 
     @unittest.skipUnless(pa, "pyarrow is not installed")

@@ -60,6 +60,8 @@ def _profile(options: argparse.Namespace) -> None:
     uses, growths = profiler.results(), periods.growth(profiler)
     if uses:
         _print_table([_HEADER, *(_line(use) for use in uses.values())])
+    if uses and growths:
+        print()
     if growths:
         _print_growth(growths, periods.labels)
     results: list[TableUse | TableGrowth] = [*uses.values(), *growths.values()]

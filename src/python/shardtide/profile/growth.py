@@ -139,13 +139,13 @@ class TableGrowth:
     ids_error: standard error of ids; 0 if exact
     periods: from the first one with lookups to the current one
     ids_per_day: new ids a day: the median of the new ids of the last growth_periods periods, divided by the days of a
-        period; None with a single period
-    growth_periods: how many periods ids_per_day is of: half of them, at most 7; 0 with a single one. An incomplete last
-        period is not among them
+        period; None with fewer than 2 complete periods
+    growth_periods: how many periods ids_per_day is of: half of the complete ones, at most 7; only the last one can be
+        incomplete
     previous_ids_per_day: the same of as many periods before these, the very first left out; None if there are none
     is_last_complete: whether the last period was said to be complete
     hit_shares: share of the lookups that find their id if the table keeps the 1, 4, 16, ... 4^k most used ids while
-        4^k < ids, then 1; empty without lookups
+        4^k < ids, then 1
     hit_shares_error: standard error of the entries of hit_shares against the counts of this stream, at its worst entry;
         0 if exact
     reuse_histogram: as TableUse
