@@ -456,11 +456,11 @@ class CommandTest(unittest.TestCase):
         (self.folder / "day.csv").write_text("1,2")
         user = self.path("user.npy")
         for arguments, message in (
-            ([], "a FILE and --rows TABLE=ROWS are expected"),
-            ([user], "a FILE and --rows TABLE=ROWS are expected"),
+            ([], "a FILE and --rows TABLE=ROWS or --growth TABLE are expected"),
+            ([user], "a FILE and --rows TABLE=ROWS or --growth TABLE are expected"),
             ([user, "--rows", "user"], "--rows: must be TABLE=ROWS, got user"),
             ([user, "--rows", "user=many"], "--rows: must be TABLE=ROWS, got user=many"),
-            ([user, "--rows", "user=5", "user=6"], "each table of --rows must occur once, got user twice"),
+            ([user, "--rows", "user=5", "user=6"], "each table of --rows and --growth must occur once, got user twice"),
             ([user, "--rows", "user=0"], "rows of table user must be an integer between 1 and 2^36, got 0"),
             ([user, "--rows", "user=7"], "user.npy: ids of feature user must be between 0 and 6"),
             ([user, "--rows", "item=7"], "user.npy must have one of the features item, got user"),
@@ -474,7 +474,7 @@ class CommandTest(unittest.TestCase):
             ([self.path("real.npy"), "--rows", "real=9"], "real.npy: ids must be integers, got float64"),
             ([self.path("seen.npz"), "--rows", "seen=9"], "must have seen.lengths or seen.offsets for seen.values"),
             ([self.path("off.npz"), "--rows", "seen=9"], "offsets must begin with 0 and end with the number of ids, 1"),
-            ([user, "--benchmark"], "--benchmark must come without files and --rows"),
+            ([user, "--benchmark"], "--benchmark must come without files, --rows and --growth"),
         ):
             with self.subTest(message):
                 self.assertIn(message, self.error(*arguments))
@@ -504,10 +504,12 @@ class CommandTest(unittest.TestCase):
     def test_benchmark_prints_speed_and_error(self):
         with contextlib.redirect_stdout(io.StringIO()) as printed, mock.patch.object(benchmark, "BATCH", 50_000):
             command.main(["--benchmark", "--batches", "2"])
-        lines = printed.getvalue().splitlines()
-        self.assertEqual(len(lines), 5)
-        for line in lines[1:]:
+        tables, hash_tables = (block.splitlines() for block in printed.getvalue().split("\n\n"))
+        self.assertEqual((len(tables), len(hash_tables)), (5, 4))
+        for line in tables[1:]:
             self.assertRegex(line, r" 100,000 .* million +0\.0000 +0\.0000$")
+        for line in hash_tables[1:]:
+            self.assertRegex(line, r" 100,000 .* million +0\.0000 +0\.0000 +[\d,]+ +0\.0000 +0\.0000$")
 
 
 if __name__ == "__main__":

@@ -1,21 +1,30 @@
-"""python -m shardtide.profile: profiles tables from files of ids."""
+"""python -m shardtide.profile: profiles tables, of fixed rows and hash tables, from files of ids."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import NoReturn
 
-from shardtide.profile.benchmark import benchmark
-from shardtide.profile.files import read
+from shardtide.profile.benchmark import benchmark, growth_benchmark
+from shardtide.profile.files import DAY_SECONDS, Times, files_of, read
+from shardtide.profile.growth import TableGrowth
 from shardtide.profile.order import file_name
-from shardtide.profile.profiler import DEFAULT_MEMORY_BYTES, Profiler, TableProfile, TableUse
+from shardtide.profile.profiler import Profiler, TableProfile, TableUse
+from shardtide.profile.rows import DEFAULT_MEMORY_BYTES
 
 PROGRESS_SECONDS = 5.0
+
+UNIT_SECONDS = {"m": 60, "h": 3_600, "d": DAY_SECONDS}
+
+# A last period of which the times cover less is incomplete.
+COMPLETE = 0.9
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -24,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         if options.benchmark:
             _print_table(list(benchmark(options.batches)))
+            print()
+            _print_table(list(growth_benchmark(options.batches)))
         else:
             _profile(options)
     except (ValueError, OSError, MemoryError) as e:
@@ -34,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _profile(options: argparse.Namespace) -> None:
     """Reads all files, prints a table, and writes the fields of each table's TableSpec, and the order of its rows."""
-    profiler = Profiler(dict(options.rows), dict(options.feature), options.memory_mib * 2**20)
+    profiler = Profiler(dict(options.rows), dict(options.feature), options.memory_mib * 2**20, options.growth)
     if options.order:
         # What would fail later fails before the files are read.
         for name in profiler.tables:
@@ -44,14 +55,21 @@ def _profile(options: argparse.Namespace) -> None:
                 raise ValueError(f"table of --hot-rows must be one of --rows, got {name}")
             profiler.tables[name].check_hot_rows(rows)
         options.order.mkdir(parents=True, exist_ok=True)
-    _read_all(profiler, options.files)
-    uses = profiler.results()
-    _print_table([_HEADER, *(_line(use) for use in uses.values())])
-    for use in uses.values():
-        for warning in use.warnings:
+    periods = _Periods(options.period, options.time)
+    _read_all(profiler, options.files, periods)
+    uses, growths = profiler.results(), periods.growth(profiler)
+    if uses:
+        _print_table([_HEADER, *(_line(use) for use in uses.values())])
+    if uses and growths:
+        print()
+    if growths:
+        _print_growth(growths, periods.labels)
+    results: list[TableUse | TableGrowth] = [*uses.values(), *growths.values()]
+    for result in results:
+        for warning in result.warnings:
             print(warning, file=sys.stderr)
     if options.out:
-        fields = {name: use.fields() for name, use in uses.items()}
+        fields = {result.name: result.fields() for result in results}
         options.out.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
     if options.order:
         for profile in profiler.tables.values():
@@ -69,25 +87,130 @@ def _write_order(profile: TableProfile, folder: Path, hot_rows: int | None) -> N
         )
 
 
-def _read_all(profiler: Profiler, files: Sequence[Path]) -> None:
-    sizes = [path.stat().st_size for path in files]
+class _Periods:
+    """Periods of the stream that is read: one for each file or folder given, or by the times of samples.
+
+    seconds: length of a period; None if no table needs periods: all is in one
+    column: of times, if samples have them
+    """
+
+    def __init__(self, seconds: int | None, column: str | None) -> None:
+        self._seconds = seconds
+        self.times = None if column is None or seconds is None else Times(column, seconds)
+        # What each period is called: where its files are, or when it began.
+        self.labels: list[str] = []
+        self._first: int | None = None
+        self._last_time = 0
+
+    def begin_file(self, profiler: Profiler, given: Path) -> None:
+        """Begins the period of a file or folder, if there are no times."""
+        if self._seconds is not None and self.times is None:
+            self.labels.append(str(given))
+            profiler.begin_period(len(self.labels) - 1)
+
+    def begin_part(self, profiler: Profiler, times: tuple[int, int]) -> None:
+        """Begins the period of samples with these times, the first and the last; ValueError if it is an earlier one."""
+        assert self.times is not None
+        period = times[0] // self.times.seconds
+        if self._first is None:
+            self._first = period
+        if period < self._first + len(self.labels) - 1:
+            raise ValueError(
+                f"times in column {self.times.column} must not go back to an earlier period, got {_utc(times[0])} after"
+                f" {_utc(self._last_time)}: give files in the order of time, and sort their samples"
+            )
+        profiler.begin_period(period - self._first)
+        while len(self.labels) <= period - self._first:
+            self.labels.append(_utc((self._first + len(self.labels)) * self.times.seconds))
+        self._last_time = max(self._last_time, times[1])
+
+    def growth(self, profiler: Profiler) -> dict[str, TableGrowth]:
+        """Returns the use of hash tables in these periods; ValueError if one has no lookups in a period."""
+        if self._seconds is None:
+            return {}
+        for name, profile in profiler.hash_tables.items():
+            for period in profile.periods_without_lookups():
+                raise ValueError(
+                    f"Table {name} has no lookups in the period {self.labels[period]}: its growth is unknown. Maybe"
+                    " give the data of this period, or longer periods"
+                )
+        covered = 1.0 if self.times is None else (self._last_time % self._seconds + 1) / self._seconds
+        return profiler.growth(self._seconds / DAY_SECONDS, covered >= COMPLETE)
+
+
+def _utc(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M")
+
+
+def _read_all(profiler: Profiler, given: Sequence[Path], periods: _Periods) -> None:
+    # Each file with what was given, before the first file of that.
+    files = [(None if place else path, file) for path in given for place, file in enumerate(files_of(path))]
+    sizes = [file.stat().st_size for _, file in files]
     began = shown = time.monotonic()
     counted = 0
-    for index, path in enumerate(files):
-        for done, batch in read(path, profiler.features):
+    for index, (path, file) in enumerate(files):
+        if path is not None:
+            periods.begin_file(profiler, path)
+        for part in read(file, profiler.features, periods.times):
             try:
-                profiler.add(batch)
+                if part.times is not None:
+                    periods.begin_part(profiler, part.times)
+                profiler.add(part.batch)
             except ValueError as e:
-                raise ValueError(f"{path}: {e}") from None
-            counted += sum(ids.ids.size for ids in batch.values())
+                raise ValueError(f"{file}: {e}") from None
+            counted += sum(ids.ids.size for ids in part.batch.values())
             now = time.monotonic()
             if now - shown >= PROGRESS_SECONDS:
                 shown = now
-                share = (sum(sizes[:index]) + done * sizes[index]) / max(1, sum(sizes))
+                share = (sum(sizes[:index]) + part.done * sizes[index]) / max(1, sum(sizes))
                 left = (now - began) * (1 - share) / share if share else 0.0
                 print(f"{share:.0%}, {counted:,} ids, {left:.0f} s left", file=sys.stderr)
     seconds = max(1e-9, time.monotonic() - began)
     print(f"{counted:,} ids, {counted / seconds / 1e6:.1f} million a second", file=sys.stderr)
+
+
+def _print_growth(growths: dict[str, TableGrowth], labels: Sequence[str]) -> None:
+    """Prints a line for each hash table; then for each its periods, its hit shares, and its `storage` to publish."""
+    header = ["hash table", "samples", "lookups", "pooling", "ids", "error", "new ids/day", "median of"]
+    _print_table([header, *(_growth_line(growth) for growth in growths.values())])
+    for growth in growths.values():
+        print(f"\n{growth.name}: new ids by period")
+        lines = [["period", "lookups", "new ids", "error", "ids so far", "error"]]
+        for period in growth.periods:
+            lines.append(
+                [
+                    labels[period.period],
+                    f"{period.lookups:,}",
+                    f"{period.new_ids:,}",
+                    _error(period.new_ids_error),
+                    f"{period.ids:,}",
+                    _error(period.ids_error),
+                ]
+            )
+        _print_table(lines)
+        print(f"\n{growth.name}: share of lookups that find their id, by the ids that the table keeps")
+        shares = zip(growth.capacities(), growth.hit_shares)
+        _print_table([["ids kept", "hit share"], *([f"{kept:,}", f"{share:.4f}"] for kept, share in shares)])
+        print(f"\n{growth.name}: to publish\n" + json.dumps({"storage": growth.storage()}))
+
+
+def _growth_line(growth: TableGrowth) -> list[str]:
+    count = growth.growth_periods
+    return [
+        growth.name,
+        f"{growth.samples:,}",
+        f"{growth.lookups:,}",
+        f"{growth.pooling_factor:.3f}",
+        f"{growth.ids:,}",
+        _error(growth.ids_error),
+        "unknown" if growth.ids_per_day is None else f"{growth.ids_per_day:,.1f}",
+        "-" if not count else f"last {count} periods" if count > 1 else "last period",
+    ]
+
+
+def _error(error: float) -> str:
+    """Returns a standard error as a column shows it."""
+    return f"{error:,.0f}" if error else "exact"
 
 
 _HEADER = ["table", "rows", "samples", "lookups", "pooling", "used rows", "lookups/row", "top 1", "top 1024", "error"]
@@ -128,12 +251,34 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _Parser(
         prog="python -m shardtide.profile",
         description="Measures how lookups spread over the rows of tables: pooling factor, access CDF and reuse"
-        " histogram, from files of ids.",
+        " histogram, from files of ids. Of hash tables: distinct ids, their growth, and hit shares.",
     )
-    parser.add_argument("files", type=Path, nargs="*", metavar="FILE", help=".parquet, .npy or .npz files")
+    parser.add_argument(
+        "files", type=Path, nargs="*", metavar="FILE", help=".parquet, .npy or .npz files, or folders of them"
+    )
     _add_pairs(parser, "--rows", "TABLE=ROWS", int, "a table and how many rows it has")
     feature = "a feature (column) and the table that it looks up (default: one with the table's name)"
     _add_pairs(parser, "--feature", "FEATURE=TABLE", str, feature)
+    parser.add_argument(
+        "--growth",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="TABLE",
+        help="hash tables, without fixed rows: distinct ids, new ids by period, and hit shares",
+    )
+    parser.add_argument(
+        "--period",
+        type=_seconds,
+        metavar="LENGTH",
+        help="with --growth: the time that each FILE or folder covers, in the order given, as 30m, 6h or 1d; with"
+        " --time, the length of periods, which begin at multiples of it in UTC",
+    )
+    parser.add_argument(
+        "--time",
+        metavar="COLUMN",
+        help="with --growth: the column of Parquet files with the time of each sample (default: a FILE is a period)",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON: fields of each table's TableSpec, by table")
     parser.add_argument(
         "--order", type=Path, metavar="DIR", help="a file for each table with the rank of each row by use: TABLE.npy"
@@ -146,14 +291,18 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--benchmark", action="store_true", help="measure speed and error on random ids, without files")
     parser.add_argument("--batches", type=int, default=100, help="millions of ids of the benchmark (default: 100)")
     options = parser.parse_args(arguments)
-    if options.benchmark and (options.files or options.rows or options.batches < 1):
-        parser.error("--benchmark must come without files and --rows, and with --batches of at least 1")
-    if not options.benchmark and not (options.files and options.rows):
-        parser.error("a FILE and --rows TABLE=ROWS are expected; --help says more")
+    if options.benchmark and (options.files or options.rows or options.growth or options.batches < 2):
+        parser.error("--benchmark must come without files, --rows and --growth, and with --batches of at least 2")
+    if not options.benchmark and not (options.files and (options.rows or options.growth)):
+        parser.error("a FILE and --rows TABLE=ROWS or --growth TABLE are expected; --help says more")
+    if bool(options.growth) != (options.period is not None):
+        parser.error("--growth and --period must come together")
+    if options.time is not None and not options.growth:
+        parser.error("--time must come with --growth")
     if options.hot_rows and not options.order:
         parser.error("--hot-rows must come with --order")
     for what, pairs in (
-        ("table of --rows", options.rows),
+        ("table of --rows and --growth", [*options.rows, *((name, None) for name in options.growth)]),
         ("feature of --feature", options.feature),
         ("table of --hot-rows", options.hot_rows),
     ):
@@ -173,6 +322,15 @@ def _check_unique(parser: _Parser, what: str, names: Iterable[str]) -> None:
         if name in seen:
             parser.error(f"each {what} must occur once, got {name} twice")
         seen.add(name)
+
+
+def _seconds(text: str) -> int:
+    """Returns a length of time of minutes, hours or days, 1 minute to 366 days, in seconds."""
+    match = re.fullmatch(r"([0-9]{1,6})([mhd])", text)
+    seconds = int(match[1]) * UNIT_SECONDS[match[2]] if match else 0
+    if not 60 <= seconds <= 366 * DAY_SECONDS:
+        raise argparse.ArgumentTypeError(f"must be between 1m and 366d, as 30m, 6h or 1d, got {text}")
+    return seconds
 
 
 def _pair(form: str, value: Callable[[str], object]) -> Callable[[str], tuple[str, object]]:

@@ -1,4 +1,4 @@
-"""Measures how many ids a second are profiled, and how far the access CDF is from the exact one."""
+"""Measures how many ids a second are profiled, and how far the access CDF and growth are from the exact ones."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shardtide.profile.profiler import DEFAULT_MEMORY_BYTES, TableProfile
-from shardtide.profile.rows import BYTES_PER_ROW, RowUses
+from shardtide.profile.growth import HashTableProfile
+from shardtide.profile.profiler import TableProfile
+from shardtide.profile.rows import BYTES_PER_ROW, DEFAULT_MEMORY_BYTES, RowUses
 from shardtide.profile.statistics import access_cdf
 
 if TYPE_CHECKING:
     from shardtide.profile.rows import Int64s
 
 BATCH = 1_000_000
+
+# Of the stream of a hash table, and the share of lookups of an id that no lookup before had.
+PERIODS = 10
+NEW_SHARE = 0.001
 
 
 @dataclass(frozen=True)
@@ -87,4 +92,48 @@ def benchmark(batches: int) -> Iterator[list[str]]:
             f"{len(ids) / seconds / 1e6:.1f} million",
             f"{error:.4f}",
             f"{use.access_cdf_error:.4f}",
+        ]
+
+
+def growth_benchmark(batches: int) -> Iterator[list[str]]:
+    """Yields a header, and a line for each stream of a hash table, of so many batches of a million ids, at least 2.
+
+    Batches are divided among 10 periods, or as many as there are batches. Some lookups are of ids that are new, all
+    others of ids that are older than the stream. Seconds as in `benchmark`.
+    """
+    yield ["hash table", "lookups", "ids", "ids/s", "error", "its estimate", "ids a period", "error", "hit share error"]
+    rows = 100_000_000
+    for name, exponent in (("Zipf, exponent 1", 1.0), ("Zipf, exponent 0.8", 0.8), ("even use", 0.0)):
+        stream, draw = SkewedIds(rows, exponent), np.random.default_rng(1)
+        fresh = int(BATCH * NEW_SHARE)
+        seen = np.zeros(rows + batches * fresh, np.bool_)
+        new_ids = np.zeros(min(PERIODS, batches), np.int64)
+        ids = np.empty(batches * BATCH, np.int64)
+        profile = HashTableProfile("table")
+        seconds = 0.0
+        for place, batch in enumerate(ids.reshape(batches, BATCH)):
+            batch[:] = stream.draw(draw, BATCH)
+            batch[:fresh] = rows + place * fresh + np.arange(fresh)
+            period = place * len(new_ids) // batches
+            new_ids[period] += len(np.unique(batch[~seen[batch]], return_counts=True)[0])
+            seen[batch] = True
+            began = time.process_time()
+            profile.begin_period(period)
+            profile.add(batch)
+            seconds += time.process_time() - began
+        began = time.process_time()
+        growth = profile.result()
+        seconds += time.process_time() - began
+        last = float(np.median(new_ids[len(new_ids) - growth.growth_periods :]))
+        exact = exact_cdf(ids, growth.ids)
+        yield [
+            name,
+            f"{growth.lookups:,}",
+            f"{growth.ids:,}",
+            f"{len(ids) / seconds / 1e6:.1f} million",
+            f"{abs(growth.ids / int(new_ids.sum()) - 1):.4f}",
+            f"{growth.ids_error / growth.ids:.4f}",
+            f"{growth.ids_per_day or 0:,.0f}",
+            f"{abs((growth.ids_per_day or 0) / last - 1):.4f}",
+            f"{max(abs(a - b) for a, b in zip(growth.hit_shares, exact)):.4f}",
         ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,26 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shardtide.arguments import check_text, mapping, texts
-from shardtide.profile.bags import Bags, bags, by_feature, first_outside
+from shardtide.arguments import mapping, texts
+from shardtide.profile.bags import by_feature
+from shardtide.profile.growth import HashTableProfile, TableGrowth
+from shardtide.profile.lookups import StreamProfile, feature_fields, is_integer
 from shardtide.profile.order import RowOrder, file_name, rank_type, spread, write
-from shardtide.profile.rows import LEAST_MEMORY_BYTES, PART, row_counter
-from shardtide.profile.statistics import HISTOGRAM_BATCH, access_cdf, reuse_histogram
+from shardtide.profile.rows import DEFAULT_MEMORY_BYTES, row_counter
+from shardtide.profile.statistics import access_cdf, batch_histogram, histogram_warning
 
 if TYPE_CHECKING:
     from shardtide.profile.rows import Int64s
 
-# Exact up to 16,777,216 rows; beyond, a sketch of 699,050 rows.
-DEFAULT_MEMORY_BYTES = 2**27
-
 MOST_ROWS = 2**36
-MOST_POOLING = 1_000_000
-LONGEST_NAME = 255
 
 # With fewer lookups of a used row, counts are more skewed than use is.
 FEW_LOOKUPS = 10
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 # An error of the access CDF that is worth a warning.
 LARGE_ERROR = 0.005
@@ -81,10 +75,7 @@ class TableUse:
                 f" {FEW_LOOKUPS}, use looks more skewed than it is: profile more samples"
             )
         if self.lookups and not self.reuse_histogram:
-            found.append(
-                f"Table {self.name} has {self.samples} samples; a reuse histogram needs {HISTOGRAM_BATCH:,}:"
-                " it is left out"
-            )
+            found.append(histogram_warning(self.name, self.samples))
         if self.access_cdf_error > LARGE_ERROR:
             found.append(
                 f"The access CDF of table {self.name} has a standard error of {self.access_cdf_error:.4f}:"
@@ -98,20 +89,16 @@ class TableUse:
         rows, poolingFactor, accessCdf, reuseHistogram; and features, if several share the table: each with the
         cluster's batch size, and samples that do not repeat.
         """
-        fields: dict[str, Any] = {
+        return {
             "rows": self.rows,
             "poolingFactor": self.pooling_factor,
             "accessCdf": list(self.access_cdf),
             "reuseHistogram": list(self.reuse_histogram),
+            **feature_fields(self.feature_pooling),
         }
-        if len(self.feature_pooling) > 1:
-            fields["features"] = [
-                {"name": name, "poolingFactor": lookups} for name, lookups in self.feature_pooling.items()
-            ]
-        return fields
 
 
-class TableProfile:
+class TableProfile(StreamProfile):
     """Counts the lookups of one table, which one or several features share.
 
     Takes at most `memory_bytes`, and some megabytes beside them for the batch at hand. Can be pickled: each process
@@ -132,72 +119,22 @@ class TableProfile:
     ValueError for other values.
     """
 
+    _MERGED = ("name", "rows", "memory_bytes")
+
     def __init__(
         self, name: str, rows: int, features: Iterable[str] | None = None, memory_bytes: int = DEFAULT_MEMORY_BYTES
     ) -> None:
-        if not (isinstance(name, str) and name.strip() and len(name) <= LONGEST_NAME) or _CONTROL.search(name):
-            raise ValueError(
-                f"table name must have 1 to {LONGEST_NAME} characters, no control characters, got {name!r}"
-            )
-        check_text(name, "table name")
-        if not _is_integer(rows) or not 1 <= rows <= MOST_ROWS:
+        super().__init__(name, features, memory_bytes)
+        if not is_integer(rows) or not 1 <= rows <= MOST_ROWS:
             raise ValueError(f"rows of table {name} must be an integer between 1 and 2^36, got {rows!r}")
-        if not _is_integer(memory_bytes) or memory_bytes < LEAST_MEMORY_BYTES:
-            raise ValueError(f"memory_bytes must be at least {LEAST_MEMORY_BYTES}, got {memory_bytes!r}")
-        self.name = name
         self.rows = int(rows)
-        self.memory_bytes = int(memory_bytes)
-        self._lookups = dict.fromkeys((name,) if features is None else texts(features, "features", "names"), 0)
-        self._samples = dict.fromkeys(self._lookups, 0)
-        if not self._lookups:
-            raise ValueError(f"table {name} must have a feature, got none")
         self._counter = row_counter(self.rows, self.memory_bytes)
 
-    @property
-    def features(self) -> list[str]:
-        """The features that look up this table."""
-        return list(self._lookups)
+    def _id_range(self) -> tuple[int, str]:
+        return self.rows, f"between 0 and {self.rows - 1}, as table {self.name} has {self.rows} rows"
 
-    def add(
-        self,
-        ids: Any,
-        *,
-        lengths: Any = None,
-        offsets: Any = None,
-        samples: int | None = None,
-        feature: str | None = None,
-    ) -> None:
-        """Counts the ids of a batch, in the forms of `bags`.
-
-        feature: whose ids they are; may be left out if the table has only one
-
-        ValueError, before anything is counted, as `bags`, if the table lacks the feature, and if an id is no row.
-        """
-        if feature is None:
-            if len(self._lookups) > 1:
-                raise ValueError(f"feature must be one of {', '.join(self._lookups)}, got none")
-            (feature,) = self._lookups
-        batch = bags(ids, lengths=lengths, offsets=offsets, samples=samples)
-        self.check(feature, batch)
-        self.count(feature, batch)
-
-    def check(self, feature: str, batch: Bags) -> None:
-        """ValueError if the table lacks the feature or an id is no row."""
-        if feature not in self._lookups:
-            raise ValueError(f"feature of table {self.name} must be one of {', '.join(self._lookups)}, got {feature}")
-        place = first_outside(batch.ids, self.rows)
-        if place is not None:
-            raise ValueError(
-                f"ids of feature {feature} must be between 0 and {self.rows - 1}, as table {self.name} has"
-                f" {self.rows} rows, got {batch.ids[place]} at position {place} of the batch"
-            )
-
-    def count(self, feature: str, batch: Bags) -> None:
-        """Counts a batch that `check` has passed."""
-        for begin in range(0, batch.ids.size, PART):
-            self._counter.add(batch.ids[begin : begin + PART].astype(np.int64, copy=False))
-        self._lookups[feature] += batch.ids.size
-        self._samples[feature] += batch.samples
+    def _count_ids(self, ids: Int64s) -> None:
+        self._counter.add(ids)
 
     def merge(self, other: TableProfile) -> None:
         """Adds the counts of another part of the stream, which stays as it is.
@@ -207,42 +144,17 @@ class TableProfile:
         """
         self.check_merge(other)
         self._counter.merge(other._counter)  # type: ignore[arg-type]  # of the same kind, as rows and memory are equal
-        for feature in self._lookups:
-            self._lookups[feature] += other._lookups[feature]
-            self._samples[feature] += other._samples[feature]
-
-    def check_merge(self, other: TableProfile) -> None:
-        """ValueError if the other cannot be merged."""
-        for what in ("name", "rows", "memory_bytes"):
-            if getattr(self, what) != getattr(other, what):
-                raise ValueError(
-                    f"{what} of profiles must be equal to merge them, got {getattr(self, what)!r} and"
-                    f" {getattr(other, what)!r}"
-                )
-        if self._lookups.keys() != other._lookups.keys():
-            raise ValueError(
-                f"features of table {self.name} must be equal to merge profiles, got {', '.join(self._lookups)} and"
-                f" {', '.join(other._lookups)}"
-            )
+        self._merge_lookups(other)
 
     def result(self) -> TableUse:
         """Returns the use of the table so far; more can be added afterwards.
 
         ValueError if a feature has no samples, or more than 1,000,000 lookups a sample, which no table may have.
         """
-        for feature, samples in self._samples.items():
-            if not samples:
-                raise ValueError(
-                    f"Table {self.name} has no samples of feature {feature}: its pooling factor is unknown"
-                )
-        pooling = {feature: lookups / self._samples[feature] for feature, lookups in self._lookups.items()}
+        pooling = self._pooling()
         pooling_factor = sum(pooling.values())
-        if pooling_factor > MOST_POOLING:
-            raise ValueError(f"Lookups a sample of table {self.name} must be at most 1,000,000, got {pooling_factor}")
         lookups, samples = sum(self._lookups.values()), min(self._samples.values())
         uses = self._counter.uses()
-        # Of the lookups of the stream, these are in a batch.
-        part = min(1.0, HISTOGRAM_BATCH * pooling_factor / lookups) if lookups else 1.0
         return TableUse(
             name=self.name,
             rows=self.rows,
@@ -253,7 +165,7 @@ class TableProfile:
             used_rows=min(self.rows, round(float(uses.rows.sum()))),
             access_cdf=access_cdf(uses, self.rows),
             access_cdf_error=uses.error,
-            reuse_histogram=reuse_histogram(uses, part) if samples >= HISTOGRAM_BATCH else [],
+            reuse_histogram=batch_histogram(uses, lookups, pooling_factor, samples),
         )
 
     def order(self, hot_rows: int | None = None) -> RowOrder:
@@ -296,7 +208,7 @@ class TableProfile:
 
     def check_hot_rows(self, hot_rows: int) -> None:
         """ValueError if the table cannot have so many hot rows."""
-        if not _is_integer(hot_rows) or not 0 <= hot_rows <= self.rows:
+        if not is_integer(hot_rows) or not 0 <= hot_rows <= self.rows:
             raise ValueError(f"hot rows of table {self.name} must be between 0 and {self.rows}, got {hot_rows!r}")
 
     def known_rows(self) -> int:
@@ -310,11 +222,13 @@ class TableProfile:
 class Profiler:
     """Profiles of several tables. Can be pickled and merged, as TableProfile.
 
-    tables: rows by table
+    tables: rows by table, of those that have rows
     features: the table of each feature. Tables that none of them names have one feature with the table's name.
-    memory_bytes: for each table, as TableProfile has it
+    memory_bytes: for each table, as TableProfile and HashTableProfile have it
+    hash_tables: tables without fixed rows, whose ids and growth are measured
 
-    ValueError as TableProfile, and if features name a table that is not among the tables.
+    ValueError as TableProfile, if features name a table that is not among the tables, and if a table has rows and is a
+    hash table.
     """
 
     def __init__(
@@ -322,19 +236,26 @@ class Profiler:
         tables: Mapping[str, int],
         features: Mapping[str, str] | None = None,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
+        hash_tables: Iterable[str] = (),
     ) -> None:
         mapping(tables, "tables", "the rows of each table")
         mapping({} if features is None else features, "features", "the table of each feature")
+        hashed = texts(hash_tables, "hash_tables", "names")
+        for name in hashed:
+            if name in tables or hashed.count(name) > 1:
+                raise ValueError(f"hash table {name} must occur once and have no rows")
+        names = [*tables, *hashed]
         by_table: dict[str, list[str]] = {}
         for feature, table in (features or {}).items():
-            if table not in tables:
-                raise ValueError(f"table of feature {feature} must be one of {', '.join(tables)}, got {table}")
+            if table not in names:
+                raise ValueError(f"table of feature {feature} must be one of {', '.join(names)}, got {table}")
             by_table.setdefault(table, []).append(feature)
         self.tables = {
             name: TableProfile(name, rows, by_table.get(name), memory_bytes) for name, rows in tables.items()
         }
-        self._by_feature: dict[str, TableProfile] = {}
-        for profile in self.tables.values():
+        self.hash_tables = {name: HashTableProfile(name, by_table.get(name), memory_bytes) for name in hashed}
+        self._by_feature: dict[str, StreamProfile] = {}
+        for profile in (*self.tables.values(), *self.hash_tables.values()):
             for feature in profile.features:
                 if feature in self._by_feature:
                     raise ValueError(
@@ -362,25 +283,43 @@ class Profiler:
         for feature, ids in found.items():
             self._by_feature[feature].count(feature, ids)
 
+    def begin_period(self, period: int) -> None:
+        """Says that what is added from now on belongs to a period, from 0; ValueError as HashTableProfile.begin_period.
+
+        Tables with rows are profiled over all periods.
+        """
+        for profile in self.hash_tables.values():
+            profile.check_period(period)
+        for profile in self.hash_tables.values():
+            profile.begin_period(period)
+
     def merge(self, other: Profiler) -> None:
         """Adds the counts of another part of the stream.
 
         ValueError, before anything is added, as TableProfile.merge, and if the other has other tables.
         """
-        if self.tables.keys() != other.tables.keys():
-            raise ValueError(
-                f"tables of profilers must be equal to merge them, got {', '.join(self.tables)} and"
-                f" {', '.join(other.tables)}"
-            )
+        for what, mine, others in (
+            ("tables", self.tables, other.tables),
+            ("hash tables", self.hash_tables, other.hash_tables),
+        ):
+            if mine.keys() != others.keys():
+                raise ValueError(
+                    f"{what} of profilers must be equal to merge them, got {', '.join(mine) or 'none'} and"
+                    f" {', '.join(others) or 'none'}"
+                )
         for name, profile in self.tables.items():
             profile.check_merge(other.tables[name])
+        for name, hashed in self.hash_tables.items():
+            hashed.check_merge(other.hash_tables[name])
         for name, profile in self.tables.items():
             profile.merge(other.tables[name])
+        for name, hashed in self.hash_tables.items():
+            hashed.merge(other.hash_tables[name])
 
     def results(self) -> dict[str, TableUse]:
-        """Returns the use of each table; ValueError as TableProfile.result."""
+        """Returns the use of each table with rows; ValueError as TableProfile.result."""
         return {name: profile.result() for name, profile in self.tables.items()}
 
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    def growth(self, period_days: float = 1.0, is_last_complete: bool = True) -> dict[str, TableGrowth]:
+        """Returns the use of each hash table; arguments and ValueError as HashTableProfile.result."""
+        return {name: profile.result(period_days, is_last_complete) for name, profile in self.hash_tables.items()}

@@ -28,6 +28,9 @@ BYTES_PER_ENTRY = 192
 
 LEAST_MEMORY_BYTES = 2**24
 
+# Exact up to 16,777,216 rows; beyond, a sketch of 699,050 rows.
+DEFAULT_MEMORY_BYTES = 2**27
+
 # All hashes are below: every row is in the sample.
 ALL_HASHES = 2**64
 
@@ -146,7 +149,7 @@ class RowSketch:
         """Adds another part's counts; the two must have the same capacity."""
         self._count_waiting()
         other._count_waiting()
-        _, only_here = _find(other._rows, self._rows)
+        _, only_here = find(other._rows, self._rows)
         self._uncertain[only_here] += other._missed(self._rows[only_here], other._dropped)
         dropped = self._dropped
         self._insert(other._rows, other._counts, other._uncertain)
@@ -154,6 +157,15 @@ class RowSketch:
         self._threshold = min(self._threshold, other._threshold)
         self._dropped = max(self._dropped, dropped + other._dropped)
         self._prune()
+
+    def sampled(self) -> tuple[Int64s, int]:
+        """Returns the rows of the sample in ascending order, and the threshold of their hashes.
+
+        They are all rows with a hash below it that were looked up. Rows below twice the threshold are more than half of
+        the capacity.
+        """
+        self._count_waiting()
+        return self._rows[self._in_sample(self._rows)], self._threshold
 
     def uses(self) -> RowUses:
         """Returns the rows that were looked up, estimated if there were too many."""
@@ -238,7 +250,7 @@ class RowSketch:
 
     def _insert(self, rows: Int64s, counts: Int64s, uncertain: Int64s) -> None:
         """Adds counts of rows, in ascending order."""
-        at, new = _find(self._rows, rows)
+        at, new = find(self._rows, rows)
         known = ~new
         at = at[known]
         self._counts[at] += counts[known]
@@ -296,10 +308,7 @@ class RowSketch:
             self._uncertain = self._uncertain[keep]
 
     def _in_sample(self, rows: Int64s) -> Flags:
-        if self._threshold == ALL_HASHES:
-            return np.ones(len(rows), np.bool_)
-        below: Flags = _hashes(rows) <= np.uint64(self._threshold - 1)
-        return below
+        return is_below(rows, self._threshold)
 
 
 def row_counter(rows: int, memory_bytes: int) -> RowCounts | RowSketch:
@@ -309,12 +318,20 @@ def row_counter(rows: int, memory_bytes: int) -> RowCounts | RowSketch:
     return RowSketch(memory_bytes // BYTES_PER_ENTRY)
 
 
-def _find(rows: Int64s, wanted: Int64s) -> tuple[Int64s, Flags]:
+def find(rows: Int64s, wanted: Int64s) -> tuple[Int64s, Flags]:
     """Returns where wanted rows are or belong among rows, both in ascending order, and which are not there."""
     at = np.searchsorted(rows, wanted).astype(np.int64, copy=False)
     if not len(rows):
         return at, np.ones(len(wanted), np.bool_)
     return at, rows[np.minimum(at, len(rows) - 1)] != wanted
+
+
+def is_below(rows: Int64s, threshold: int) -> Flags:
+    """Returns which rows have a hash below a threshold, 1 to 2^64."""
+    if threshold == ALL_HASHES:
+        return np.ones(len(rows), np.bool_)
+    below: Flags = _hashes(rows) <= np.uint64(threshold - 1)
+    return below
 
 
 def _hashes(rows: Int64s) -> npt.NDArray[np.uint64]:

@@ -35,6 +35,22 @@ def access_cdf(uses: RowUses, rows: int) -> list[float]:
     return [*(min(1.0, float(f"{share:.7g}")) for share in shares), 1.0]
 
 
+def batch_histogram(uses: RowUses, lookups: int, pooling_factor: float, samples: int) -> list[float]:
+    """Returns the expected reuse histogram of a batch of 65,536 samples of a stream; empty if the stream has fewer.
+
+    lookups, pooling_factor, samples: of the whole stream, of a table's features together
+    """
+    if samples < HISTOGRAM_BATCH:
+        return []
+    # Of the lookups of the stream, these are in a batch.
+    return reuse_histogram(uses, min(1.0, HISTOGRAM_BATCH * pooling_factor / lookups) if lookups else 1.0)
+
+
+def histogram_warning(name: str, samples: int) -> str:
+    """Returns why a table with so many samples has no reuse histogram."""
+    return f"Table {name} has {samples} samples; a reuse histogram needs {HISTOGRAM_BATCH:,}: it is left out"
+
+
 def reuse_histogram(uses: RowUses, part: float) -> list[float]:
     """Returns the expected reuse histogram of a batch with `part` of the lookups, above 0 and at most 1.
 

@@ -1,0 +1,151 @@
+"""What all profiles of tables have in common: checked batches, and lookups and samples of each feature."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shardtide.arguments import check_text, texts
+from shardtide.profile.bags import Bags, bags, first_outside
+from shardtide.profile.rows import LEAST_MEMORY_BYTES, PART
+
+if TYPE_CHECKING:
+    from shardtide.profile.rows import Int64s
+
+MOST_POOLING = 1_000_000
+LONGEST_NAME = 255
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+class StreamProfile(ABC):
+    """Counts lookups and samples of one table, which one or several features share.
+
+    name: 1 to 255 characters, no control characters
+    features: those that look up this table; by default one with the table's name
+    memory_bytes: of the counts, at least 2^24
+
+    ValueError for other values.
+    """
+
+    # Two profiles merge if they are equal in these.
+    _MERGED: tuple[str, ...] = ("name", "memory_bytes")
+
+    def __init__(self, name: str, features: Iterable[str] | None, memory_bytes: int) -> None:
+        if not (isinstance(name, str) and name.strip() and len(name) <= LONGEST_NAME) or _CONTROL.search(name):
+            raise ValueError(
+                f"table name must have 1 to {LONGEST_NAME} characters, no control characters, got {name!r}"
+            )
+        check_text(name, "table name")
+        if not is_integer(memory_bytes) or memory_bytes < LEAST_MEMORY_BYTES:
+            raise ValueError(f"memory_bytes must be at least {LEAST_MEMORY_BYTES}, got {memory_bytes!r}")
+        self.name = name
+        self.memory_bytes = int(memory_bytes)
+        self._lookups = dict.fromkeys((name,) if features is None else texts(features, "features", "names"), 0)
+        self._samples = dict.fromkeys(self._lookups, 0)
+        if not self._lookups:
+            raise ValueError(f"table {name} must have a feature, got none")
+
+    @property
+    def features(self) -> list[str]:
+        """The features that look up this table."""
+        return list(self._lookups)
+
+    def add(
+        self,
+        ids: Any,
+        *,
+        lengths: Any = None,
+        offsets: Any = None,
+        samples: int | None = None,
+        feature: str | None = None,
+    ) -> None:
+        """Counts the ids of a batch, in the forms of `bags`.
+
+        feature: whose ids they are; may be left out if the table has only one
+
+        ValueError, before anything is counted, as `bags`, if the table lacks the feature, and if the table cannot have
+        an id.
+        """
+        if feature is None:
+            if len(self._lookups) > 1:
+                raise ValueError(f"feature must be one of {', '.join(self._lookups)}, got none")
+            (feature,) = self._lookups
+        batch = bags(ids, lengths=lengths, offsets=offsets, samples=samples)
+        self.check(feature, batch)
+        self.count(feature, batch)
+
+    def check(self, feature: str, batch: Bags) -> None:
+        """ValueError if the table lacks the feature or cannot have an id."""
+        if feature not in self._lookups:
+            raise ValueError(f"feature of table {self.name} must be one of {', '.join(self._lookups)}, got {feature}")
+        limit, expected = self._id_range()
+        place = first_outside(batch.ids, limit)
+        if place is not None:
+            raise ValueError(
+                f"ids of feature {feature} must be {expected}, got {batch.ids[place]} at position {place} of the batch"
+            )
+
+    def count(self, feature: str, batch: Bags) -> None:
+        """Counts a batch that `check` has passed."""
+        for begin in range(0, batch.ids.size, PART):
+            # Of 64 bits without a sign, ids from 2^63 on become negative: they stay different.
+            self._count_ids(batch.ids[begin : begin + PART].astype(np.int64, copy=False))
+        self._lookups[feature] += batch.ids.size
+        self._samples[feature] += batch.samples
+
+    def check_merge(self, other: StreamProfile) -> None:
+        """ValueError if the other cannot be merged."""
+        for what in self._MERGED:
+            if getattr(self, what) != getattr(other, what):
+                raise ValueError(
+                    f"{what} of profiles must be equal to merge them, got {getattr(self, what)!r} and"
+                    f" {getattr(other, what)!r}"
+                )
+        if self._lookups.keys() != other._lookups.keys():
+            raise ValueError(
+                f"features of table {self.name} must be equal to merge profiles, got {', '.join(self._lookups)} and"
+                f" {', '.join(other._lookups)}"
+            )
+
+    def _merge_lookups(self, other: StreamProfile) -> None:
+        for feature in self._lookups:
+            self._lookups[feature] += other._lookups[feature]
+            self._samples[feature] += other._samples[feature]
+
+    def _pooling(self) -> dict[str, float]:
+        """Returns the mean lookups of a sample by feature; ValueError if one has no samples, or all have too many."""
+        for feature, samples in self._samples.items():
+            if not samples:
+                raise ValueError(
+                    f"Table {self.name} has no samples of feature {feature}: its pooling factor is unknown"
+                )
+        pooling = {feature: lookups / self._samples[feature] for feature, lookups in self._lookups.items()}
+        total = sum(pooling.values())
+        if total > MOST_POOLING:
+            raise ValueError(f"Lookups a sample of table {self.name} must be at most 1,000,000, got {total}")
+        return pooling
+
+    @abstractmethod
+    def _id_range(self) -> tuple[int, str]:
+        """Returns the number from which on ids are illegal, at least 1, and the legal ids as messages name them."""
+
+    @abstractmethod
+    def _count_ids(self, ids: Int64s) -> None:
+        """Counts ids that are legal."""
+
+
+def feature_fields(feature_pooling: Mapping[str, float]) -> dict[str, Any]:
+    """Returns the field `features` of a TableSpec; without fields if there is only one feature."""
+    if len(feature_pooling) < 2:
+        return {}
+    return {"features": [{"name": name, "poolingFactor": lookups} for name, lookups in feature_pooling.items()]}
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer, of Python or numpy, and no bool."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
