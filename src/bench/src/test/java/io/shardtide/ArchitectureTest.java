@@ -57,7 +57,7 @@ class ArchitectureTest {
           entry("allocation", "allocation.choice search.groups search cost domain.pool domain"),
           entry("planning", "search.groups search cost domain"),
           entry("learning", "cost domain"),
-          entry("growth", "domain"),
+          entry("growth", "cost domain"),
           entry("cost.tensorflow", ""),
           entry("models", ""),
           entry("samples", ""),
