@@ -30,6 +30,16 @@ def workload_change(workload: str, changes: Sequence[dict[str, Any]], source: st
     return event
 
 
+def table_resized(name: str, rows: int, reason: str = "") -> dict[str, Any]:
+    """Returns the change that gives a hashed table other slots, and changes nothing else of it.
+
+    name: of a table of the workload that has storage
+    rows: slots that it has from now on, 1 to 2^36; the planner checks the range
+    reason: why, for people: plans tell it; at most 500 characters, none of them a control character
+    """
+    return {"name": name, "rows": rows, "reason": reason}
+
+
 def check_distinct(event: Mapping[str, Any]) -> None:
     """ValueError if two changes of an event are of one table, or of the cluster: the later one would undo the earlier.
 
@@ -75,4 +85,14 @@ def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     for kind in ("cluster", "table"):
         if kind in first and kind in second:
             return differences(first[kind], second[kind])
-    return "one sets it, the other drops it" if "table" in first or "table" in second else "both drop it"
+    # Said in this order, whichever comes first.
+    one, other = sorted((_verb(first), _verb(second)), key=("sets", "resizes", "drops").index)
+    if one != other:
+        return f"one {one} it, the other {other} it"
+    return differences(first, second) if one == "resizes" else "both drop it"
+
+
+def _verb(change: Mapping[str, Any]) -> str:
+    if "table" in change:
+        return "sets"
+    return "resizes" if "rows" in change else "drops"

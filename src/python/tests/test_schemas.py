@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT / "src/python"))
 import records
 import shardtide.log.reports as reports_module
 import shardtide.log.schemas as schemas_module
+from shardtide.events import table_resized
 
 try:
     import numpy as np
@@ -39,6 +40,10 @@ FASTAVRO = schemas_module.fastavro
 CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/1.avsc").read_text(encoding="utf-8"))
 # With all that a table can have.
 TABLES = avro.schema.parse((ROOT / "avro/released/WorkloadChange/2.avsc").read_text(encoding="utf-8"))
+# Its file has the highest number.
+NEWEST = avro.schema.parse(
+    max((ROOT / "avro/released/WorkloadChange").iterdir(), key=lambda file: int(file.stem)).read_text(encoding="utf-8")
+)
 COSTS = (ROOT / "avro/released/MeasuredCosts/1.avsc").read_text(encoding="utf-8")
 
 
@@ -85,6 +90,34 @@ class Defaults(unittest.TestCase):
             "synchronizationSteps": 1,
         }
         self.assertEqual(complete["changes"], [{"cluster": {**cluster, **defaults}}])
+
+    def test_hash_tables_and_resizes_have_defaults(self):
+        """A resize has the fields of a drop, and more."""
+        table = {"name": "t", "rows": 1, "columns": 4, "poolingFactor": 1.0, "storage": {"ids": 3}}
+        changes = [{"table": table}, {"name": "u", "rows": 9}, table_resized("v", 7, "full"), {"name": "gone"}]
+        complete = schemas_module.with_defaults(NEWEST, change(changes=changes))
+        out = io.BytesIO()
+        avro.io.DatumWriter(NEWEST).write(complete, avro.io.BinaryEncoder(out))
+        read = avro.io.DatumReader(NEWEST).read(avro.io.BinaryDecoder(io.BytesIO(out.getvalue())))["changes"]
+        self.assertEqual(
+            read[0]["table"]["storage"],
+            {
+                "ids": 3,
+                "idsPerDay": 0.0,
+                "slotBytes": 16.0,
+                "eviction": "none",
+                "hitShares": [],
+                "resizeReason": None,
+            },
+        )
+        self.assertEqual(
+            read[1:],
+            [
+                {"name": "u", "rows": 9, "reason": ""},
+                {"name": "v", "rows": 7, "reason": "full"},
+                {"name": "gone"},
+            ],
+        )
 
     def test_a_field_that_is_given_is_kept(self):
         self.assertEqual(schemas_module.with_defaults(CHANGE, change(expectedGeneration=7))["expectedGeneration"], 7)

@@ -578,6 +578,25 @@ class WorkloadChanges(unittest.TestCase):
         change = publish.workload_change("w", [self.CONFIG], {"t": 1}, self.CLUSTER, kernels={"t": decided})
         self.assertEqual(change["changes"][1]["table"], spec)
 
+    def test_tables_without_a_fixed_size(self):
+        storage = {"ids": 8, "idsPerDay": 0.5, "slotBytes": 24, "eviction": "lru", "hitShares": [0.5, 0.9, 1.0]}
+        plain = publish.table(self.CONFIG, {"t": 1})
+        self.assertNotIn("storage", plain)
+        spec = publish.table(self.CONFIG, {"t": 1}, storage={"t": storage, "u": {}})
+        self.assertEqual(spec, {**plain, "storage": storage})
+        self.assertEqual(publish.table(self.CONFIG, {"t": 1}, storage={"t": {}})["storage"], {})
+        change = publish.workload_change("w", [self.CONFIG], {"t": 1}, self.CLUSTER, storage={"t": storage})
+        self.assertEqual(change["changes"][1]["table"], spec)
+        for wrong, message in (
+            ({"t": {"eviction": "LRU"}}, "The storage of table t: eviction must be one of none, lru, lfu, age, got str"),
+            ({"t": {"resizeReason": "x"}}, "must have the fields ids, .*, hitShares, got resizeReason"),
+            ({"t": 5}, "The storage of table t must be an object with fields of a HashedStorage, got int 5"),
+            ({"x": {}}, "storage must be of tables in configs; x are not"),
+            ([], "storage must be an object with a HashedStorage by table, got list"),
+        ):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, message):
+                publish.workload_change("w", [self.CONFIG], {"t": 1}, self.CLUSTER, storage=wrong)
+
     def test_compute_kernels_that_leave_the_planner_its_choice_name_none(self):
         for allowed, expected in (
             (["fused"], "fused"),
@@ -775,6 +794,9 @@ class WorkloadChanges(unittest.TestCase):
             ([{"cluster": {"devices": 2}}, {"cluster": {"devices": 4}}], "the cluster, .*: they differ in devices 2 and 4"),
             ([{"name": "t"}, {"table": {"name": "t"}}], 'table "t", .*: one sets it, the other drops it'),
             ([{"name": "t"}, {"name": "u"}, {"name": "t"}], r"changes\[0\] and changes\[2\]: both drop it"),
+            ([{"name": "t"}, events.table_resized("t", 9)], "one resizes it, the other drops it"),
+            ([events.table_resized("t", 9), {"table": {"name": "t"}}], "one sets it, the other resizes it"),
+            ([events.table_resized("t", 9), events.table_resized("t", 8)], "they differ in rows 9 and 8"),
         ):
             with self.assertRaisesRegex(ValueError, message):
                 events.workload_change("w", changes, "test")

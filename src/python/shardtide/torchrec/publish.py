@@ -3,8 +3,8 @@
 python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
     [--memory-gib-of DEVICE=G ...] [--devices-per-host N] [--pipeline NAME] [--lookups FILE] [--profiles FILE]
-    [--batch-sizes FILE] [--duplicates FILE] [--weights FILE] [--optimizer NAME] [--kernels FILE] [--drop NAME ...]
-    [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
+    [--batch-sizes FILE] [--duplicates FILE] [--weights FILE] [--optimizer NAME] [--kernels FILE] [--storage FILE]
+    [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
 
 --configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names,
              data_type, and pooling: SUM or MEAN; NONE for EmbeddingConfigs, whose lookups each have an output
@@ -19,6 +19,9 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
              "learned" if a feature processor computes them
 --kernels    JSON: an object with what is decided about kernels of tables by name: computeKernel, cacheLoadFactor,
              cacheAlgorithm, outputType, stochasticRounding and enforceHbm, each optional
+--storage    JSON: an object with the hash tables that store rows of tables without a fixed size, by name: ids,
+             idsPerDay, slotBytes, eviction and hitShares, each optional. Their num_embeddings are slots. Plans of such
+             tables are not for TorchRec
 --pipeline   of the training program: none, sparse_dist (TrainPipelineSparseDist) or prefetch
              (PrefetchTrainPipelineSparseDist). Device memory then also has to hold what a step allocates
 --previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
@@ -71,6 +74,12 @@ WEIGHTS = ("given", "learned")
 # Pipelines of a cluster: a loop, and TorchRec's TrainPipelineSparseDist and PrefetchTrainPipelineSparseDist.
 PIPELINES = ("none", "sparse_dist", "prefetch")
 
+# Which ids a hash table gives up when it is full.
+EVICTIONS = ("none", "lru", "lfu", "age")
+
+# Of a HashedStorage, what publishers say: why it was resized, the planner remembers.
+STORAGE_FIELDS = ("ids", "idsPerDay", "slotBytes", "eviction", "hitShares")
+
 MAX_CHANGES = 10_000
 
 
@@ -84,6 +93,7 @@ def table(
     batch_shares: Mapping[str, float] | None = None,
     duplicates: Mapping[str, float] | None = None,
     weights: Mapping[str, str] | None = None,
+    storage: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns the TableSpec of an EmbeddingBagConfig or EmbeddingConfig, which is an object or a dict of its fields.
 
@@ -105,6 +115,8 @@ def table(
         least 1, and 1 where left out
     weights: by feature, one of WEIGHTS: whether a batch gives weights of the ids, or a feature processor computes them.
         The features of a table have all the same ones
+    storage: by table, the hash table that stores its rows: fields of a HashedStorage in avro/TableSpec.avsc, such as
+        {"ids": 800_000, "eviction": "lru"}. Its num_embeddings are slots. TorchRec cannot run its plans
 
     ValueError names what is missing or unknown. The planner checks the ranges of other numbers.
     """
@@ -146,6 +158,7 @@ def table(
         **({} if is_pooled else {"pooled": False}),
         **({"constraints": limits} if limits else {}),
         **(kernel_fields(kernels[name], name) if kernels and name in kernels else {}),
+        **({"storage": _storage(storage[name], name)} if storage and name in storage else {}),
         **use,
         **({"features": described} if described else {}),
         **_weights(name, features, weights or {}),
@@ -238,6 +251,22 @@ def _weights(table: str, features: Sequence[str], weights: Mapping[str, str]) ->
     return {"idWeights": found[features[0]]} if found[features[0]] else {}
 
 
+def _storage(given: Any, table: str) -> dict[str, Any]:
+    """Returns a HashedStorage; ValueError if it has other fields, or an eviction that there is not.
+
+    The planner checks the ranges of numbers.
+    """
+    what = f"The storage of table {table}"
+    fields = dict(mapping(given, what, "fields of a HashedStorage"))
+    unknown = sorted(fields.keys() - set(STORAGE_FIELDS))
+    if unknown:
+        raise ValueError(f"{what} must have the fields {', '.join(STORAGE_FIELDS)}, got {', '.join(map(str, unknown))}")
+    eviction = fields.get("eviction", "none")
+    if eviction not in EVICTIONS:
+        raise ValueError(f"{what}: eviction must be one of {', '.join(EVICTIONS)}, got {shown(eviction)}")
+    return fields
+
+
 def _state(optimizer: str | None, scale: float) -> dict[str, Any]:
     """Returns the fields of a TableSpec that say what a row of a shard has beside its elements.
 
@@ -327,6 +356,7 @@ def workload_change(
     batch_sizes: Mapping[str, float] | None = None,
     duplicates: Mapping[str, float] | None = None,
     weights: Mapping[str, str] | None = None,
+    storage: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns the WorkloadChange that sets a cluster and the tables of a collection.
 
@@ -336,10 +366,10 @@ def workload_change(
     drop: names of tables to drop, none of them among the configs
     batch_sizes: by feature, its samples in a step over all devices, if it has another number of them than the cluster's
         batchSize (VBE)
-    kernels, duplicates, weights: as for table()
+    kernels, duplicates, weights, storage: as for table()
 
-    ValueError as table(), if two configs have one name, if there is a profile, an optimizer, a constraint or a kernel of
-    no table, a batch size, duplicates or weights of no feature, and if the change is larger than one event may be.
+    ValueError as table(), if two configs have one name, if there is a profile, an optimizer, a constraint, a kernel or
+    a storage of no table, a batch size, duplicates or weights of no feature, and if the change is larger than one event may be.
     """
     changes: list[dict[str, Any]] = [{"cluster": cluster}]
     mapping(lookups, "lookups", "a number for each feature")
@@ -347,6 +377,7 @@ def workload_change(
         "profiles": mapping({} if profiles is None else profiles, "profiles", "a profile for each table"),
         "constraints": mapping({} if constraints is None else constraints, "constraints", "TableConstraints by table"),
         "kernels": mapping({} if kernels is None else kernels, "kernels", "a kernel for each table"),
+        "storage": mapping({} if storage is None else storage, "storage", "a HashedStorage by table"),
         "optimizer": optimizer if isinstance(optimizer, Mapping) else {},
     }
     by_feature = {
@@ -361,7 +392,7 @@ def workload_change(
     shares = {feature: _factor("batch_sizes", sizes, feature) / samples for feature in sizes}
     collection = items(configs, "configs", "EmbeddingBagConfigs")
     tables = [
-        table(config, lookups, optimizer, profiles, constraints, kernels, shares, duplicates, weights)
+        table(config, lookups, optimizer, profiles, constraints, kernels, shares, duplicates, weights, storage)
         for config in collection
     ]
     names = {feature for config in collection for feature in _features(_fields(config))}
@@ -473,6 +504,7 @@ def main() -> None:
     )
     parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
     parser.add_argument("--kernels", help="JSON: what is decided about kernels of tables by name, see above")
+    parser.add_argument("--storage", help="JSON: hash tables that store rows of tables by name, see above")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
     parser.add_argument("--pipeline", choices=PIPELINES, help="pipeline of the training program, whose memory counts")
     parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")
@@ -519,6 +551,7 @@ def main() -> None:
             batch_sizes=load_object(arguments.batch_sizes, "--batch-sizes", "a number of samples for each feature"),
             duplicates=load_object(arguments.duplicates, "--duplicates", "a number for each feature"),
             weights=load_object(arguments.weights, "--weights", f"{' or '.join(WEIGHTS)} for each feature"),
+            storage=load_object(arguments.storage, "--storage", "a HashedStorage for each table"),
         )
         settings = load_object(arguments.settings, "--settings", "settings of librdkafka")
         log = Log(

@@ -102,6 +102,18 @@ final class PublishCommand implements Callable<Integer> {
     private List<String> drops = List.of();
 
     @Option(
+        names = "--resize",
+        paramLabel = "NAME=ROWS",
+        description = "A hashed table to give so many slots, and nothing else. May be repeated.")
+    private List<String> resizes = List.of();
+
+    @Option(
+        names = "--resize-reason",
+        paramLabel = "TEXT",
+        description = "Why tables are resized, for people: plans tell it.")
+    private String resizeReason;
+
+    @Option(
         names = "--delete",
         paramLabel = "REASON",
         description =
@@ -129,6 +141,11 @@ final class PublishCommand implements Callable<Integer> {
       }
       upserts.forEach(text -> changes.add(new Change.TableUpserted(SpecTexts.table(text))));
       drops.forEach(name -> changes.add(new Change.TableDropped(name)));
+      String reason = resizeReason == null ? "" : resizeReason;
+      resizes.forEach(text -> changes.add(SpecTexts.resize(text, reason)));
+      if (resizeReason != null && resizes.isEmpty()) {
+        throw new IllegalArgumentException("--resize-reason needs --resize");
+      }
       if (deletion != null) {
         changes.add(new Change.WorkloadDeleted(deletion));
       }

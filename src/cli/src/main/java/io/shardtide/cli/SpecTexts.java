@@ -1,8 +1,10 @@
 package io.shardtide.cli;
 
+import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.DeviceMemory;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
@@ -14,6 +16,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.UnaryOperator;
 
@@ -33,7 +36,8 @@ final class SpecTexts {
           + "; poolingFactor is their sum then), idWeights (none; given or learned),"
           + " computeKernel (the planner's choice; or dense, fused, fused_uvm, fused_uvm_caching),"
           + " cacheLoadFactor (the planner's choice), cacheAlgorithm (LRU or LFU), outputType (FP32, FP16, BF16 or INT8),"
-          + " stochasticRounding (TorchRec's default)";
+          + " stochasticRounding (TorchRec's default); any of the next makes rows the slots of a hash table:"
+          + " ids (0), idsPerDay (0), slotBytes (16), eviction (none; or lru, lfu, age)";
   static final String CLUSTER_KEYS =
       "devices, memoryGib (of each), batchSize (over all devices), devicesPerNode (default devices), hardware,"
           + " hostMemoryGib (0), reservedMemoryGib (0), countsStepMemory (false), forwardBytesPerElement (4),"
@@ -60,7 +64,14 @@ final class SpecTexts {
 
   /** Components that have no room in a text. */
   private static final Set<String> NOT_IN_A_TEXT =
-      Set.of("reuseHistogram", "accessCdf", "constraints", "kernel");
+      Set.of(
+          "reuseHistogram",
+          "accessCdf",
+          "constraints",
+          "kernel",
+          "storage",
+          "hitShares",
+          "resizeReason");
 
   private SpecTexts() {}
 
@@ -73,6 +84,8 @@ final class SpecTexts {
     known.addAll(constraintKeys);
     Set<String> kernelKeys = RecordText.keys(TableKernel.class);
     known.addAll(kernelKeys);
+    Set<String> storageKeys = RecordText.keys(HashedStorage.class);
+    known.addAll(storageKeys);
     known.removeAll(NOT_IN_A_TEXT);
     Map<String, String> ofTable = values(text, TABLE_KEYS, known);
     require(text, ofTable, TABLE_KEYS, "name", "rows", "columns");
@@ -87,6 +100,9 @@ final class SpecTexts {
     Map<String, String> ofKernel = new LinkedHashMap<>(ofTable);
     ofKernel.keySet().retainAll(kernelKeys);
     ofTable.keySet().removeAll(kernelKeys);
+    Map<String, String> ofStorage = new LinkedHashMap<>(ofTable);
+    ofStorage.keySet().retainAll(storageKeys);
+    ofTable.keySet().removeAll(storageKeys);
     TableSpec table = in(new TableSpec("-", 1, 4, 1, ReuseHistogram.UNKNOWN, 4), text, ofTable);
     TableSpec used =
         ofTable.containsKey("poolingFactor")
@@ -95,7 +111,31 @@ final class SpecTexts {
     return TableSpecBuilder.builder(used)
         .constraints(in(TableConstraints.NONE, text, ofConstraints))
         .kernel(in(TableKernel.NONE, text, ofKernel))
+        .storage(
+            ofStorage.isEmpty()
+                ? Optional.empty()
+                : Optional.of(in(HashedStorage.PLAIN, text, ofStorage)))
         .build();
+  }
+
+  /**
+   * Returns a change of a hashed table's capacity.
+   *
+   * @param text NAME=ROWS; a name may hold an =
+   * @param reason why, for people
+   */
+  static Change.TableResized resize(String text, String reason) {
+    int equals = text.lastIndexOf('=');
+    try {
+      if (equals > 0) {
+        long rows = Long.parseLong(text.substring(equals + 1).strip());
+        return new Change.TableResized(text.substring(0, equals).strip(), rows, reason);
+      }
+    } catch (NumberFormatException e) {
+      // Said below.
+    }
+    throw new IllegalArgumentException(
+        "a resize must be NAME=ROWS, such as user=2000000, got \"%s\"".formatted(text));
   }
 
   /** Returns a cluster. */

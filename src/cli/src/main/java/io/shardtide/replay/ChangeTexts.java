@@ -6,6 +6,7 @@ import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardKind;
@@ -49,6 +50,21 @@ final class ChangeTexts {
               "weights of ids",
               TableSpec::idWeights,
               table -> table.idWeights().map(IdWeights::fileName).orElse("none")));
+
+  private static final List<Quantity<TableSpec>> OF_STORAGE =
+      List.of(
+          new Quantity<>(
+              "storage",
+              table -> table.storage().isPresent(),
+              table -> table.storage().isPresent() ? "a hash table" : "a fixed number of rows"),
+          count("ids", table -> stored(table).ids()),
+          number("ids per day", table -> stored(table).idsPerDay()),
+          number("bytes of a slot's key", table -> stored(table).slotBytes()),
+          new Quantity<>(
+              "eviction",
+              table -> stored(table).eviction(),
+              table -> stored(table).eviction().fileName()),
+          new Quantity<>("hit shares", table -> stored(table).hitShares(), ChangeTexts::hitShares));
 
   private static final List<Quantity<TableSpec>> OF_CONSTRAINTS =
       List.of(
@@ -145,6 +161,17 @@ final class ChangeTexts {
     }
   }
 
+  private static HashedStorage stored(TableSpec table) {
+    return table.storage().orElse(HashedStorage.PLAIN);
+  }
+
+  private static String hitShares(TableSpec table) {
+    AccessCdf shares = stored(table).hitShares();
+    return shares.isKnown()
+        ? shares.shares().stream().map(ChangeTexts::number).collect(Collectors.joining(" "))
+        : "(not known)";
+  }
+
   /** Returns what a table's kernel says of something, if its publisher decided that. */
   private static Quantity<TableSpec> decided(
       String name, Function<TableKernel, Optional<String>> text) {
@@ -171,7 +198,11 @@ final class ChangeTexts {
     List<String> lines = new ArrayList<>();
     for (Change change : event.changes()) {
       if (change instanceof Change.TableUpserted upserted) {
-        lines.add(describe(before.tables().get(upserted.table().name()), upserted.table()));
+        TableSpec table = before.tables().get(upserted.table().name());
+        lines.add(
+            describe(table, TableSpec.upserted(Optional.ofNullable(table), upserted.table())));
+      } else if (change instanceof Change.TableResized resized) {
+        lines.add(describe(before.tables().get(resized.name()), resized));
       } else if (change instanceof Change.TableDropped dropped) {
         lines.add("table %s is dropped".formatted(dropped.name()));
       } else if (change instanceof Change.ClusterSet set) {
@@ -184,6 +215,15 @@ final class ChangeTexts {
       }
     }
     return lines;
+  }
+
+  private static String describe(TableSpec before, Change.TableResized resized) {
+    return text(
+        "table %s is resized: %s%,d slots%s",
+        resized.name(),
+        before == null ? "" : text("%,d -> ", before.rows()),
+        resized.rows(),
+        resized.reason().isBlank() ? "" : ": " + resized.reason());
   }
 
   private static String describe(TableSpec before, TableSpec after) {
@@ -203,7 +243,10 @@ final class ChangeTexts {
               .idWeights(Optional.empty())
               .kernel(TableKernel.NONE)
               .build();
-      return withOthers(withOthers(added, OF_FEATURES, plain, after), OF_CONSTRAINTS, plain, after);
+      // What a hash table cannot be is not told as a constraint, so that plain has one, too.
+      TableSpec fixed = TableSpecBuilder.builder(plain).storage(Optional.empty()).build();
+      String used = withOthers(added, OF_FEATURES, plain, after);
+      return withOthers(withOthers(used, OF_STORAGE, fixed, after), OF_CONSTRAINTS, plain, after);
     }
     List<String> parts = new ArrayList<>(differences(OF_TABLE, before, after));
     if (!before.reuseHistogram().equals(after.reuseHistogram())) {
@@ -213,6 +256,7 @@ final class ChangeTexts {
       parts.add("access CDF " + difference(before.accessCdf(), after.accessCdf()));
     }
     parts.addAll(differences(OF_FEATURES, before, after));
+    parts.addAll(differences(OF_STORAGE, before, after));
     parts.addAll(differences(OF_CONSTRAINTS, before, after));
     return "table %s: %s".formatted(after.name(), changes(parts));
   }

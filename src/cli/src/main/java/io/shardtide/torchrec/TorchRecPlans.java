@@ -65,13 +65,20 @@ public final class TorchRecPlans {
   }
 
   /**
-   * Checks the names of tables before they are planned.
+   * Checks tables before they are planned: their names, and that their rows are fixed.
    *
    * @throws IllegalArgumentException if TorchRec does not support any plan of one of them, or they
    *     are not the tables of the modules
    */
   public void check(Collection<TableSpec> tables) {
-    tables.forEach(table -> ShardingRules.checkName(table.name()));
+    for (TableSpec table : tables) {
+      ShardingRules.checkName(table.name());
+      if (table.storage().isPresent()) {
+        throw new IllegalArgumentException(
+            "Table \"%s\" is hashed, and TorchRec shards a ManagedCollisionEmbeddingCollection and virtual tables by other rules than those of the plans that are written; must have a fixed number of rows, or another format"
+                .formatted(table.name()));
+      }
+    }
     target.modules().tablesByPath(tables.stream().map(TableSpec::name).toList());
   }
 

@@ -105,6 +105,20 @@ class PlanTorchRecTest {
         .contains("rank:3/cuda:1");
   }
 
+  /**
+   * TorchRec shards the collections of such tables by other rules; plans of other formats are made.
+   */
+  @Test
+  void a_hashed_table_is_refused_by_name() throws IOException {
+    String hashed = table("ids", 1_000, 64, 1).replace("}", ",\"storage\":{}}");
+    Path workloads = write("w", List.of(workload("w", 2, 2, 1L << 30, "simulated-8xh100", hashed)));
+    assertThat(run(workloads, "o", "--format", "torchrec")).isNotZero();
+    assertThat(err.toString())
+        .contains("Table \"ids\" is hashed")
+        .contains("must have a fixed number of rows");
+    assertThat(run(workloads, "o")).as(err.toString()).isZero();
+  }
+
   /** test_memory.py measures what training under these plans allocates. */
   @Test
   void memory_of_a_step_is_what_measurements_were_compared_with() throws IOException {

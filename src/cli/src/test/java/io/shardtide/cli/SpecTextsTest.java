@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.CacheAlgorithm;
+import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Eviction;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutputType;
@@ -40,6 +43,31 @@ class SpecTextsTest {
         .isEqualTo(new TableSpec("a", 10, 8, 2.5, ReuseHistogram.UNKNOWN, 4));
     assertThat(SpecTexts.cluster(CLUSTER))
         .isEqualTo(new ClusterSpec(9, 80 * Fixtures.GIB, 64, 9, "h100"));
+  }
+
+  @Test
+  void a_resize_has_a_name_and_rows() {
+    assertThat(SpecTexts.resize("a=5000000000", "full"))
+        .isEqualTo(new Change.TableResized("a", 5_000_000_000L, "full"));
+    assertThat(SpecTexts.resize("a=b = 7", "")).isEqualTo(Fixtures.resize("a=b", 7, ""));
+    for (String wrong : List.of("a", "=7", "a=", "a=1e6", "a=7.0", "")) {
+      assertThatThrownBy(() -> SpecTexts.resize(wrong, ""))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage(
+              "a resize must be NAME=ROWS, such as user=2000000, got \"%s\"".formatted(wrong));
+    }
+    assertThatThrownBy(() -> SpecTexts.resize("a=0", ""))
+        .hasMessage("rows of table \"a\" must be between 1 and 2^36, got 0");
+  }
+
+  @Test
+  void wrong_storage_is_refused() {
+    assertThatThrownBy(() -> SpecTexts.table(TABLE + ",eviction=fifo"))
+        .hasMessageEndingWith(": eviction must be one of none, lru, lfu, age, got \"fifo\"");
+    assertThatThrownBy(() -> SpecTexts.table(TABLE + ",ids=-1"))
+        .hasMessage("ids of a hashed table must be between 0 and 2^36, got -1");
+    assertThatThrownBy(() -> SpecTexts.table(TABLE + ",resizeReason=x"))
+        .hasMessageContaining("resizeReason");
   }
 
   @Test
@@ -79,7 +107,8 @@ class SpecTextsTest {
                     OptionalDouble.of(0.25),
                     Optional.of(CacheAlgorithm.LFU),
                     Optional.of(OutputType.FP16),
-                    Optional.of(false))));
+                    Optional.of(false)),
+                Optional.empty()));
     assertThat(
             SpecTexts.cluster(
                 CLUSTER
@@ -112,6 +141,9 @@ class SpecTextsTest {
                     new DeviceMemory(1, 96 * Fixtures.GIB),
                     new DeviceMemory(7, 81 * Fixtures.GIB / 2)),
                 1));
+    assertThat(SpecTexts.table(TABLE + ",ids=12,idsPerDay=0.5,slotBytes=8,eviction=lfu").storage())
+        .contains(new HashedStorage(12, 0.5, 8, Eviction.LFU, AccessCdf.UNKNOWN, Optional.empty()));
+    assertThat(SpecTexts.table(TABLE + ",eviction=none")).isEqualTo(Fixtures.hashed("a", 10, 8, 2));
     assertThat(SpecTexts.cluster(CLUSTER + ",memoryGibByDevice=none"))
         .isEqualTo(SpecTexts.cluster(CLUSTER));
     assertThat(SpecTexts.cluster(CLUSTER + ",codecs=none").codecs()).isEmpty();

@@ -10,6 +10,8 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.DeviceMemory;
+import io.shardtide.domain.Eviction;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ReuseHistogram;
@@ -132,6 +134,46 @@ class ChangeTextsTest {
         .containsExactly(
             "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.4 MiB, allowed kinds"
                 + " row_wise or table_row_wise");
+  }
+
+  @Test
+  void a_tables_storage_is_described() {
+    TableSpec plain = Fixtures.hashed("a", 10_000, 64, 2);
+    TableSpec known =
+        TableSpecBuilder.builder(plain)
+            .storage(
+                Optional.of(
+                    new HashedStorage(3, 0.5, 24, Eviction.LRU, Fixtures.cdf(3), Optional.empty())))
+            .build();
+    assertThat(texts(table(plain)))
+        .containsExactly(
+            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.6 MiB, storage a hash"
+                + " table");
+    assertThat(texts(table(plain), table(known), table(plain)))
+        .endsWith(
+            "table a: ids 0 -> 3, ids per day 0 -> 0.5000, bytes of a slot's key 16 -> 24, eviction"
+                + " none -> lru, hit shares (not known) -> 0.5000 1",
+            "table a: ids 3 -> 0, ids per day 0.5000 -> 0, bytes of a slot's key 24 -> 16, eviction"
+                + " lru -> none, hit shares 0.5000 1 -> (not known)");
+    assertThat(texts(table(TABLE), table(plain)).get(1))
+        .startsWith(
+            "table a: storage a fixed number of rows -> a hash table, allowed kinds all -> ");
+  }
+
+  /** An upsert says what it does, which is not all that it states. */
+  @Test
+  void a_resize_is_described() {
+    TableSpec plain = Fixtures.hashed("a", 10_000, 64, 2);
+    assertThat(
+            texts(
+                table(plain),
+                Fixtures.resize("a", 2_000_000, "it is full in 3 days"),
+                table(plain),
+                Fixtures.resize("a", 5, "")))
+        .endsWith(
+            "table a is resized: 10,000 -> 2,000,000 slots: it is full in 3 days",
+            "table a: unchanged",
+            "table a is resized: 2,000,000 -> 5 slots");
   }
 
   @Test

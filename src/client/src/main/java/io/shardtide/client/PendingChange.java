@@ -32,7 +32,10 @@ public final class PendingChange {
     occurredAt = now;
   }
 
-  /** Adds a table, or replaces the table of this name. */
+  /**
+   * Adds a table, or replaces the table of this name. A hashed table that is replaced by one keeps
+   * its number of rows if that is larger, since {@link #resize} may have changed it.
+   */
   public PendingChange upsert(TableSpec table) {
     changes.add(new Change.TableUpserted(table));
     return this;
@@ -41,6 +44,18 @@ public final class PendingChange {
   /** Drops a table. The planner rejects the event if the workload has no table of this name. */
   public PendingChange drop(String table) {
     changes.add(new Change.TableDropped(table));
+    return this;
+  }
+
+  /**
+   * Sets the capacity of a hashed table, and nothing else. The planner rejects the event if the
+   * workload has no table of this name, or one with a fixed number of rows.
+   *
+   * @param rows slots that it has from now on, 1 to 2^36
+   * @param reason why, for people: plans tell it; at most 500 characters, may be empty
+   */
+  public PendingChange resize(String table, long rows, String reason) {
+    changes.add(new Change.TableResized(table, rows, reason));
     return this;
   }
 

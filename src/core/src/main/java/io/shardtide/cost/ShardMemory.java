@@ -7,9 +7,10 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * The memory of a shard: weights and optimizer state, of a cached shard the share of them that
- * device memory holds, with a named optimizer as {@link TableSpec#bytes(long, int, OptionalDouble)}
- * says; and where {@link ClusterSpec#countsStepMemory} asks for it, what a step needs beside them.
+ * The memory of a shard: weights, optimizer state and keys of a hashed table, of a cached shard
+ * what device memory holds, with a named optimizer as {@link TableSpec#bytes(long, int,
+ * OptionalDouble)} says; and where {@link ClusterSpec#countsStepMemory} asks for it, what a step
+ * needs beside them.
  *
  * <p>If the cluster names its {@link ClusterSpec#pipeline}, this is what a training run allocates:
  * {@link StepMemory}, and of cached shards caches and state as FBGEMM places them. If not, it is
@@ -54,15 +55,15 @@ record ShardMemory(
   }
 
   /**
-   * Returns the bytes of host memory: all of a cached shard, without an optimizer's state that is
-   * to be in device memory; 0 otherwise.
+   * Returns the bytes of host memory: all of a cached shard, without keys and an optimizer's state
+   * that are to be in device memory; 0 otherwise.
    */
   long hostBytes(TableSpec table, ClusterSpec cluster) {
     if (cacheShare.isEmpty()) {
       return 0;
     }
     return cluster.pipeline().isPresent()
-        ? table.bytes(rows, columns) - table.managedStateBytes(rows, columns)
+        ? table.bytes(rows, columns) - table.uncachedDeviceBytes(rows, columns)
         : table.hostBytes(rows, columns);
   }
 
@@ -71,16 +72,16 @@ record ShardMemory(
     return replicated || table.kernel().computeKernel().equals(Optional.of(ComputeKernel.DENSE));
   }
 
-  /** Returns the bytes of weights and optimizer state in device memory, where FBGEMM has them. */
+  /** Returns the bytes of weights, state and keys in device memory, where FBGEMM has them. */
   private long heldBytes(TableSpec table) {
     if (cacheShare.isEmpty()) {
       return table.bytes(rows, columns);
     }
-    double cached = cacheShare.getAsDouble() * table.bytesBesideState(rows, columns);
-    return (long) Math.ceil(cached) + table.managedStateBytes(rows, columns);
+    double cached = cacheShare.getAsDouble() * table.cachedBytes(rows, columns);
+    return (long) Math.ceil(cached) + table.uncachedDeviceBytes(rows, columns);
   }
 
-  /** Returns the bytes of weights and optimizer state, in either memory. */
+  /** Returns the bytes of weights, optimizer state and keys, in either memory. */
   long tableBytes(TableSpec table) {
     return table.bytes(rows, columns);
   }

@@ -1,5 +1,7 @@
 package io.shardtide.domain;
 
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -55,6 +57,23 @@ public record AccessCdf(List<Double> shares) {
       size++;
     }
     return size;
+  }
+
+  /**
+   * Returns the distribution of a table whose number of rows changes, while its lookups spread over
+   * the same most used rows: entries are left out, or are those of all lookups.
+   *
+   * @param rows the new number of rows, at least 1
+   */
+  AccessCdf resized(long rows) {
+    if (!isKnown()) {
+      return this;
+    }
+    int size = size(rows);
+    double all = shares.get(shares.size() - 1);
+    List<Double> resized = new ArrayList<>(shares.subList(0, Math.min(size, shares.size()) - 1));
+    resized.addAll(Collections.nCopies(size - resized.size(), all));
+    return new AccessCdf(resized);
   }
 
   private static RejectedException rejected(String expected, int entry, double share) {

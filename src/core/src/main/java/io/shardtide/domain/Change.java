@@ -30,6 +30,28 @@ public sealed interface Change {
   }
 
   /**
+   * The capacity of a hashed table is set, and nothing else: what its publisher changed meanwhile
+   * stays.
+   *
+   * @param name name of a hashed table of the workload
+   * @param rows slots that it has from now on, 1 to {@value TableSpec#MAX_ROWS}
+   * @param reason why, for people; at most {@value HashedStorage#MAX_REASON} characters, may be
+   *     empty
+   */
+  record TableResized(String name, long rows, String reason) implements Change {
+    /**
+     * Checks the number of rows and the reason.
+     *
+     * @throws RejectedException if one is outside its range
+     */
+    public TableResized {
+      Objects.requireNonNull(name, "name");
+      TableSpec.checkRows(rows, name);
+      HashedStorage.checkReason(reason);
+    }
+  }
+
+  /**
    * The cluster is set or changed.
    *
    * @param cluster the cluster as it is from now on

@@ -12,6 +12,13 @@ final class DistinctChanges {
   /** Longer values, such as histograms, are named and not shown. */
   private static final int MAX_SHOWN = 40;
 
+  private static final String SETS = "sets";
+  private static final String RESIZES = "resizes";
+  private static final String DROPS = "drops";
+
+  /** In the order in which messages say them, whichever change comes first. */
+  private static final List<String> VERBS = List.of(SETS, RESIZES, DROPS);
+
   private DistinctChanges() {}
 
   /**
@@ -41,6 +48,9 @@ final class DistinctChanges {
     if (change instanceof Change.TableUpserted upserted) {
       return Optional.of(upserted.table().name());
     }
+    if (change instanceof Change.TableResized resized) {
+      return Optional.of(resized.name());
+    }
     return change instanceof Change.TableDropped dropped
         ? Optional.of(dropped.name())
         : Optional.empty();
@@ -49,8 +59,13 @@ final class DistinctChanges {
   private static String difference(Change first, Change second) {
     Optional<Record> before = spec(first);
     Optional<Record> after = spec(second);
+    if (first.getClass() != second.getClass()) {
+      List<String> verbs = new ArrayList<>(VERBS);
+      verbs.retainAll(List.of(verb(first), verb(second)));
+      return "one %s it, the other %s it".formatted(verbs.get(0), verbs.get(1));
+    }
     if (before.isEmpty() || after.isEmpty()) {
-      return before.equals(after) ? "both drop it" : "one sets it, the other drops it";
+      return "both drop it";
     }
     List<String> fields = new ArrayList<>();
     for (RecordComponent field : before.get().getClass().getRecordComponents()) {
@@ -64,9 +79,19 @@ final class DistinctChanges {
     return fields.isEmpty() ? "they are equal" : "they differ in " + String.join(", ", fields);
   }
 
+  private static String verb(Change change) {
+    if (change instanceof Change.TableDropped) {
+      return DROPS;
+    }
+    return change instanceof Change.TableResized ? RESIZES : SETS;
+  }
+
   private static Optional<Record> spec(Change change) {
     if (change instanceof Change.TableUpserted upserted) {
       return Optional.of(upserted.table());
+    }
+    if (change instanceof Change.TableResized resized) {
+      return Optional.of(resized);
     }
     return change instanceof Change.ClusterSet set ? Optional.of(set.cluster()) : Optional.empty();
   }

@@ -1,5 +1,7 @@
 package io.shardtide.domain;
 
+import java.util.Optional;
+
 /** Checks names of workloads, tables and hardware. */
 public final class Names {
   /** Characters of the longest name: it fits a label and a line of a report. */
@@ -33,17 +35,23 @@ public final class Names {
             ? "is empty"
             : characters(name) > MAX_LENGTH
                 ? "has " + characters(name) + " characters"
-                : name.chars().anyMatch(Character::isISOControl)
-                    ? "contains a control character"
-                    : name.codePoints().anyMatch(c -> Character.getType(c) == Character.SURROGATE)
-                        ? "contains half a surrogate pair"
-                        : null;
+                : flaw(name).orElse(null);
     if (flaw != null) {
       throw new RejectedException(
           reason,
           "%s must have 1 to %d characters, none of them a control character, got %s: it %s"
               .formatted(what, MAX_LENGTH, quote(name), flaw));
     }
+  }
+
+  /** Returns which characters a text must not have, if it has some. */
+  static Optional<String> flaw(String text) {
+    if (text.chars().anyMatch(Character::isISOControl)) {
+      return Optional.of("contains a control character");
+    }
+    return text.codePoints().anyMatch(c -> Character.getType(c) == Character.SURROGATE)
+        ? Optional.of("contains half a surrogate pair")
+        : Optional.empty();
   }
 
   /** Returns a name as messages show it: short, on one line. */

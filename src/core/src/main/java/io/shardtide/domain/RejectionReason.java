@@ -50,6 +50,11 @@ public enum RejectionReason {
    */
   INVALID_FEATURES,
   /**
+   * A hashed table, or the reason of its resize, with a value outside its range; the resize of a
+   * table that is not hashed.
+   */
+  INVALID_STORAGE,
+  /**
    * Constraints of a table that are out of range, contradict each other, or have no kind in common
    * with those of the table that shares its devices.
    */

@@ -62,7 +62,19 @@ public final class SpecHash {
       hash.put("features").putAll(table.features(), feature -> put(hash, feature));
     }
     table.idWeights().ifPresent(weights -> hash.put("idWeights").put(weights.name()));
-    return table.kernel().isEmpty() ? hash : put(hash.put("kernel"), table.kernel());
+    if (!table.kernel().isEmpty()) {
+      put(hash.put("kernel"), table.kernel());
+    }
+    return table.storage().map(storage -> put(hash.put("storage"), storage)).orElse(hash);
+  }
+
+  private static CanonicalHash put(CanonicalHash hash, HashedStorage storage) {
+    return hash.put(storage.ids())
+        .put(storage.idsPerDay())
+        .put(storage.slotBytes())
+        .put(storage.eviction().name())
+        .putAll(storage.hitShares().shares(), hash::put)
+        .put(storage.resizeReason().orElse(""));
   }
 
   private static void put(CanonicalHash hash, TableFeature feature) {

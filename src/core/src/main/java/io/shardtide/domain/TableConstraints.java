@@ -143,6 +143,27 @@ public record TableConstraints(
     return TableConstraintsBuilder.builder(this).kinds(allowed).build();
   }
 
+  /**
+   * Returns these constraints of a table that cannot have copies, neither of all rows nor of hot
+   * ones.
+   *
+   * @throws RejectedException if copies are all that is allowed
+   */
+  TableConstraints notCopied(String table) {
+    if (isAlwaysCopied()) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CONSTRAINTS,
+          "constraints of hashed table %s must allow a kind other than %s, since each copy would store other ids; got %s"
+              .formatted(
+                  Names.quote(table), ShardKind.DATA_PARALLEL.torchRecName(), describeKinds()));
+    }
+    Set<ShardKind> others =
+        Arrays.stream(ShardKind.values())
+            .filter(kind -> kind != ShardKind.DATA_PARALLEL && allows(kind))
+            .collect(Collectors.toSet());
+    return withKinds(others).withMayHaveHotRows(false);
+  }
+
   /** Returns these constraints with another least width. */
   public TableConstraints withLeastColumns(int least) {
     return TableConstraintsBuilder.builder(this).leastColumns(least).build();

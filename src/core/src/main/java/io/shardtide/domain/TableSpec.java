@@ -15,7 +15,8 @@ import java.util.stream.Collectors;
  * An embedding table and how a training batch uses it.
  *
  * @param name unique in its workload
- * @param rows number of rows (hash size), 1 to {@value #MAX_ROWS}
+ * @param rows number of rows (hash size), 1 to {@value #MAX_ROWS}; of a hashed table, its capacity
+ *     in slots
  * @param columns number of columns (embedding dimension), a multiple of {@value #COLUMN_UNIT} up to
  *     {@value #MAX_COLUMNS}
  * @param poolingFactor mean number of lookups that a step does for each sample of the cluster's
@@ -41,6 +42,9 @@ import java.util.stream.Collectors;
  *     an empty one
  * @param idWeights where the weights of its ids come from; empty if ids have none
  * @param kernel how its lookups are computed, where the publisher decides that
+ * @param storage the hash table that stores its rows; empty: it has a fixed number of rows. A
+ *     hashed table is never copied, as each copy would store other ids: its constraints become ones
+ *     that allow neither {@link ShardKind#DATA_PARALLEL} nor hot rows
  */
 @RecordBuilder
 public record TableSpec(
@@ -59,7 +63,8 @@ public record TableSpec(
     boolean enforceHbm,
     List<TableFeature> features,
     Optional<IdWeights> idWeights,
-    TableKernel kernel) {
+    TableKernel kernel,
+    Optional<HashedStorage> storage) {
 
   /**
    * Columns of tables and shards are multiples of this: FBGEMM's kernels load 4 floats (16 bytes)
@@ -93,9 +98,8 @@ public record TableSpec(
     Objects.requireNonNull(optimizer, "optimizer");
     Objects.requireNonNull(idWeights, "idWeights");
     Objects.requireNonNull(kernel, "kernel");
-    if (rows < 1 || rows > MAX_ROWS) {
-      throw rejected(RejectionReason.INVALID_ROWS, "rows", name, "between 1 and 2^36", rows);
-    }
+    Objects.requireNonNull(storage, "storage");
+    checkRows(rows, name);
     if (columns < COLUMN_UNIT || columns > MAX_COLUMNS || columns % COLUMN_UNIT != 0) {
       throw rejected(
           RejectionReason.INVALID_COLUMNS,
@@ -130,12 +134,19 @@ public record TableSpec(
           "%d for its %d rows".formatted(AccessCdf.size(rows), rows),
           accessCdf.shares().size());
     }
+    if (storage.isPresent()) {
+      // Everything that plans follows from constraints: nothing else has to know.
+      constraints = constraints.notCopied(name);
+    }
     constraints.check(name, columns, pooled);
     features = TableFeature.ofTable(features, name, poolingFactor);
     checkKernel(name, kernel, constraints);
   }
 
-  /** A table of one feature, whose ids have no weights, and whose kernel the planner chooses. */
+  /**
+   * A table of a fixed size and one feature, whose ids have no weights, and whose kernel the
+   * planner chooses.
+   */
   public TableSpec(
       String name,
       long rows,
@@ -166,7 +177,8 @@ public record TableSpec(
         enforceHbm,
         List.of(),
         Optional.empty(),
-        TableKernel.NONE);
+        TableKernel.NONE,
+        Optional.empty());
   }
 
   /**
@@ -194,6 +206,13 @@ public record TableSpec(
         true,
         Optional.empty(),
         false);
+  }
+
+  /** Checks a number of rows. */
+  static void checkRows(long rows, String table) {
+    if (rows < 1 || rows > MAX_ROWS) {
+      throw rejected(RejectionReason.INVALID_ROWS, "rows", table, "between 1 and 2^36", rows);
+    }
   }
 
   /** Checks that some kind that the constraints allow can be computed by the kernel. */
@@ -274,6 +293,45 @@ public record TableSpec(
     return TableSpecBuilder.builder(this).constraints(others).build();
   }
 
+  /**
+   * Returns a table as an upsert leaves it. One that is hashed before and after keeps its capacity,
+   * and why it has it, unless the publisher states a larger one: publishers state the initial
+   * capacity, and resizes change it.
+   *
+   * @param before the table before the upsert, if there is one
+   * @param stated the table as its publisher states it
+   */
+  public static TableSpec upserted(Optional<TableSpec> before, TableSpec stated) {
+    Optional<HashedStorage> storage = before.flatMap(TableSpec::storage);
+    return storage.isEmpty() || stated.storage.isEmpty() || stated.rows > before.get().rows
+        ? stated
+        : stated.resized(before.get().rows, storage.get().resizeReason());
+  }
+
+  /**
+   * Returns this hashed table with another capacity. Its access CDF follows.
+   *
+   * @param slots its rows from now on
+   * @param reason why, for people
+   */
+  TableSpec resized(long slots, Optional<String> reason) {
+    HashedStorage resized =
+        HashedStorageBuilder.builder(storage.orElseThrow()).resizeReason(reason).build();
+    return TableSpecBuilder.builder(this)
+        .rows(slots)
+        .accessCdf(accessCdf.resized(slots))
+        .storage(Optional.of(resized))
+        .build();
+  }
+
+  /**
+   * Returns whether a plan may have copies of it, those of replica groups among them: each copy of
+   * a hashed table would store other ids, in other slots.
+   */
+  public boolean mayBeCopied() {
+    return storage.isEmpty();
+  }
+
   /** Returns whether a plan may keep its rows in host memory. */
   public boolean mayBeCached() {
     return constraints.mayBeCached() && kernel.mayBeInHostMemory();
@@ -332,18 +390,20 @@ public record TableSpec(
   }
 
   /**
-   * Returns the bytes of a shard of the table, weights and optimizer state, rounded up. Without
-   * columns: of the state of its rows alone.
+   * Returns the bytes of a shard of the table, rounded up: weights, optimizer state, and of a
+   * hashed table the keys of its slots, which each shard has of its own rows. Without columns: of
+   * the state and the keys of its rows alone.
    */
   public long bytes(long ofRows, int ofColumns) {
     // In this order, tables without optimizer bytes have the bytes that recorded plans give them.
     double ofElements = (double) ofRows * ofColumns * (bytesPerElement + stateBytesPerElement());
-    return (long) Math.ceil(ofElements + ofRows * stateBytesPerRow());
+    return (long) Math.ceil(ofElements + ofRows * (stateBytesPerRow() + slotBytes()));
   }
 
   /**
    * Returns the bytes of device memory of a shard of the table, rounded up. FBGEMM's caches hold
    * weights only: the state of a named optimizer is all in device memory or all in host memory.
+   * Keys of a hashed table are all in device memory, where lookups search them.
    *
    * @param cacheShare share of its rows that device memory holds, 0 if all are in host memory only;
    *     empty if it holds all
@@ -352,21 +412,35 @@ public record TableSpec(
     if (cacheShare.isEmpty()) {
       return bytes(ofRows, ofColumns);
     }
-    double cached = cacheShare.getAsDouble() * bytesBesideState(ofRows, ofColumns);
-    return (long) Math.ceil(cached) + (enforceHbm ? stateBytes(ofRows, ofColumns) : 0);
+    double cached = cacheShare.getAsDouble() * cachedBytes(ofRows, ofColumns);
+    return (long) Math.ceil(cached)
+        + (enforceHbm ? stateBytes(ofRows, ofColumns) : 0)
+        + keyBytes(ofRows);
   }
 
   /** Returns the bytes of host memory of a cached shard of the table, rounded up. */
   public long hostBytes(long ofRows, int ofColumns) {
-    return enforceHbm ? bytesBesideState(ofRows, ofColumns) : bytes(ofRows, ofColumns);
+    return enforceHbm
+        ? cachedBytes(ofRows, ofColumns)
+        : bytes(ofRows, ofColumns) - keyBytes(ofRows);
   }
 
   /**
-   * Returns the bytes of a shard of the table without the state of a named optimizer, rounded up.
-   * Without a named optimizer, its state is not told from weights.
+   * Returns the bytes of a shard of the table of which a cache holds a share, rounded up: all but
+   * the state of a named optimizer and the keys of a hashed table. Without a named optimizer, its
+   * state is not told from weights.
    */
-  public long bytesBesideState(long ofRows, int ofColumns) {
-    return bytes(ofRows, ofColumns) - stateBytes(ofRows, ofColumns);
+  public long cachedBytes(long ofRows, int ofColumns) {
+    return bytes(ofRows, ofColumns) - stateBytes(ofRows, ofColumns) - keyBytes(ofRows);
+  }
+
+  /** Returns the bytes of the keys of a hashed table's slots, rounded up; 0 of any other. */
+  private long keyBytes(long ofRows) {
+    return (long) Math.ceil(ofRows * slotBytes());
+  }
+
+  private double slotBytes() {
+    return storage.map(HashedStorage::slotBytes).orElse(0.0);
   }
 
   private long stateBytes(long ofRows, int ofColumns) {
@@ -377,17 +451,19 @@ public record TableSpec(
   }
 
   /**
-   * Returns the bytes of a named optimizer's state that FBGEMM has in device memory if a shard of
-   * the table is cached, rounded up: what is one number a row always; of what is one number an
-   * element, the first moment with {@code enforceHbm} ({@code construct_split_state}, and {@code
-   * enforce_hbm} of {@code momentum1}). 0 without a named optimizer.
+   * Returns the bytes that are in device memory if a shard of the table is cached, whatever share
+   * of its rows is, rounded up: keys of a hashed table, and a named optimizer's state as FBGEMM has
+   * it. What is one number a row is there always; of what is one number an element, the first
+   * moment with {@code enforceHbm} ({@code construct_split_state}, and {@code enforce_hbm} of
+   * {@code momentum1}).
    */
-  public long managedStateBytes(long ofRows, int ofColumns) {
+  public long uncachedDeviceBytes(long ofRows, int ofColumns) {
     if (optimizer.isEmpty()) {
-      return 0;
+      return keyBytes(ofRows);
     }
     double ofElement = enforceHbm ? Math.min(stateBytesPerElement(), Optimizer.NUMBER_BYTES) : 0;
-    return (long) Math.ceil((double) ofRows * (ofColumns * ofElement + stateBytesPerRow()));
+    return keyBytes(ofRows)
+        + (long) Math.ceil((double) ofRows * (ofColumns * ofElement + stateBytesPerRow()));
   }
 
   private boolean namesStateBytes() {

@@ -1,6 +1,8 @@
 package io.shardtide.domain;
 
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -49,9 +51,10 @@ public record Workload(
   /**
    * Returns the next generation.
    *
-   * @throws RejectedException if the publisher expected another generation, a change drops a table
-   *     that does not exist, a workload is deleted that does not exist, or a table that is added or
-   *     changed must be on the devices of one that does not exist or allows none of its kinds
+   * @throws RejectedException if the publisher expected another generation, a change drops or
+   *     resizes a table that does not exist, a table is resized that is not hashed, a workload is
+   *     deleted that does not exist, or a table that is added or changed must be on the devices of
+   *     one that does not exist or allows none of its kinds
    */
   public Workload apply(WorkloadChange event) {
     event
@@ -67,9 +70,15 @@ public record Workload(
             });
     SortedMap<String, TableSpec> next = new TreeMap<>(tables);
     Optional<ClusterSpec> nextCluster = cluster;
+    List<TableSpec> upserts = new ArrayList<>();
     for (Change change : event.changes()) {
       if (change instanceof Change.TableUpserted upserted) {
-        next.put(upserted.table().name(), upserted.table());
+        TableSpec table = upserted.table();
+        TableSpec kept = TableSpec.upserted(Optional.ofNullable(next.get(table.name())), table);
+        next.put(table.name(), kept);
+        upserts.add(kept);
+      } else if (change instanceof Change.TableResized resized) {
+        next.put(resized.name(), resized(next.get(resized.name()), resized));
       } else if (change instanceof Change.TableDropped dropped) {
         if (next.remove(dropped.name()) == null) {
           throw new RejectedException(
@@ -90,12 +99,24 @@ public record Workload(
         nextCluster = Optional.empty();
       }
     }
-    for (Change change : event.changes()) {
-      if (change instanceof Change.TableUpserted upserted) {
-        checkConstraints(upserted.table(), next);
-      }
-    }
+    upserts.forEach(table -> checkConstraints(table, next));
     return new Workload(id, generation + 1, nextCluster, next);
+  }
+
+  private TableSpec resized(TableSpec table, Change.TableResized change) {
+    if (table == null) {
+      throw new RejectedException(
+          RejectionReason.UNKNOWN_TABLE,
+          "resized table must be one of workload %s, got %s"
+              .formatted(Names.quote(id), Names.quote(change.name())));
+    }
+    if (table.storage().isEmpty()) {
+      throw new RejectedException(
+          RejectionReason.INVALID_STORAGE,
+          "resized table must be hashed, got %s of workload %s, which has a fixed number of rows. Maybe publish the table again with its storage, or with other rows"
+              .formatted(Names.quote(change.name()), Names.quote(id)));
+    }
+    return table.resized(change.rows(), Optional.of(change.reason()));
   }
 
   private void checkConstraints(TableSpec table, SortedMap<String, TableSpec> next) {

@@ -3,7 +3,9 @@ package io.shardtide.planning;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.Effort;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.HotRows;
+import io.shardtide.domain.Names;
 import io.shardtide.domain.PlanMoves;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.Shard;
@@ -14,6 +16,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchResult;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -63,6 +66,7 @@ final class Reasons {
     List<String> added = new ArrayList<>();
     List<String> changed = new ArrayList<>();
     List<String> violated = new ArrayList<>();
+    List<String> resized = new ArrayList<>();
     for (VersionedPrediction table : tables) {
       String name = table.prediction().table().name();
       if (!known.remove(name)) {
@@ -72,12 +76,17 @@ final class Reasons {
         if (violates(table.prediction().table(), running, before.deviceCosts().size())) {
           violated.add(name);
         }
+        resize(table.prediction().table(), running.get(name)).ifPresent(resized::add);
       }
     }
     List<String> parts = new ArrayList<>();
     count(parts, added, "added");
     boolean newModel = !before.modelId().equals(request.predicted().modelId());
     count(parts, changed, "changed");
+    resized.stream().limit(NAMED).forEach(parts::add);
+    if (resized.size() > NAMED) {
+      parts.add(resized.size() - NAMED + " more resized");
+    }
     count(parts, violated, "running against new constraints");
     if (newModel) {
       parts.add("new cost model" + (isProxy ? "" : origin.map(" that "::concat).orElse("")));
@@ -161,6 +170,24 @@ final class Reasons {
         || (isCut && isNarrow)
         || HotRows.others(others).get(0).kind() != kind
         || !holders(others, devices).equals(holders(shards, devices));
+  }
+
+  /** Returns why a hashed table has another capacity than it had, if somebody resized it. */
+  private static Optional<String> resize(TableSpec table, List<Shard> running) {
+    long before = running.stream().mapToLong(shard -> shard.region().rowEnd()).max().orElseThrow();
+    return table
+        .storage()
+        .flatMap(HashedStorage::resizeReason)
+        .filter(reason -> table.rows() != before)
+        .map(
+            reason ->
+                String.format(
+                    Locale.ROOT,
+                    "%s has %,d slots instead of %,d: %s",
+                    Names.quote(table.name()),
+                    table.rows(),
+                    before,
+                    reason));
   }
 
   private static List<Integer> holders(List<Shard> shards, int devices) {

@@ -195,6 +195,8 @@ public final class WorkloadStep {
       if (change instanceof Change.TableUpserted upserted) {
         names.add(upserted.table().name());
         upserted.table().constraints().sameDevicesAs().ifPresent(names::add);
+      } else if (change instanceof Change.TableResized resized) {
+        names.add(resized.name());
       } else if (change instanceof Change.TableDropped dropped) {
         names.add(dropped.name());
       }

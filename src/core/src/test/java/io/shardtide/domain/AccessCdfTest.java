@@ -85,6 +85,30 @@ class AccessCdfTest {
     assertThat(table(rows, AccessCdf.UNKNOWN).accessCdf().isKnown()).isFalse();
   }
 
+  /** What the most used rows have is kept, whatever the number of rows becomes. */
+  @Property
+  void a_resized_cdf_is_one_of_the_new_rows(
+      @ForAll @LongRange(min = 1, max = TableSpec.MAX_ROWS) long rows,
+      @ForAll @LongRange(min = 1, max = TableSpec.MAX_ROWS) long others) {
+    AccessCdf cdf = Fixtures.cdf(rows);
+    AccessCdf resized = cdf.resized(others);
+    assertThat(table(others, resized).accessCdf()).isEqualTo(resized);
+    for (int entry = 0; entry < resized.shares().size(); entry++) {
+      boolean isKept = entry < Math.min(cdf.shares().size(), resized.shares().size()) - 1;
+      assertThat(resized.shares().get(entry)).isEqualTo(isKept ? cdf.shares().get(entry) : 1);
+    }
+    assertThat(cdf.resized(rows)).isEqualTo(cdf);
+    assertThat(AccessCdf.UNKNOWN.resized(others)).isEqualTo(AccessCdf.UNKNOWN);
+  }
+
+  @Test
+  void a_resized_cdf_ends_as_it_did() {
+    AccessCdf rounded = new AccessCdf(List.of(0.25, 0.5, 1.0001));
+    assertThat(rounded.resized(100).shares()).containsExactly(0.25, 0.5, 1.0001, 1.0001, 1.0001);
+    assertThat(rounded.resized(2).shares()).containsExactly(0.25, 1.0001);
+    assertThat(rounded.resized(1).shares()).containsExactly(1.0001);
+  }
+
   @Property
   void one_entry_too_many_or_too_few_is_rejected(
       @ForAll @LongRange(min = 2, max = TableSpec.MAX_ROWS / 4) long rows) {

@@ -152,6 +152,26 @@ class SpecHashTest {
   }
 
   @Test
+  void each_field_of_a_storage_is_in_its_tables_id() {
+    HashedStorage storage =
+        new HashedStorage(3, 5, 16, Eviction.LRU, Fixtures.cdf(3), Optional.of("full"));
+    Map<String, Consumer<HashedStorageBuilder>> changes = new LinkedHashMap<>();
+    changes.put("ids", b -> b.ids(4));
+    changes.put("idsPerDay", b -> b.idsPerDay(6));
+    changes.put("slotBytes", b -> b.slotBytes(8));
+    changes.put("eviction", b -> b.eviction(Eviction.AGE));
+    changes.put("hitShares", b -> b.hitShares(AccessCdf.UNKNOWN));
+    changes.put("resizeReason", b -> b.resizeReason(Optional.empty()));
+    check(
+        HashedStorage.class,
+        changes,
+        HashedStorageBuilder::builder,
+        storage,
+        HashedStorageBuilder::build,
+        of -> id(TableSpecBuilder.builder(TABLE).storage(Optional.of(of)).build()));
+  }
+
+  @Test
   void each_field_of_a_table_is_in_its_id() {
     Map<String, Consumer<TableSpecBuilder>> changes = new LinkedHashMap<>();
     changes.put("name", b -> b.name("ad-id"));
@@ -172,6 +192,7 @@ class SpecHashTest {
     changes.put(
         "kernel",
         b -> b.kernel(TableKernelBuilder.builder(KERNEL).outputType(FP16_OUTPUTS).build()));
+    changes.put("storage", b -> b.storage(Optional.of(HashedStorage.PLAIN)));
     check(
         TableSpec.class,
         changes,

@@ -114,10 +114,10 @@ class TableSpecTest {
   void state_of_cached_rows_is_where_fbgemm_has_it(
       Optimizer optimizer, long otherwise, long enforced) {
     TableSpec table = named(optimizer, Fixtures.table("a", 1_000, 16, 1));
-    assertThat(table.managedStateBytes(100, 8)).isEqualTo(otherwise);
-    assertThat(TableSpecBuilder.builder(table).enforceHbm(true).build().managedStateBytes(100, 8))
+    assertThat(table.uncachedDeviceBytes(100, 8)).isEqualTo(otherwise);
+    assertThat(TableSpecBuilder.builder(table).enforceHbm(true).build().uncachedDeviceBytes(100, 8))
         .isEqualTo(enforced);
-    assertThat(Fixtures.table("a", 1_000, 16, 1).managedStateBytes(100, 8)).isZero();
+    assertThat(Fixtures.table("a", 1_000, 16, 1).uncachedDeviceBytes(100, 8)).isZero();
   }
 
   @Test

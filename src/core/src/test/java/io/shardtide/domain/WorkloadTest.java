@@ -3,6 +3,8 @@ package io.shardtide.domain;
 import static io.shardtide.testing.Fixtures.delete;
 import static io.shardtide.testing.Fixtures.drop;
 import static io.shardtide.testing.Fixtures.event;
+import static io.shardtide.testing.Fixtures.hashed;
+import static io.shardtide.testing.Fixtures.resize;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.table;
 import static io.shardtide.testing.Fixtures.upsert;
@@ -50,6 +52,11 @@ class WorkloadTest {
     assertRepeated(": one sets it, the other drops it. Maybe", drop("t"), upsert("t", 50, 8, 2));
     assertRepeated(": both drop it. Maybe", drop("t"), drop("u"), drop("t"));
     assertRepeated(
+        ": one sets it, the other resizes it. Maybe", upsert("t", 50, 8, 2), resize("t", 9, ""));
+    assertRepeated(": one resizes it, the other drops it. Maybe", resize("t", 9, ""), drop("t"));
+    assertRepeated(
+        ": they differ in rows 9 and 8. Maybe", resize("t", 9, "x"), resize("t", 8, "x"));
+    assertRepeated(
         "the cluster, got changes[0] and changes[2]: they differ in devices 8 and 4",
         set(8, 100),
         upsert("t", 50, 8, 2),
@@ -96,6 +103,93 @@ class WorkloadTest {
           .hasMessage(
               "a deleted workload must have a table or a cluster, workload \"feed-ranking\" has neither");
     }
+  }
+
+  private static Change upserted(TableSpec table) {
+    return new Change.TableUpserted(table);
+  }
+
+  private static TableSpec with(TableSpec table, long ids, AccessCdf cdf) {
+    HashedStorage storage =
+        HashedStorageBuilder.builder(table.storage().get()).ids(ids).eviction(Eviction.LRU).build();
+    return TableSpecBuilder.builder(table).accessCdf(cdf).storage(Optional.of(storage)).build();
+  }
+
+  @Test
+  void a_resize_changes_the_capacity_and_nothing_else() {
+    TableSpec table = with(hashed("t", 16, 64, 2), 12, Fixtures.cdf(16));
+    Workload one = empty.apply(event(upserted(table), upsert("u", 10, 4, 1)));
+    Workload two = one.apply(event(resize("t", 17, "full in 3 days")));
+    assertThat(two.generation()).isEqualTo(2);
+    TableSpec resized = two.tables().get("t");
+    HashedStorage storage =
+        HashedStorageBuilder.builder(table.storage().get())
+            .resizeReason(Optional.of("full in 3 days"))
+            .build();
+    assertThat(resized)
+        .isEqualTo(
+            TableSpecBuilder.builder(table)
+                .rows(17)
+                .accessCdf(new AccessCdf(List.of(1 / 3.0, 2 / 3.0, 1.0, 1.0)))
+                .storage(Optional.of(storage))
+                .build());
+    assertThat(two.tables().get("u")).isEqualTo(table("u", 10, 4, 1));
+    TableSpec smaller = two.apply(event(resize("t", 5, ""))).tables().get("t");
+    assertThat(smaller.rows()).isEqualTo(5);
+    assertThat(smaller.storage().get().resizeReason()).as("of the last resize").isEmpty();
+  }
+
+  @Test
+  void only_hashed_tables_of_the_workload_are_resized() {
+    Workload one = empty.apply(event(upsert("u", 10, 4, 1)));
+    assertThatThrownBy(() -> one.apply(event(resize("t", 5, ""))))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_TABLE))
+        .hasMessage("resized table must be one of workload \"feed-ranking\", got \"t\"");
+    assertThatThrownBy(() -> one.apply(event(resize("u", 5, ""))))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_STORAGE))
+        .hasMessage(
+            "resized table must be hashed, got \"u\" of workload \"feed-ranking\", which has a fixed number of rows. Maybe publish the table again with its storage, or with other rows");
+  }
+
+  @Test
+  void an_upsert_of_a_hashed_table_keeps_the_capacity_that_a_resize_gave_it() {
+    TableSpec stated = hashed("t", 16, 64, 2);
+    Workload resized =
+        empty.apply(event(upserted(stated))).apply(event(resize("t", 64, "full in 3 days")));
+    TableSpec changed = with(stated, 20, Fixtures.cdf(16));
+    TableSpec kept = resized.apply(event(upserted(changed))).tables().get("t");
+    assertThat(kept).isEqualTo(changed.resized(64, Optional.of("full in 3 days")));
+    assertThat(kept.storage().get().ids()).isEqualTo(20);
+    assertThat(kept.accessCdf().shares()).hasSize(AccessCdf.size(64));
+    assertThat(resized.apply(event(upserted(stated))).tables()).isEqualTo(resized.tables());
+
+    TableSpec larger = hashed("t", 100, 64, 2);
+    assertThat(resized.apply(event(upserted(larger))).tables().get("t"))
+        .as("the resize is not why it has 100 slots")
+        .isEqualTo(larger);
+    TableSpec fixed = table("t", 16, 64, 2);
+    assertThat(resized.apply(event(upserted(fixed))).tables().get("t")).isEqualTo(fixed);
+    assertThat(resized.apply(event(drop("t"))).apply(event(upserted(stated))).tables().get("t"))
+        .isEqualTo(stated);
+    Workload wasFixed = empty.apply(event(upsert("t", 64, 64, 2)));
+    assertThat(wasFixed.apply(event(upserted(stated))).tables().get("t")).isEqualTo(stated);
+  }
+
+  /** Also of a table that is not as its publisher states it. */
+  @Test
+  void constraints_of_a_table_that_keeps_its_capacity_are_checked() {
+    TableSpec stated = hashed("t", 16, 64, 2);
+    Workload resized = empty.apply(event(upserted(stated))).apply(event(resize("t", 64, "")));
+    TableSpec elsewhere =
+        stated.withConstraints(new TableConstraints(Set.of(), 0, Optional.of("nowhere")));
+    assertThatThrownBy(() -> resized.apply(event(upserted(elsewhere))))
+        .isInstanceOfSatisfying(
+            RejectedException.class,
+            e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_TABLE));
   }
 
   private static Change constrained(String name, String leader, ShardKind... kinds) {

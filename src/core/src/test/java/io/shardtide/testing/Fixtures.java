@@ -11,6 +11,7 @@ import io.shardtide.domain.Change.TableUpserted;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.DeviceMemory;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.RejectedException;
@@ -47,6 +48,17 @@ public final class Fixtures {
 
   public static TableSpec table(String name, long rows, int columns, double poolingFactor) {
     return new TableSpec(name, rows, columns, poolingFactor, ReuseHistogram.UNKNOWN, 4);
+  }
+
+  /** Returns a hash table of which nothing is known but its slots. */
+  public static TableSpec hashed(String name, long rows, int columns, double poolingFactor) {
+    return TableSpecBuilder.builder(table(name, rows, columns, poolingFactor))
+        .storage(Optional.of(HashedStorage.PLAIN))
+        .build();
+  }
+
+  public static Change resize(String name, long rows, String reason) {
+    return new Change.TableResized(name, rows, reason);
   }
 
   /** Returns a table with one to three features of any batch sizes and duplicates, or weights. */

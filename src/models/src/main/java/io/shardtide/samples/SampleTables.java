@@ -84,7 +84,8 @@ record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
         false,
         features,
         Optional.empty(),
-        TableKernel.NONE);
+        TableKernel.NONE,
+        Optional.empty());
   }
 
   private static TableFeature feature(JsonFields json) {

@@ -1,10 +1,13 @@
 package io.shardtide.samples;
 
+import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.DeviceMemory;
+import io.shardtide.domain.Eviction;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutputType;
@@ -78,7 +81,11 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "enforceHbm",
           "features",
           "idWeights",
-          "kernel");
+          "kernel",
+          "storage");
+
+  private static final List<String> STORAGE_FIELDS =
+      List.of("ids", "idsPerDay", "slotBytes", "eviction", "hitShares", "resizeReason");
 
   private static final List<String> KERNEL_FIELDS =
       List.of(
@@ -161,7 +168,23 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         .enforceHbm(json.flag("enforceHbm", false))
         .idWeights(named(json, "idWeights").map(IdWeights::of))
         .kernel(json.has("kernel") ? json.object("kernel", WorkloadTask::kernel) : TableKernel.NONE)
+        .storage(
+            json.has("storage")
+                ? Optional.of(json.object("storage", WorkloadTask::storage))
+                : Optional.empty())
         .build();
+  }
+
+  private static HashedStorage storage(JsonFields json) {
+    json.checkNames(STORAGE_FIELDS);
+    HashedStorage plain = HashedStorage.PLAIN;
+    return new HashedStorage(
+        json.has("ids") ? json.wholeNumber("ids", 0, HashedStorage.MAX_IDS) : plain.ids(),
+        json.number("idsPerDay", plain.idsPerDay()),
+        json.number("slotBytes", plain.slotBytes()),
+        named(json, "eviction").map(Eviction::of).orElse(plain.eviction()),
+        new AccessCdf(json.optionalNumbers("hitShares")),
+        named(json, "resizeReason"));
   }
 
   private static TableKernel kernel(JsonFields json) {

@@ -6,6 +6,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ShardScope;
@@ -122,6 +123,23 @@ class ShardMemoryTest {
       ShardShape shape = shapes.ofRows(16, 0.25);
       assertThat(load(dense, shape, ShardScope.NODE, cluster).bytes())
           .isEqualTo(load(TableKernel.NONE, shape, ShardScope.NODE, cluster).bytes() + gradient);
+    }
+  }
+
+  /** Of a cached shard, all keys are in device memory, whatever a cluster counts. */
+  @Test
+  void keys_of_a_hashed_table_are_in_device_memory() {
+    TableSpec plain = with(TableKernel.NONE);
+    TableSpec hashed =
+        TableSpecBuilder.builder(plain).storage(Optional.of(HashedStorage.PLAIN)).build();
+    for (ClusterSpec cluster : List.of(SHARDS_ALONE, WITH_STEP, with(TrainingPipeline.NONE))) {
+      for (OptionalDouble share : List.of(OptionalDouble.empty(), OptionalDouble.of(0.25))) {
+        ShardMemory memory = new ShardMemory(250, 16, 100, 200, false, share);
+        assertThat(memory.bytes(hashed, cluster))
+            .isEqualTo(memory.bytes(plain, cluster) + 250 * 16);
+        assertThat(memory.hostBytes(hashed, cluster)).isEqualTo(memory.hostBytes(plain, cluster));
+        assertThat(memory.tableBytes(hashed)).isEqualTo(memory.tableBytes(plain) + 250 * 16);
+      }
     }
   }
 

@@ -25,7 +25,9 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.Effort;
+import io.shardtide.domain.Eviction;
 import io.shardtide.domain.Explanation;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.Insight;
@@ -94,7 +96,8 @@ public final class Samples {
         true,
         List.of(new TableFeature("a\"d 表", 7, 0.5, 1), new TableFeature("another", 11.25, 1, 3)),
         Optional.of(IdWeights.LEARNED),
-        TableKernel.NONE);
+        TableKernel.NONE,
+        Optional.empty());
   }
 
   public static ClusterSpec cluster() {
@@ -120,13 +123,18 @@ public final class Samples {
         4);
   }
 
+  public static HashedStorage storage() {
+    return new HashedStorage(7, 1.5, 24.25, Eviction.LFU, Fixtures.cdf(7), Optional.of("fu\"ll 表"));
+  }
+
   public static WorkloadChange change() {
     return Fixtures.event(
         OptionalLong.of(41),
         new io.shardtide.domain.Change.ClusterSet(cluster()),
         new io.shardtide.domain.Change.TableUpserted(table()),
         Fixtures.upsert("b", 10, 4, 0),
-        Fixtures.drop("c"));
+        Fixtures.drop("c"),
+        Fixtures.resize("d", 5_000_000_000L, "fu\"ll 表"));
   }
 
   public static CostPredictions predictions() {

@@ -59,9 +59,11 @@ public record LogEvent(
                     upserted.table().poolingFactor())
             : first instanceof Change.TableDropped dropped
                 ? "table %s dropped".formatted(dropped.name())
-                : first instanceof Change.ClusterSet set
-                    ? "%d devices".formatted(set.cluster().devices())
-                    : "workload deleted: " + ((Change.WorkloadDeleted) first).reason();
+                : first instanceof Change.TableResized resized
+                    ? "table %s resized: %,d slots".formatted(resized.name(), resized.rows())
+                    : first instanceof Change.ClusterSet set
+                        ? "%d devices".formatted(set.cluster().devices())
+                        : "workload deleted: " + ((Change.WorkloadDeleted) first).reason();
     int more = event.changes().size() - 1;
     return more == 0
         ? text

@@ -21,6 +21,7 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
@@ -160,7 +161,8 @@ class FeaturePairsTest {
     void live() {
       for (int step = 0; step < STEPS; step++) {
         switch (random.nextInt(9)) {
-          case 0, 1 -> apply(List.of(new Change.TableUpserted(table(random, name()))));
+          case 0 -> apply(List.of(new Change.TableUpserted(table(random, name()))));
+          case 1 -> resize();
           case 2, 3 -> {
             cluster = changed(random, cluster);
             apply(List.of(new Change.ClusterSet(cluster)));
@@ -183,6 +185,22 @@ class FeaturePairsTest {
         }
         plan();
       }
+    }
+
+    /** Resizes a hashed table, which becomes one if there is none. */
+    private void resize() {
+      String name =
+          workloads.tables(Fixtures.WORKLOAD).values().stream()
+              .filter(table -> table.storage().isPresent())
+              .map(TableSpec::name)
+              .findFirst()
+              .orElse("hashed");
+      if (name.equals("hashed")) {
+        apply(List.of(new Change.TableUpserted(Fixtures.hashed(name, 10_000, 64, 5))));
+      }
+      long rows = 1 + random.nextInt(1_000_000);
+      apply(List.of(Fixtures.resize(name, rows, "as drawn")));
+      assertThat(workloads.table(Fixtures.WORKLOAD, name).get().rows()).isEqualTo(rows);
     }
 
     private String name() {
@@ -685,6 +703,7 @@ class FeaturePairsTest {
     spec.optimizerBytesPerRow(random.nextInt(2) * 4);
     spec.optimizer(optimizer(random));
     spec.enforceHbm(random.nextInt(4) == 0);
+    spec.storage(random.nextInt(4) == 0 ? Optional.of(HashedStorage.PLAIN) : Optional.empty());
     TableSpec built = spec.build();
     TableSpec plain = random.nextInt(4) == 0 ? Fixtures.withFeatures(built, random) : built;
     while (random.nextInt(3) == 0) {
@@ -701,7 +720,7 @@ class FeaturePairsTest {
                 random.nextInt(4) > 0,
                 random.nextInt(4) > 0));
       } catch (RejectedException e) {
-        assertThat(e).hasMessageContaining("contradict each other");
+        assertThat(e.getMessage()).containsPattern("contradict each other|must allow a kind");
       }
     }
     return plain;

@@ -11,6 +11,8 @@ import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Eviction;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutputType;
@@ -50,6 +52,10 @@ class WorkloadTaskTest {
 
   @TempDir private Path folder;
 
+  private static String hashed(String storage) {
+    return TABLE.replace("}", ",\"storage\":" + storage + "}");
+  }
+
   private Path write(String text) throws IOException {
     return Files.writeString(folder.resolve("workloads.jsonl"), text);
   }
@@ -74,6 +80,8 @@ class WorkloadTaskTest {
                 "bytesPerElement":2,"optimizerBytesPerElement":8,"optimizerBytesPerRow":4,"optimizer":"adam","enforceHbm":true,\
                 "kernel":{"computeKernel":"fused_uvm_caching","cacheLoadFactor":0.5,"cacheAlgorithm":"LFU",\
                 "outputType":"BF16","stochasticRounding":false},\
+                "storage":{"ids":5,"idsPerDay":0.5,"slotBytes":24,"eviction":"age","hitShares":[0.25,0.5,1],\
+                "resizeReason":"full"},\
                 "constraints":{"kinds":["row_wise","table_wise"],"least_columns":8,"same_devices_as":"a"}},TABLE]}
                 """
                     .replace("REUSE", reuse.substring(1))
@@ -108,7 +116,15 @@ class WorkloadTaskTest {
                 OptionalDouble.of(0.5),
                 Optional.of(CacheAlgorithm.LFU),
                 Optional.of(OutputType.BF16),
-                Optional.of(false)));
+                Optional.of(false)),
+            Optional.of(
+                new HashedStorage(
+                    5,
+                    0.5,
+                    24,
+                    Eviction.AGE,
+                    new AccessCdf(List.of(0.25, 0.5, 1.0)),
+                    Optional.of("full"))));
     assertThat(tasks.get(1))
         .isEqualTo(
             new WorkloadTask(
@@ -167,9 +183,10 @@ class WorkloadTaskTest {
         {"io.shardtide.avro.TableUpserted":{"table":T}}]}
         """
             .replace("C}", CLUSTER.replace("{", "{\"devicesPerNode\":4,") + "}")
-            .replace("T}", TABLE + "}");
+            .replace("T}", hashed("{\"io.shardtide.avro.HashedStorage\":{}}") + "}");
     WorkloadChange change = new JsonLines<>(Codec.WORKLOAD_CHANGE).read(event);
-    WorkloadTask task = WorkloadTask.read(write(LINE)).get(0);
+    WorkloadTask task = WorkloadTask.read(write(LINE.replace(TABLE, hashed("{}")))).get(0);
+    assertThat(task.tables().get(0).storage()).contains(HashedStorage.PLAIN);
     assertThat(change.changes())
         .containsExactly(
             new Change.ClusterSet(task.cluster()), new Change.TableUpserted(task.tables().get(0)));

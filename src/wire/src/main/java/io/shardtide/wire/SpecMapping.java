@@ -7,6 +7,8 @@ import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.DeviceMemory;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Eviction;
+import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutOfRange;
@@ -60,6 +62,12 @@ interface SpecMapping {
 
   TableKernel fromAvro(io.shardtide.avro.TableKernel kernel);
 
+  @Mapping(target = "hitShares", source = "hitShares.shares")
+  io.shardtide.avro.HashedStorage toAvro(HashedStorage storage);
+
+  @InheritInverseConfiguration
+  HashedStorage fromAvro(io.shardtide.avro.HashedStorage storage);
+
   io.shardtide.avro.ClusterSpec toAvro(ClusterSpec cluster);
 
   @Mapping(target = "group", ignore = true)
@@ -108,6 +116,14 @@ interface SpecMapping {
 
   default Optional<IdWeights> idWeights(String name) {
     return Optional.ofNullable(name).map(IdWeights::of);
+  }
+
+  default String name(Eviction eviction) {
+    return eviction.fileName();
+  }
+
+  default Eviction eviction(String name) {
+    return Eviction.of(name);
   }
 
   default String kernelName(Optional<ComputeKernel> kernel) {

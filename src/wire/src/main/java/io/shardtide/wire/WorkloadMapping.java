@@ -2,6 +2,7 @@ package io.shardtide.wire;
 
 import io.shardtide.avro.ClusterSet;
 import io.shardtide.avro.TableDropped;
+import io.shardtide.avro.TableResized;
 import io.shardtide.avro.TableUpserted;
 import io.shardtide.avro.WorkloadDeleted;
 import io.shardtide.domain.Change;
@@ -33,6 +34,8 @@ interface WorkloadMapping {
         avro.add(new ClusterSet(SpecMapping.INSTANCE.toAvro(set.cluster())));
       } else if (change instanceof Change.WorkloadDeleted deleted) {
         avro.add(new WorkloadDeleted(deleted.reason()));
+      } else if (change instanceof Change.TableResized resized) {
+        avro.add(new TableResized(resized.name(), resized.rows(), resized.reason()));
       }
     }
     return avro;
@@ -50,6 +53,9 @@ interface WorkloadMapping {
         changes.add(new Change.ClusterSet(SpecMapping.INSTANCE.fromAvro(set.getCluster())));
       } else if (change instanceof WorkloadDeleted deleted) {
         changes.add(new Change.WorkloadDeleted(deleted.getReason()));
+      } else if (change instanceof TableResized resized) {
+        changes.add(
+            new Change.TableResized(resized.getName(), resized.getRows(), resized.getReason()));
       }
     }
     return changes;

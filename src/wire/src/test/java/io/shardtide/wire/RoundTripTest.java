@@ -23,8 +23,11 @@ import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Eviction;
 import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.GroupLayout;
+import io.shardtide.domain.HashedStorage;
+import io.shardtide.domain.HashedStorageBuilder;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.PendingWork;
@@ -95,6 +98,12 @@ class RoundTripTest {
             TableSpecBuilder.builder(Fixtures.table("a", 5, 4, 1))
                 .kernel(Samples.kernel())
                 .build()),
+        Arguments.of(
+            Codec.TABLE_SPEC,
+            TableSpecBuilder.builder(Samples.table())
+                .storage(Optional.of(Samples.storage()))
+                .build()),
+        Arguments.of(Codec.TABLE_SPEC, Fixtures.hashed("a", 5, 4, 1)),
         Arguments.of(Codec.INFEASIBLE_WORKLOAD, Samples.infeasible()),
         Arguments.of(Codec.REJECTED_EVENT, Samples.rejected()),
         Arguments.of(Codec.TABLE_SPEC, Samples.table()),
@@ -268,6 +277,8 @@ class RoundTripTest {
         """
         {"eventId":"f3e147a1-1ee8-8ee9-40ae-7fded993e7bf","workloadId":"feed","occurredAt":1795256130000,"source":"me","changes":[
         {"io.shardtide.avro.TableUpserted":{"table":{"name":"a","rows":5,"columns":4,"poolingFactor":1.5,"accessCdf":[0.5,1,1],"kernel":{"outputType":{"string":"BF16"}}}}},
+        {"io.shardtide.avro.TableUpserted":{"table":{"name":"h","rows":5,"columns":4,"poolingFactor":1.5,"storage":{"io.shardtide.avro.HashedStorage":{"eviction":"lfu"}}}}},
+        {"io.shardtide.avro.TableResized":{"name":"i","rows":7}},
         {"io.shardtide.avro.ClusterSet":{"cluster":{"hardware":"h","devices":3,"memoryBytesPerDevice":100,"batchSize":64,"devicesPerNode":8,"forwardBytesPerElement":2}}},
         {"io.shardtide.avro.TableDropped":{"name":"b"}}]}
         """;
@@ -283,6 +294,15 @@ class RoundTripTest {
                             .outputType(Optional.of(OutputType.BF16))
                             .build())
                     .build()),
+            new Change.TableUpserted(
+                TableSpecBuilder.builder(Fixtures.table("h", 5, 4, 1.5))
+                    .storage(
+                        Optional.of(
+                            HashedStorageBuilder.builder(HashedStorage.PLAIN)
+                                .eviction(Eviction.LFU)
+                                .build()))
+                    .build()),
+            Fixtures.resize("i", 7, ""),
             new Change.ClusterSet(
                 ClusterSpecBuilder.builder(new ClusterSpec(3, 100, 64, 8, "h"))
                     .forwardBytesPerElement(2)
@@ -506,7 +526,10 @@ class RoundTripTest {
         .containsEntry("max.message.bytes", Integer.toString(Topics.LARGE_RECORD_BYTES));
   }
 
-  /** An event of 10,000 tables with all that a table of one feature may have is below the limit. */
+  /**
+   * An event of 10,000 tables with all that a table of one feature may have before it is resized is
+   * below the limit, and so is one of 10,000 resizes with reasons.
+   */
   @Test
   void the_largest_valid_event_is_below_the_size_limit() {
     Registry registry = Registry.connect("mock://largest", java.util.Map.of());
@@ -515,26 +538,46 @@ class RoundTripTest {
       long rows = TableSpec.MAX_ROWS;
       changes[i] =
           new Change.TableUpserted(
-              new TableSpec(
-                  "%0255d".formatted(i),
-                  rows,
-                  4096,
-                  1e6,
-                  Fixtures.reuse(),
-                  64,
-                  Fixtures.cdf(rows),
-                  64,
-                  64,
-                  TableConstraints.NONE,
-                  true,
-                  Optional.empty(),
-                  false));
+              TableSpecBuilder.builder(
+                      new TableSpec(
+                          "%0255d".formatted(i),
+                          rows,
+                          4096,
+                          1e6,
+                          Fixtures.reuse(),
+                          64,
+                          Fixtures.cdf(rows),
+                          64,
+                          64,
+                          TableConstraints.NONE,
+                          true,
+                          Optional.empty(),
+                          false))
+                  .storage(
+                      Optional.of(
+                          new HashedStorage(
+                              HashedStorage.MAX_IDS,
+                              HashedStorage.MAX_IDS_PER_DAY,
+                              HashedStorage.MAX_SLOT_BYTES,
+                              Eviction.NONE,
+                              Fixtures.cdf(HashedStorage.MAX_IDS),
+                              Optional.empty())))
+                  .build());
     }
-    byte[] bytes =
-        registry
-            .serde(topics.workloadChanges())
-            .serializer()
-            .serialize("t", Fixtures.event(changes));
-    assertThat(bytes.length).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES / 2);
+    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES / 2);
+    for (int i = 0; i < changes.length; i++) {
+      changes[i] =
+          Fixtures.resize(
+              "%0255d".formatted(i), TableSpec.MAX_ROWS, "r".repeat(HashedStorage.MAX_REASON));
+    }
+    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES / 2);
+  }
+
+  private int size(Registry registry, Change... changes) {
+    return registry
+        .serde(topics.workloadChanges())
+        .serializer()
+        .serialize("t", Fixtures.event(changes))
+        .length;
   }
 }

@@ -57,7 +57,7 @@ class PackingTest {
     }
 
     List<Integer> evicted() {
-      new Eviction(state).run();
+      new PartRemoval(state).run();
       return devices();
     }
 

@@ -7,6 +7,8 @@ import io.shardtide.domain.Insight;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.SearchSettingsBuilder;
+import io.shardtide.domain.Shortfall;
+import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -51,6 +53,9 @@ public final class GroupSearch {
   private static final Comparator<SearchResult.NotFound> LEAST_SHORT =
       Comparator.comparing((SearchResult.NotFound failure) -> failure.shortfall().bytesShort() == 0)
           .thenComparingLong(failure -> failure.shortfall().bytesShort());
+
+  private static final Comparator<TableSpec> LARGEST =
+      Comparator.comparingLong((TableSpec table) -> -table.bytes()).thenComparing(TableSpec::name);
 
   private final GroupedProblem problem;
   private final SearchSettings settings;
@@ -129,6 +134,20 @@ public final class GroupSearch {
 
   private SearchResult search() {
     List<ReplicaGroups> groupings = problem.groupings();
+    List<TableSpec> notCopied = problem.notCopied();
+    if (groupings.isEmpty() && !notCopied.isEmpty()) {
+      return new SearchResult.NotFound(
+          new Shortfall(
+              0,
+              true,
+              notCopied.stream()
+                  .sorted(LARGEST)
+                  .map(table -> new Shortfall.TableBytes(table.name(), table.bytes()))
+                  .toList(),
+              "Replica groups of a workload with hashed tables must be 1, since each copy would store other ids; got %s and table %s"
+                  .formatted(problem.cluster().replicaGroups(), notCopied.get(0).name())),
+          0);
+    }
     if (groupings.isEmpty()) {
       throw new IllegalArgumentException(
           "tables must have predictions for replica groups of %s, got none"

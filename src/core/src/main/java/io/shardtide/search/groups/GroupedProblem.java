@@ -8,6 +8,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
+import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import java.util.List;
 import java.util.Objects;
@@ -61,12 +62,21 @@ public record GroupedProblem(
   }
 
   /**
-   * Returns the ways to form groups that the cluster allows and all tables have predictions for;
-   * models without measured collectives predict one group only.
+   * Returns the ways to form groups that the cluster and all tables allow, and all tables have
+   * predictions for; models without measured collectives predict one group only.
    */
   List<ReplicaGroups> groupings() {
     return cluster.groupings().stream()
+        .filter(groups -> !groups.areSeveral() || notCopied().isEmpty())
         .filter(groups -> tables.stream().allMatch(table -> table.inGroup(groups).isPresent()))
+        .toList();
+  }
+
+  /** Returns the tables that cannot be in several groups. */
+  List<TableSpec> notCopied() {
+    return tables.stream()
+        .map(TablePrediction::table)
+        .filter(table -> !table.mayBeCopied())
         .toList();
   }
 

@@ -45,7 +45,7 @@ final class Relaxations {
   private Relaxations(SearchProblem problem) {
     this.problem = problem;
     for (int t = 0; t < problem.tables().size(); t++) {
-      if (!table(t).constraints().isEmpty()) {
+      if (changes(t, TableConstraints.NONE)) {
         constrained.add(t);
       }
     }
@@ -177,7 +177,12 @@ final class Relaxations {
   }
 
   private boolean fitsWith(int t, TableConstraints constraints) {
-    return fits(i -> i == t, constraints);
+    return changes(t, constraints) && fits(i -> i == t, constraints);
+  }
+
+  /** Returns whether a table can have other constraints: a hashed one never allows copies. */
+  private boolean changes(int t, TableConstraints constraints) {
+    return !table(t).withConstraints(constraints).equals(table(t));
   }
 
   private boolean fitsWithout(List<Integer> tables) {

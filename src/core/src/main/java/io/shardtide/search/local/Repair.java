@@ -45,7 +45,7 @@ final class Repair {
         }
       }
     }
-    new Eviction(state).run();
+    new PartRemoval(state).run();
     int[] waiting = waiting(state);
     if (!search.placer.complete(state, scope -> true)) {
       return null;

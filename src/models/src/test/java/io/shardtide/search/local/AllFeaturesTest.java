@@ -19,7 +19,10 @@ import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Eviction;
 import io.shardtide.domain.Explanation;
+import io.shardtide.domain.HashedStorage;
+import io.shardtide.domain.HashedStorageBuilder;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Optimizer;
@@ -66,9 +69,9 @@ import org.junit.jupiter.api.Test;
 /**
  * All features of a search at once: nodes of which the last may be smaller, devices of unequal
  * memory, replica groups, host memory, codecs, slow devices; tables that are pooled or not, with
- * hot rows, constraints, optimizers, kernels and features of any batch sizes; and running plans of
- * other tables on other devices. Every cost on the way is compared with one from scratch, and so is
- * all that a plan says of itself.
+ * hot rows, constraints, optimizers, kernels, hash tables and features of any batch sizes; and
+ * running plans of other tables on other devices. Every cost on the way is compared with one from
+ * scratch, and so is all that a plan says of itself.
  */
 class AllFeaturesTest {
   private static final List<ShardKind> KINDS = List.of(ShardKind.values());
@@ -240,7 +243,8 @@ class AllFeaturesTest {
               .bytesPerElement(any(List.of(1.0, 2.0, 4.0)))
               .optimizer(optimizer())
               .enforceHbm(random.nextInt(4) == 0)
-              .kernel(kernel());
+              .kernel(kernel())
+              .storage(storage());
       if (random.nextBoolean()) {
         spec.accessCdf(skewed(rows, random.nextBoolean() ? 0.02 : random.nextDouble()));
       }
@@ -266,6 +270,16 @@ class AllFeaturesTest {
           Optional.empty(),
           Optional.of(any(List.of(OutputType.values()))).filter(type -> random.nextInt(3) == 0),
           Optional.empty());
+    }
+
+    private Optional<HashedStorage> storage() {
+      return random.nextInt(5) > 0
+          ? Optional.empty()
+          : Optional.of(
+              HashedStorageBuilder.builder(HashedStorage.PLAIN)
+                  .slotBytes(any(List.of(0.0, 0.3, 16.0, 1024.0)))
+                  .eviction(any(List.of(Eviction.values())))
+                  .build());
     }
 
     /** The most used rows get more of the lookups the smaller the exponent is. */
@@ -439,6 +453,9 @@ class AllFeaturesTest {
         assertThat(others.get(0).columns()).isGreaterThanOrEqualTo(constraints.leastColumns());
       }
       checkKernel(table, others);
+      if (table.storage().isPresent()) {
+        assertThat(shards).as("one slot an id").noneMatch(Shard::isCopied);
+      }
       if (!table.mayBeCached()) {
         assertThat(shards).allMatch(shard -> shard.cacheShare().isEmpty());
       }
@@ -493,6 +510,7 @@ class AllFeaturesTest {
         TableSpec.byName(problem.tables().stream().map(TablePrediction::table).toList());
     long[] bytes = new long[cluster.devices()];
     long[] hostBytes = new long[cluster.devices()];
+    double[] keyBytes = new double[cluster.devices()];
     for (Shard shard : found.shards()) {
       TableSpec table = tables.get(shard.table());
       shard
@@ -501,6 +519,7 @@ class AllFeaturesTest {
               d -> {
                 bytes[d] += bytes(table, shard, cluster);
                 hostBytes[d] += hostBytes(table, shard, cluster);
+                keyBytes[d] += weightAndKeyBytes(table, shard);
               });
     }
     assertThat(found.deviceCosts()).hasSize(cluster.devices());
@@ -511,6 +530,7 @@ class AllFeaturesTest {
       assertThat(of.backwardCommMs()).isEqualTo(cost.backwardCommMs()[d]);
       // Blocks of rows count as the first one of their part.
       assertThat(of.memoryBytes()).isBetween(bytes[d], cluster.usableMemory().of(d));
+      assertThat((double) of.memoryBytes()).isGreaterThanOrEqualTo(keyBytes[d]);
       assertThat(of.hostMemoryBytes()).isBetween(hostBytes[d], cluster.hostMemoryBytesPerDevice());
     }
   }
@@ -521,8 +541,15 @@ class AllFeaturesTest {
       return table.bytes(shard.rows(), shard.columns(), shard.cacheShare());
     }
     double weights =
-        shard.cacheShare().getAsDouble() * table.bytesBesideState(shard.rows(), shard.columns());
-    return (long) Math.ceil(weights) + table.managedStateBytes(shard.rows(), shard.columns());
+        shard.cacheShare().getAsDouble() * table.cachedBytes(shard.rows(), shard.columns());
+    return (long) Math.ceil(weights) + table.uncachedDeviceBytes(shard.rows(), shard.columns());
+  }
+
+  /** Bytes of the weights that device memory holds, and of the keys of all of a shard's slots. */
+  private static double weightAndKeyBytes(TableSpec table, Shard shard) {
+    double weights = shard.columns() * table.bytesPerElement() * shard.cacheShare().orElse(1);
+    double keys = table.storage().map(HashedStorage::slotBytes).orElse(0.0);
+    return shard.rows() * (weights + keys);
   }
 
   private static long hostBytes(TableSpec table, Shard shard, ClusterSpec cluster) {
@@ -532,7 +559,7 @@ class AllFeaturesTest {
     return cluster.pipeline().isEmpty()
         ? table.hostBytes(shard.rows(), shard.columns())
         : table.bytes(shard.rows(), shard.columns())
-            - table.managedStateBytes(shard.rows(), shard.columns());
+            - table.uncachedDeviceBytes(shard.rows(), shard.columns());
   }
 
   private static StepCost cost(
@@ -706,6 +733,22 @@ class AllFeaturesTest {
         "shorter outputs",
         problem.tables().stream()
             .anyMatch(t -> ShapeLoad.sentShare(t.table(), problem.cluster()) < 1));
+    Map<String, List<Shard>> hashed = byTable(shards);
+    hashed
+        .keySet()
+        .retainAll(
+            problem.tables().stream()
+                .map(TablePrediction::table)
+                .filter(t -> t.storage().isPresent())
+                .map(TableSpec::name)
+                .toList());
+    count("hashed", !hashed.isEmpty());
+    count(
+        "hashed, cached",
+        hashed.values().stream().anyMatch(of -> of.get(0).cacheShare().isPresent()));
+    count(
+        "hashed, cut by columns",
+        hashed.values().stream().anyMatch(of -> of.get(of.size() - 1).columnOffset() > 0));
     count("codecs", !found.codecs().isEmpty());
     count("groups", problem.synchronization().groups().areSeveral());
     count("slow devices", problem.slowdowns().factor(0, CostPart.COMPUTATION) > 1);

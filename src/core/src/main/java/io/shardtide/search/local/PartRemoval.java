@@ -4,10 +4,10 @@ import io.shardtide.domain.ShardScope;
 import java.util.function.ToLongFunction;
 
 /** Makes a running plan fit devices that have less memory, or tables that have become larger. */
-final class Eviction {
+final class PartRemoval {
   private final State state;
 
-  Eviction(State state) {
+  PartRemoval(State state) {
     this.state = state;
   }
 
