@@ -122,11 +122,9 @@ public final class GrowthStep {
                     specs.containsKey(name) ? specs.get(name) : hashed(store, id, name),
                     growth,
                     now)));
-    CapacityDecision decision =
-        capacities.decide(tables, memory(cluster) - header.fixedBytes());
+    CapacityDecision decision = capacities.decide(tables, memory(cluster) - header.fixedBytes());
     for (Resize resize : decision.resizes()) {
-      reported.put(
-          resize.table(), growths.get(resize.table()).asked(resize.capacity(), now));
+      reported.put(resize.table(), growths.get(resize.table()).asked(resize.capacity(), now));
     }
     reported.forEach((name, growth) -> store.putGrowth(id, name, growth));
     store.putHeader(id, header.reported(report.reportId(), report.run()));
@@ -134,7 +132,7 @@ public final class GrowthStep {
     for (TableFill fill : report.tables()) {
       tables.stream()
           .filter(table -> table.name().equals(fill.table()))
-          .map(table -> forecast(table, specs.get(fill.table()), fill))
+          .map(table -> forecast(table, fill))
           .forEach(forecasts::add);
     }
     return new Growth(
@@ -215,9 +213,7 @@ public final class GrowthStep {
           RejectionReason.STALE_MEASUREMENT,
           "time of a report of table %s must be after %s, that of the latest one, got %s"
               .formatted(
-                  Names.quote(fill.table()),
-                  Instant.ofEpochMilli(last),
-                  report.measuredAt()));
+                  Names.quote(fill.table()), Instant.ofEpochMilli(last), report.measuredAt()));
     }
     return before.get().with(now, fill.slots());
   }
@@ -248,7 +244,7 @@ public final class GrowthStep {
     return FILLED * bytes / groups;
   }
 
-  private static TableForecast forecast(HashedTable table, TableSpec spec, TableFill fill) {
+  private static TableForecast forecast(HashedTable table, TableFill fill) {
     Forecast forecast = table.forecast();
     return new TableForecast(
         table.name(),

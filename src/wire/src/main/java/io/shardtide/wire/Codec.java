@@ -9,6 +9,7 @@ import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.FeedbackState;
+import io.shardtide.domain.FillReport;
 import io.shardtide.domain.HeldRecord;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
@@ -33,6 +34,9 @@ import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolLinks;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.domain.pool.StoredPool;
+import io.shardtide.growth.GrowthState;
+import io.shardtide.growth.TableForecasts;
+import io.shardtide.growth.TableGrowth;
 import io.shardtide.models.AvroLimits;
 import io.shardtide.models.ModelBundleMapping;
 import java.util.Optional;
@@ -280,6 +284,34 @@ public record Codec<V, A extends SpecificRecord>(
           io.shardtide.avro.CurveHeader.class,
           CurveMapping.INSTANCE::toAvro,
           CurveMapping.INSTANCE::fromAvro);
+
+  /** Reports of how full hashed tables are. */
+  public static final Codec<FillReport, io.shardtide.avro.FillReport> FILL_REPORT =
+      new Codec<>(
+          io.shardtide.avro.FillReport.class,
+          GrowthMapping.INSTANCE::toAvro,
+          GrowthMapping.INSTANCE::fromAvro);
+
+  /** Forecasts of hashed tables. */
+  public static final Codec<TableForecasts, io.shardtide.avro.TableForecasts> TABLE_FORECASTS =
+      new Codec<>(
+          io.shardtide.avro.TableForecasts.class,
+          GrowthMapping.INSTANCE::toAvro,
+          GrowthMapping.INSTANCE::fromAvro);
+
+  /** State of a workload whose hashed tables are followed, in stores. */
+  public static final Codec<GrowthState, io.shardtide.avro.GrowthHeader> GROWTH_HEADER =
+      new Codec<>(
+          io.shardtide.avro.GrowthHeader.class,
+          GrowthMapping.INSTANCE::toAvro,
+          GrowthMapping.INSTANCE::fromAvro);
+
+  /** What was reported of a hashed table, in stores. */
+  public static final Codec<TableGrowth, io.shardtide.avro.TableGrowth> TABLE_GROWTH =
+      new Codec<>(
+          io.shardtide.avro.TableGrowth.class,
+          GrowthMapping.INSTANCE::toAvro,
+          GrowthMapping.INSTANCE::fromAvro);
 
   /** Returns the writer's schema. */
   public Schema schema() {

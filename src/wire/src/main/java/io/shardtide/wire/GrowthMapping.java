@@ -41,8 +41,7 @@ interface GrowthMapping {
   default Range days(io.shardtide.avro.DayRange avro) {
     return avro == null
         ? null
-        : new Range(
-            avro.getEarliest(), orInfinite(avro.getMedian()), orInfinite(avro.getLatest()));
+        : new Range(avro.getEarliest(), orInfinite(avro.getMedian()), orInfinite(avro.getLatest()));
   }
 
   private static Double finiteOrNull(double days) {
