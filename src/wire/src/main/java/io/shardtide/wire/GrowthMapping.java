@@ -10,7 +10,6 @@ import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.TableGrowth;
 import io.shardtide.models.AvroMapping;
 import org.mapstruct.Mapper;
-import org.mapstruct.Mapping;
 
 /** Reports of how full hashed tables are, forecasts, and what is kept of them. */
 @Mapper(config = AvroMapping.class, uses = SpecMapping.class)
@@ -58,7 +57,6 @@ interface GrowthMapping {
 
   io.shardtide.avro.GrowthHeader toAvro(GrowthState state);
 
-  @Mapping(target = "with", ignore = true)
   GrowthState fromAvro(io.shardtide.avro.GrowthHeader avro);
 
   io.shardtide.avro.TableGrowth toAvro(TableGrowth growth);
