@@ -10,6 +10,7 @@ import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.TableGrowth;
 import io.shardtide.models.AvroMapping;
 import org.mapstruct.Mapper;
+import org.mapstruct.Mapping;
 
 /** Reports of how full hashed tables are, forecasts, and what is kept of them. */
 @Mapper(config = AvroMapping.class, uses = SpecMapping.class)
@@ -63,6 +64,7 @@ interface GrowthMapping {
 
   TableGrowth fromAvro(io.shardtide.avro.TableGrowth avro);
 
+  @Mapping(target = "with", ignore = true)
   FillHistory fromAvro(io.shardtide.avro.FillHistory avro);
 
   Fill fromAvro(io.shardtide.avro.Fill avro);
