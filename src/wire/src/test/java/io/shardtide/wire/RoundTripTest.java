@@ -564,13 +564,13 @@ class RoundTripTest {
                               Optional.empty())))
                   .build());
     }
-    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES / 2);
+    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES * 2 / 3);
     for (int i = 0; i < changes.length; i++) {
       changes[i] =
           Fixtures.resize(
               "%0255d".formatted(i), TableSpec.MAX_ROWS, "r".repeat(HashedStorage.MAX_REASON));
     }
-    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES / 2);
+    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES * 2 / 3);
   }
 
   private int size(Registry registry, Change... changes) {
