@@ -54,8 +54,8 @@ class CapacitiesTest {
             PLENTY);
     assertThat(decision.resizes())
         .containsExactly(
-            new Resize("due", 12_800, "full in 1.5 days (1.5 to 1.5)"),
-            new Resize("later", 12_800, "full in 20 days (20 to 20)"));
+            new Resize("due", 12_800, "it is full in 1.5 days (1.5 to 1.5)"),
+            new Resize("later", 12_800, "it is full in 20 days (20 to 20)"));
   }
 
   @Test
