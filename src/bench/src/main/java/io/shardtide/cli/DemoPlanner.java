@@ -23,6 +23,7 @@ import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.topology.ServiceHealth;
 import io.shardtide.web.WebServer;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.io.Closeable;
 import java.io.IOException;
@@ -34,6 +35,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** The demo's planner, with health, metrics and dashboard on loopback. */
 final class DemoPlanner implements AutoCloseable {
@@ -59,7 +61,7 @@ final class DemoPlanner implements AutoCloseable {
    * @param bundles the cost models
    * @param planning when plans are made, and how
    * @param training when models are retrained
-   * @param pools whether it allocates pools of devices
+   * @param extensions its optional parts
    * @param port of the dashboard; 0 for any free one
    */
   static DemoPlanner start(
@@ -70,7 +72,7 @@ final class DemoPlanner implements AutoCloseable {
       List<ModelBundle> bundles,
       PlanningSettings planning,
       TrainingPolicy training,
-      boolean pools,
+      Set<Extension> extensions,
       int port)
       throws Exception {
     ServiceSettings settings =
@@ -83,7 +85,7 @@ final class DemoPlanner implements AutoCloseable {
             planning,
             DetectorKind.DEFAULT,
             training,
-            pools,
+            extensions,
             AllocationPolicy.DEFAULTS,
             HttpSettings.DEFAULTS);
     Deque<Closeable> opened = new ArrayDeque<>();
@@ -99,7 +101,7 @@ final class DemoPlanner implements AutoCloseable {
               Endpoint.of(
                   settings.connection().bootstrapServers(), settings.connection().registryUrl()),
               settings.detector(),
-              settings.pools());
+              settings.extensions());
       opened.push(feed::close);
       WebServer web =
           WebServer.start(

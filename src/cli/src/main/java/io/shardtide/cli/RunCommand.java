@@ -21,6 +21,7 @@ import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.topology.ServiceHealth;
 import io.shardtide.web.WebServer;
+import io.shardtide.wire.Extension;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -188,7 +189,7 @@ final class RunCommand implements Callable<Integer> {
             .withKafka(settings.connection().kafka())
             .withRegistry(settings.connection().registry()),
         settings.detector(),
-        settings.pools());
+        settings.extensions());
   }
 
   private void describe(
@@ -242,7 +243,7 @@ final class RunCommand implements Callable<Integer> {
                 planning.quick().reshardMs(),
                 planning.quick().paybackSteps()));
     lines.put("drift detector", settings.detector().key());
-    if (settings.pools()) {
+    if (settings.extensions().contains(Extension.POOLS)) {
       AllocationPolicy policy = settings.allocation();
       lines.put(
           "pools",

@@ -6,6 +6,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.wire.Extension;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -328,6 +329,13 @@ public final class Settings {
           Values::token);
 
   private Settings() {}
+
+  /** Returns the setting that turns an extension on. */
+  static Setting<Boolean> enabling(Extension extension) {
+    return switch (extension) {
+      case POOLS -> POOLS;
+    };
+  }
 
   /** Returns all settings in the order of the documentation. */
   public static List<Setting<?>> all() {

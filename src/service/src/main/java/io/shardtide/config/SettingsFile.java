@@ -10,12 +10,14 @@ import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
+import io.shardtide.wire.Extension;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +27,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * Reads a settings file: Java's properties syntax in UTF-8, as Kafka's own files. All problems of a
@@ -178,7 +181,7 @@ public final class SettingsFile {
     Optional<PlanningSettings> planning = planning();
     DetectorKind detector = get(Settings.DETECTOR);
     TrainingPolicy training = training();
-    boolean pools = get(Settings.POOLS);
+    Set<Extension> extensions = extensions();
     Optional<AllocationPolicy> allocation = allocation();
     Optional<HttpSettings> http =
         combine(
@@ -201,7 +204,7 @@ public final class SettingsFile {
                 planning.get(),
                 detector,
                 training,
-                pools,
+                extensions,
                 allocation.get(),
                 http.get()));
   }
@@ -259,6 +262,12 @@ public final class SettingsFile {
         .oldMargin(get(Settings.TRAINING_OLD_MARGIN))
         .seed(get(Settings.TRAINING_SEED))
         .build();
+  }
+
+  private Set<Extension> extensions() {
+    return Arrays.stream(Extension.values())
+        .filter(extension -> get(Settings.enabling(extension)))
+        .collect(Collectors.toSet());
   }
 
   private Optional<AllocationPolicy> allocation() {

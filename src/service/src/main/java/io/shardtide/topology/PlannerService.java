@@ -12,6 +12,7 @@ import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.WorkloadStep;
 import io.shardtide.tls.ReloadingSslEngineFactory;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.io.UncheckedIOException;
@@ -209,7 +210,7 @@ public final class PlannerService implements AutoCloseable {
                   topics,
                   new RetrainingRun(t, predictorOf, settings.training(), InstantSource.system()),
                   settings));
-      if (settings.pools()) {
+      if (settings.extensions().contains(Extension.POOLS)) {
         service.runPools(topics, settings);
       }
       service.streams.forEach(KafkaStreams::start);
@@ -320,7 +321,7 @@ public final class PlannerService implements AutoCloseable {
 
   /** Creates missing topics and checks all; returns them with the limits that they have. */
   private static Topics checkTopics(ServiceSettings settings) throws Exception {
-    Topics topics = Topics.inUse(settings.topics().prefix(), settings.pools());
+    Topics topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
     Map<String, Object> config = clients(settings);
     // The default of a minute is long for an operator who watches a start.
     config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);

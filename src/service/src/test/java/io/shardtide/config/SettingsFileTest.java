@@ -12,6 +12,7 @@ import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.wire.Extension;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
@@ -65,7 +67,7 @@ class SettingsFileTest {
                 PlanningSettings.DEFAULTS,
                 DetectorKind.PAGE_HINKLEY,
                 TrainingPolicy.DEFAULTS,
-                false,
+                Set.of(),
                 AllocationPolicy.DEFAULTS,
                 new HttpSettings("127.0.0.1", 8080, Optional.empty())));
   }
@@ -168,7 +170,7 @@ class SettingsFileTest {
                     .oldMargin(10)
                     .seed(-3)
                     .build(),
-                true,
+                Set.of(Extension.POOLS),
                 new AllocationPolicy(2, 1, 0, 1.5, AllocationPolicy.DEFAULTS.solverIterations()),
                 new HttpSettings(
                     "0.0.0.0", 0, Optional.of(Token.of("a-token-that-nobody-guesses")))));

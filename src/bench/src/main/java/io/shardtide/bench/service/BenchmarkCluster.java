@@ -34,6 +34,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -187,7 +188,7 @@ final class BenchmarkCluster implements AutoCloseable {
         planning,
         DetectorKind.DEFAULT,
         TrainingPolicy.DEFAULTS,
-        false,
+        Set.of(),
         AllocationPolicy.DEFAULTS,
         HttpSettings.DEFAULTS);
   }
