@@ -19,6 +19,7 @@ import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.embedded.Brokers;
 import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.topology.ServiceHealth;
@@ -87,6 +88,7 @@ final class DemoPlanner implements AutoCloseable {
             training,
             extensions,
             AllocationPolicy.DEFAULTS,
+            CapacityPolicy.DEFAULTS,
             HttpSettings.DEFAULTS);
     Deque<Closeable> opened = new ArrayDeque<>();
     String token = randomToken();

@@ -59,6 +59,12 @@ final class AclsCommand implements Callable<Integer> {
   private boolean pools;
 
   @Option(
+      names = "--growth",
+      description =
+          "Prints the rights for growing tables too. Planners need them with growth.enabled=true.")
+  private boolean growth;
+
+  @Option(
       names = "--bootstrap",
       paramLabel = "HOST:PORT",
       defaultValue = "HOST:PORT",
@@ -81,6 +87,9 @@ final class AclsCommand implements Callable<Integer> {
     Set<Extension> extensions = EnumSet.noneOf(Extension.class);
     if (pools) {
       extensions.add(Extension.POOLS);
+    }
+    if (growth) {
+      extensions.add(Extension.GROWTH);
     }
     PrintWriter out = spec.commandLine().getOut();
     for (Acls.Role each : role == null ? List.of(Acls.Role.values()) : List.of(role)) {

@@ -16,6 +16,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.topology.ClientSettings;
 import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerService;
@@ -253,6 +254,17 @@ final class RunCommand implements Callable<Integer> {
                   100 * policy.fairnessLoss(),
                   policy.adjustmentSeconds(),
                   policy.paybackSeconds()));
+    }
+    if (settings.extensions().contains(Extension.GROWTH)) {
+      CapacityPolicy policy = settings.capacities();
+      lines.put(
+          "growth",
+          "capacities last %s days, new ones %s days before a table may be full, or for %s %% more hits; workloads without enough memory are announced %s days before"
+              .formatted(
+                  policy.coverDays(),
+                  policy.leadDays(),
+                  100 * policy.leastHitGain(),
+                  policy.warningDays()));
     }
     pass(lines, Settings.KAFKA, settings.connection().kafka());
     pass(lines, Settings.REGISTRY, settings.connection().registry());

@@ -98,11 +98,18 @@ class CapacitiesTest {
 
   @Test
   void settings_outside_their_range_are_refused() {
-    assertThatThrownBy(() -> new CapacityPolicy(0, 28, 60, 0.1)).hasMessageContaining("got 0.0");
+    assertThatThrownBy(() -> new CapacityPolicy(0, 28, 60, 0.1))
+        .hasMessage("leadDays must be above 0 to 180, got 0");
     assertThatThrownBy(() -> new CapacityPolicy(7, 3, 60, 0.1))
-        .hasMessage("days that a capacity lasts must be between 7.0 and 180, got 3.0");
-    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 181, 0.1)).hasMessageContaining("got 181.0");
-    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 60, 0)).hasMessageContaining("got 0.0");
+        .hasMessage("coverDays and warningDays must be at least leadDays, 7.0, got 3.0 and 60.0");
+    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 6.5, 0.1))
+        .hasMessage("coverDays and warningDays must be at least leadDays, 7.0, got 28.0 and 6.5");
+    assertThatThrownBy(() -> new CapacityPolicy(7, Double.NaN, 60, 0.1))
+        .hasMessage("coverDays must be above 0 to 180, got NaN");
+    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 181, 0.1))
+        .hasMessage("warningDays must be above 0 to 180, got 181");
+    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 60, 0))
+        .hasMessage("leastHitGain must be above 0 to 1, got 0");
   }
 
   /** Memory holds what is chosen, no table loses slots, and what is due and fits is raised. */

@@ -5,6 +5,7 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.wire.Extension;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -26,6 +27,7 @@ import java.util.TreeSet;
  * @param training when cost models are retrained, and when a retrained one is published
  * @param extensions optional parts of the planner that are enabled
  * @param allocation how pools are allocated
+ * @param capacities when hashed tables get other capacities, and which
  * @param http where the dashboard, health and metrics are served
  */
 public record ServiceSettings(
@@ -39,6 +41,7 @@ public record ServiceSettings(
     TrainingPolicy training,
     Set<Extension> extensions,
     AllocationPolicy allocation,
+    CapacityPolicy capacities,
     HttpSettings http) {
   /** Copies the list and the set. */
   public ServiceSettings {
@@ -53,6 +56,7 @@ public record ServiceSettings(
     // In the order of the type, so that the text of equal settings is the same.
     extensions = Collections.unmodifiableSet(new TreeSet<>(extensions));
     Objects.requireNonNull(allocation, "allocation");
+    Objects.requireNonNull(capacities, "capacities");
     Objects.requireNonNull(http, "http");
   }
 }

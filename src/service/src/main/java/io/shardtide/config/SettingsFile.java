@@ -10,6 +10,7 @@ import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
+import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.wire.Extension;
 import java.io.IOException;
 import java.io.Reader;
@@ -183,6 +184,7 @@ public final class SettingsFile {
     TrainingPolicy training = training();
     Set<Extension> extensions = extensions();
     Optional<AllocationPolicy> allocation = allocation();
+    Optional<CapacityPolicy> capacities = capacities();
     Optional<HttpSettings> http =
         combine(
             List.of(Settings.HTTP_HOST, Settings.HTTP_TOKEN),
@@ -192,7 +194,7 @@ public final class SettingsFile {
                     Math.toIntExact(get(Settings.HTTP_PORT)),
                     get(Settings.HTTP_TOKEN)));
     unknown();
-    return planning.isEmpty() || allocation.isEmpty() || http.isEmpty()
+    return planning.isEmpty() || allocation.isEmpty() || capacities.isEmpty() || http.isEmpty()
         ? Optional.empty()
         : Optional.of(
             new ServiceSettings(
@@ -206,6 +208,7 @@ public final class SettingsFile {
                 training,
                 extensions,
                 allocation.get(),
+                capacities.get(),
                 http.get()));
   }
 
@@ -282,6 +285,18 @@ public final class SettingsFile {
                 get(Settings.POOLS_ADJUSTMENT),
                 get(Settings.POOLS_PAYBACK),
                 AllocationPolicy.DEFAULTS.solverIterations()));
+  }
+
+  private Optional<CapacityPolicy> capacities() {
+    double leastHitGain = get(Settings.GROWTH_LEAST_HIT_GAIN);
+    return combine(
+        List.of(Settings.GROWTH_LEAD, Settings.GROWTH_COVER, Settings.GROWTH_WARNING),
+        () ->
+            new CapacityPolicy(
+                get(Settings.GROWTH_LEAD),
+                get(Settings.GROWTH_COVER),
+                get(Settings.GROWTH_WARNING),
+                leastHitGain));
   }
 
   /**

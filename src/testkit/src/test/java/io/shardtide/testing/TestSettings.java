@@ -12,6 +12,7 @@ import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.wire.Extension;
 import java.nio.file.Path;
 import java.util.EnumSet;
@@ -121,6 +122,7 @@ public final class TestSettings {
         training,
         extensions,
         AllocationPolicy.DEFAULTS,
+        CapacityPolicy.DEFAULTS,
         HttpSettings.DEFAULTS);
   }
 }

@@ -11,7 +11,9 @@ import java.util.stream.Collectors;
  */
 public enum Extension {
   /** Allocates pools of devices to workloads. */
-  POOLS;
+  POOLS,
+  /** Forecasts how many ids hashed tables have, and gives tables other capacities. */
+  GROWTH;
 
   /**
    * Returns the options of {@code ./shardtide acls} that print the rights for some extensions, such

@@ -66,5 +66,7 @@ class TopicsTest {
   void options_of_acls_have_one_order() {
     assertThat(Extension.options(Set.of())).isEmpty();
     assertThat(Extension.options(Set.of(Extension.POOLS))).isEqualTo(" --pools");
+    assertThat(Extension.options(List.of(Extension.GROWTH, Extension.POOLS)))
+        .isEqualTo(" --pools --growth");
   }
 }

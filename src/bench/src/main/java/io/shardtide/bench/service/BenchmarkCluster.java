@@ -16,6 +16,7 @@ import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.planning.Planner;
@@ -190,6 +191,7 @@ final class BenchmarkCluster implements AutoCloseable {
         TrainingPolicy.DEFAULTS,
         Set.of(),
         AllocationPolicy.DEFAULTS,
+        CapacityPolicy.DEFAULTS,
         HttpSettings.DEFAULTS);
   }
 
