@@ -82,9 +82,7 @@ public final class GrowthTopology {
       String id = report.workloadId();
       forward(id, growth.forecasts(), timestamp, NodeName.WRITE_FORECASTS);
       forward(id, growth.forecasts(), timestamp, NodeName.WRITE_CURRENT_FORECASTS);
-      growth
-          .change()
-          .ifPresent(change -> forward(id, change, timestamp, NodeName.WRITE_CHANGES));
+      growth.change().ifPresent(change -> forward(id, change, timestamp, NodeName.WRITE_CHANGES));
       shown.show(growth.forecasts());
       metrics.growth().forecast(growth);
       written();

@@ -6,6 +6,7 @@ import io.shardtide.allocation.PoolStep;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.growth.GrowthStep;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.planning.Planner;
@@ -213,6 +214,9 @@ public final class PlannerService implements AutoCloseable {
       if (settings.extensions().contains(Extension.POOLS)) {
         service.runPools(topics, settings);
       }
+      if (settings.extensions().contains(Extension.GROWTH)) {
+        service.runGrowth(topics, settings);
+      }
       service.streams.forEach(KafkaStreams::start);
       service.abandoned.start();
       return service;
@@ -279,6 +283,15 @@ public final class PlannerService implements AutoCloseable {
         retry ->
             PoolTopology.build(
                 topics, registry, new PoolStep(settings.allocation()), metrics, retry),
+        settings);
+  }
+
+  private void runGrowth(Topics topics, ServiceSettings settings) {
+    run(
+        TopologyName.GROWTH,
+        retry ->
+            GrowthTopology.build(
+                topics, registry, new GrowthStep(settings.capacities()), metrics, retry),
         settings);
   }
 

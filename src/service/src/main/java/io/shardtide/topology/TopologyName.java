@@ -24,7 +24,9 @@ enum TopologyName {
   /** cost-predictions and curve-requests to throughput-curves. */
   CURVES("curves", Duration.ofMillis(50), Optional.of(Extension.POOLS)),
   /** pool-changes and throughput-curves to allocations and workload-changes. */
-  POOL("pool", Duration.ofMillis(50), Optional.of(Extension.POOLS));
+  POOL("pool", Duration.ofMillis(50), Optional.of(Extension.POOLS)),
+  /** cost-predictions and table-fills to table-forecasts and workload-changes. */
+  GROWTH("growth", Duration.ofMillis(200), Optional.of(Extension.GROWTH));
 
   private final String text;
   private final Duration tick;

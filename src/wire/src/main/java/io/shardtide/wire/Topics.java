@@ -6,6 +6,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.FillReport;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.ModelDecision;
@@ -18,6 +19,7 @@ import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.wire.Topic.Retention;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -80,6 +82,9 @@ public final class Topics {
   private final Topic<CurveReport> throughputCurves;
   private final Topic<Allocation> allocations;
   private final Topic<Allocation> currentAllocations;
+  private final Topic<FillReport> tableFills;
+  private final Topic<TableForecasts> tableForecasts;
+  private final Topic<TableForecasts> currentForecasts;
   private final Topic<RejectedEvent> rejectedEvents;
   private final Topic<Quarantine> quarantine;
 
@@ -114,6 +119,22 @@ public final class Topics {
         of(
             Extension.POOLS,
             add("current-allocations", Codec.ALLOCATION, Retention.LATEST, LARGE_RECORD_BYTES));
+    tableFills =
+        of(
+            Extension.GROWTH,
+            add("table-fills", Codec.FILL_REPORT, Retention.CLUSTER_DEFAULT, LARGE_RECORD_BYTES));
+    tableForecasts =
+        of(
+            Extension.GROWTH,
+            add(
+                "table-forecasts",
+                Codec.TABLE_FORECASTS,
+                Retention.CLUSTER_DEFAULT,
+                LARGE_RECORD_BYTES));
+    currentForecasts =
+        of(
+            Extension.GROWTH,
+            add("current-forecasts", Codec.TABLE_FORECASTS, Retention.LATEST, LARGE_RECORD_BYTES));
     rejectedEvents =
         add(
             "rejected-events",
@@ -285,6 +306,21 @@ public final class Topics {
   /** The latest allocation of each pool. */
   public Topic<Allocation> currentAllocations() {
     return currentAllocations;
+  }
+
+  /** How full hashed tables are, from trainers. */
+  public Topic<FillReport> tableFills() {
+    return tableFills;
+  }
+
+  /** All forecasts of hashed tables. */
+  public Topic<TableForecasts> tableForecasts() {
+    return tableForecasts;
+  }
+
+  /** The latest forecasts of each workload. */
+  public Topic<TableForecasts> currentForecasts() {
+    return currentForecasts;
   }
 
   /** Events that were not applied. */
