@@ -8,9 +8,9 @@ import io.shardtide.domain.NumberRange;
  * @param leadDays a table is resized if it may be full within so many days: the time that a plan,
  *     its moves and the people who watch them need; {@link #DAYS}
  * @param coverDays new capacities last for so many days, if memory does; {@link #DAYS}, at least
- *     {@code leadDays}
- * @param warningDays a workload that memory will not hold is announced so many days before; the
- *     same range
+ *     twice {@code leadDays}, as a table with less room is due again soon
+ * @param warningDays a workload that memory will not hold is announced so many days before; {@link
+ *     #DAYS}, at least {@code leadDays}
  * @param leastHitGain tables that evict are resized for so large a share of lookups that find their
  *     id; {@link #LEAST_HIT_GAIN}
  */
@@ -36,9 +36,9 @@ public record CapacityPolicy(
     DAYS.check("coverDays", coverDays);
     DAYS.check("warningDays", warningDays);
     LEAST_HIT_GAIN.check("leastHitGain", leastHitGain);
-    if (Math.min(coverDays, warningDays) < leadDays) {
+    if (coverDays < 2 * leadDays || warningDays < leadDays) {
       throw new IllegalArgumentException(
-          "coverDays and warningDays must be at least leadDays, %s, got %s and %s"
+          "coverDays must be at least twice, and warningDays at least, leadDays, %s, got %s and %s"
               .formatted(leadDays, coverDays, warningDays));
     }
   }

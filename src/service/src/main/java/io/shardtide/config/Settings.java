@@ -326,7 +326,7 @@ public final class Settings {
       Setting.real(
           "growth.cover.days",
           CapacityPolicy.DAYS,
-          " days, at least growth.lead.days",
+          " days, at least twice growth.lead.days",
           CAPACITIES.coverDays(),
           "How long new capacities last, if memory allows it.");
   static final Setting<Double> GROWTH_WARNING =

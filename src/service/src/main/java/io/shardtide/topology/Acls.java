@@ -102,6 +102,9 @@ public final class Acls {
           AclOperation.READ,
           "reads which nodes of a pool a workload has");
     }
+    if (extensions.contains(Extension.GROWTH)) {
+      topic(topics.tableFills().name(), AclOperation.WRITE, "reports how full hashed tables are");
+    }
   }
 
   private void reader(String topicReason, String groupReason) {
@@ -159,8 +162,19 @@ public final class Acls {
         topics.modelDecisions().name(),
         AclOperation.WRITE,
         "reports the decisions on retrained models");
+    if (!extensions.isEmpty()) {
+      topic(
+          topics.workloadChanges().name(),
+          AclOperation.WRITE,
+          "gives workloads their clusters and capacities");
+    }
     if (extensions.contains(Extension.POOLS)) {
       plannerOfPools();
+    }
+    if (extensions.contains(Extension.GROWTH)) {
+      topic(topics.tableFills().name(), AclOperation.READ, "reads how full hashed tables are");
+      topic(topics.tableForecasts().name(), AclOperation.WRITE, "writes forecasts");
+      topic(topics.currentForecasts().name(), AclOperation.WRITE, "writes the latest forecasts");
     }
     for (TopologyName topology : TopologyName.inUse(extensions)) {
       for (StoreName store : StoreName.of(topology)) {
@@ -170,7 +184,6 @@ public final class Acls {
   }
 
   private void plannerOfPools() {
-    topic(topics.workloadChanges().name(), AclOperation.WRITE, "gives workloads their clusters");
     topic(topics.poolChanges().name(), AclOperation.READ, "reads changes of pools");
     both(topics.curveRequests().name(), "written by the pool topology, read by curves");
     both(topics.throughputCurves().name(), "written by the curves topology, read by pool");

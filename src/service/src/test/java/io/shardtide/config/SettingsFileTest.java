@@ -263,7 +263,7 @@ class SettingsFileTest {
                 LEAST
                     + """
                     growth.lead.days=30
-                    growth.cover.days=29.5
+                    growth.cover.days=59.5
                     growth.least.hit.gain=0
                     pools.payback.seconds=60
                     """))
@@ -271,11 +271,11 @@ class SettingsFileTest {
             "pools.adjustment.seconds and pools.payback.seconds: paybackSeconds must be above 0 and"
                 + " at least adjustmentSeconds, 300.0, got 60.0.",
             "growth.least.hit.gain must be above 0 to 1 of lookups, got \"0\".",
-            "growth.lead.days and growth.cover.days and growth.warning.days: coverDays and"
-                + " warningDays must be at least leadDays, 30.0, got 29.5 and 60.0.");
+            "growth.lead.days and growth.cover.days and growth.warning.days: coverDays must be at"
+                + " least twice, and warningDays at least, leadDays, 30.0, got 59.5 and 60.0.");
     assertThat(problems(LEAST + "growth.lead.days=100\ngrowth.cover.days=x"))
         .containsExactly(
-            "growth.cover.days must be above 0 to 180 days, at least growth.lead.days, got \"x\": it"
+            "growth.cover.days must be above 0 to 180 days, at least twice growth.lead.days, got \"x\": it"
                 + " is not a number.");
   }
 

@@ -20,7 +20,7 @@ class TopicsTest {
   }
 
   @Test
-  void topics_of_pools_exist_only_with_pools() {
+  void topics_of_extensions_exist_only_with_them() {
     List<String> ofPools = new ArrayList<>(names(Topics.inUse(PREFIX, Set.of(Extension.POOLS))));
     ofPools.removeAll(names(Topics.inUse(PREFIX, Set.of())));
     assertThat(ofPools)
@@ -30,6 +30,10 @@ class TopicsTest {
             "p.throughput-curves",
             "p.allocations",
             "p.current-allocations");
+    List<String> ofGrowth = new ArrayList<>(names(Topics.inUse(PREFIX, Set.of(Extension.GROWTH))));
+    ofGrowth.removeAll(names(Topics.inUse(PREFIX, Set.of())));
+    assertThat(ofGrowth)
+        .containsExactly("p.table-fills", "p.table-forecasts", "p.current-forecasts");
     assertThat(names(Topics.inUse(PREFIX, Set.of()))).hasSize(16).startsWith("p.workload-changes");
   }
 
