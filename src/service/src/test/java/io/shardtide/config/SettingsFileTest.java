@@ -310,8 +310,8 @@ class SettingsFileTest {
     "training.old.margin, 0, 10, -0.1, 10.1",
     "pools.adjusted.at.once, 2, 1000, 1, 1001",
     "pools.fairness.loss, 0, 1, -0.1, 1.1",
-    "growth.lead.days, 1e-300, 28, 0, 180.1",
-    "growth.cover.days, 2, 180, 0, 180.1",
+    "growth.lead.days, 1e-300, 14, 0, 180.1",
+    "growth.cover.days, 4, 180, 0, 180.1",
     "growth.warning.days, 2, 180, 0, 180.1",
     "growth.least.hit.gain, 1e-300, 1, 0, 1.1",
     "http.port, 0, 65535, -1, 65536"
