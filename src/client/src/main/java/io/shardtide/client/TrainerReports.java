@@ -1,11 +1,13 @@
 package io.shardtide.client;
 
+import io.shardtide.domain.FillReport;
 import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableFill;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -24,10 +26,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A trainer's reports: which plan it runs, and the costs it measures. Reports are sent in the
- * background: no call waits for Kafka or the registry. While they do not answer, up to {@link
- * #MAX_MEASUREMENTS} measurements and {@link #MAX_STATUSES} statuses are kept; further ones are
- * dropped and counted in {@link #undelivered}.
+ * A trainer's reports: which plan it runs, the costs it measures, and how full its hashed tables
+ * are. Reports are sent in the background: no call waits for Kafka or the registry. While they do
+ * not answer, up to {@link #MAX_MEASUREMENTS} measurements of costs and fill, and {@link
+ * #MAX_STATUSES} statuses are kept; further ones are dropped and counted in {@link #undelivered}.
  *
  * <p>Each call returns a future that completes when all in-sync replicas have the report, or with
  * the reason why they do not. A trainer need not look at it. Safe for use by several threads; the
@@ -54,6 +56,7 @@ public final class TrainerReports implements AutoCloseable {
   private final InstantSource clock;
   private final Serializer<PlanStatus> statuses;
   private final Serializer<MeasuredCosts> measurements;
+  private final Serializer<FillReport> fills;
   private final RecordSender sender;
   private final AtomicInteger waitingStatuses = new AtomicInteger();
   private final AtomicInteger waitingMeasurements = new AtomicInteger();
@@ -74,6 +77,7 @@ public final class TrainerReports implements AutoCloseable {
     this.clock = clock;
     statuses = registry.serde(topics.planStatus()).serializer();
     measurements = registry.serde(topics.measuredCosts()).serializer();
+    fills = registry.serde(topics.tableFills()).serializer();
     sender = new RecordSender(endpoint, new ClusterRefusals(endpoint, "trainer"), REPORT_BYTES);
   }
 
@@ -214,6 +218,33 @@ public final class TrainerReports implements AutoCloseable {
             .source(source)
             .measuredAt(clock.instant())
             .build(),
+        waitingMeasurements,
+        MAX_MEASUREMENTS);
+  }
+
+  /**
+   * Reports how full hashed tables are. The planner forecasts from such reports when a table will
+   * be full, and gives it another capacity before; it needs {@code growth.enabled=true}.
+   *
+   * @param plan the plan that runs
+   * @param step the step, at least 0; report the fill of a step once in a run
+   * @param tables the tables with their shards on all ranks, each table at most once
+   * @throws io.shardtide.domain.RejectedException if a value is out of range; the message names the
+   *     value and what is expected
+   */
+  public CompletableFuture<Void> filled(ShardingPlan plan, long step, List<TableFill> tables) {
+    return send(
+        topics.tableFills(),
+        fills,
+        plan.workloadId(),
+        new FillReport(
+            "%s/%s/%d".formatted(source, run, step),
+            plan.workloadId(),
+            plan.planId(),
+            run,
+            source,
+            clock.instant(),
+            tables),
         waitingMeasurements,
         MAX_MEASUREMENTS);
   }

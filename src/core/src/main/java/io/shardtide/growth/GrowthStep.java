@@ -84,7 +84,7 @@ public final class GrowthStep {
     }
     GrowthState after =
         header.with(
-            part.generation(),
+            part.isLast() ? part.generation() : header.generation(),
             part.isDeletion() ? Optional.empty() : Optional.of(part.cluster()),
             fixed);
     if (!after.equals(header)) {

@@ -106,7 +106,8 @@ class GrowthStepTest {
     assertThat(resized.name()).isEqualTo("a");
     assertThat((double) resized.rows())
         .isCloseTo(5_000 + 10 * (resizedAt + 28 * 24), within(500.0));
-    assertThat(resized.reason()).matches("it is full in [0-9.]+ days \\([0-9.]+ to [0-9.]+\\)");
+    assertThat(resized.reason())
+        .matches("it is full in [0-9.]+ (days|hours) \\([0-9.]+ to [0-9.]+\\)");
   }
 
   @Test
