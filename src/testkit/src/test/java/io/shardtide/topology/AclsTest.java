@@ -95,7 +95,9 @@ class AclsTest {
                 writes.add(PREFIX + name + "-" + store + "-changelog");
               });
         });
-    assertThat(topologies).hasSize(extensions.contains(Extension.POOLS) ? 6 : 4);
+    int pools = extensions.contains(Extension.POOLS) ? 2 : 0;
+    int growth = extensions.contains(Extension.GROWTH) ? 1 : 0;
+    assertThat(topologies).hasSize(4 + pools + growth);
     assertThat(planner(AclOperation.READ, extensions)).isEqualTo(reads);
     assertThat(planner(AclOperation.WRITE, extensions)).isEqualTo(writes);
   }
@@ -133,6 +135,11 @@ class AclsTest {
   @Test
   void the_docs_have_the_table_of_acls_for_pools() throws IOException {
     assertTable(1, Acls.tableOf(Extension.POOLS, Topics.DEFAULT_PREFIX));
+  }
+
+  @Test
+  void the_docs_have_the_table_of_acls_for_growing_tables() throws IOException {
+    assertTable(2, Acls.tableOf(Extension.GROWTH, Topics.DEFAULT_PREFIX));
   }
 
   /** Compares a table of the page, or writes it with {@code -Drights.write=true}. */
