@@ -22,6 +22,9 @@ final class DailyGrowth {
    */
   private static final double DAMPING = 0.95;
 
+  /** How many times a day's change is added after so many days. */
+  private static final double[] TRENDS = trends();
+
   /** Factors of weekdays beyond these are of days with next to no growth. */
   private static final double LEAST_FACTOR = 0.1;
 
@@ -70,6 +73,12 @@ final class DailyGrowth {
     return new DailyGrowth(idsPerDay, 0, none(), 0);
   }
 
+  private static double[] trends() {
+    double[] trends = new double[Forecast.MOST_DAYS + 2];
+    Arrays.setAll(trends, day -> DAMPING * (1 - StrictMath.pow(DAMPING, day)) / (1 - DAMPING));
+    return trends;
+  }
+
   private static double[] none() {
     double[] ones = new double[WEEK];
     Arrays.fill(ones, 1);
@@ -102,10 +111,10 @@ final class DailyGrowth {
   /**
    * Returns how many ids a later day adds.
    *
-   * @param daysAhead 1 for the day after the last one
+   * @param daysAhead 1 for the day after the last one; at most one above {@link Forecast#MOST_DAYS}
    */
   double on(int daysAhead) {
-    double trend = slope * DAMPING * (1 - StrictMath.pow(DAMPING, daysAhead)) / (1 - DAMPING);
+    double trend = slope * TRENDS[daysAhead];
     // A trend does not turn growth into shrinking, or the reverse.
     double rate = level >= 0 ? Math.max(0, level + trend) : Math.min(0, level + trend);
     return rate * weekdays[Math.floorMod(lastWeekday + daysAhead, WEEK)];
