@@ -55,6 +55,8 @@ import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveState;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.domain.pool.StoredPool;
+import io.shardtide.growth.GrowthState;
+import io.shardtide.growth.Range;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PoolSamples;
 import io.shardtide.testing.Samples;
@@ -129,6 +131,17 @@ class RoundTripTest {
                 .with(3, Optional.of(Samples.cluster()))
                 .with(PoolSamples.request())
                 .with(PoolSamples.report(), "id")),
+        Arguments.of(Codec.FILL_REPORT, GrowthSamples.report()),
+        Arguments.of(Codec.TABLE_FORECASTS, GrowthSamples.forecasts(Optional.empty())),
+        Arguments.of(
+            Codec.TABLE_FORECASTS, GrowthSamples.forecasts(Optional.of(new Range(1, 2, 3)))),
+        Arguments.of(
+            Codec.TABLE_FORECASTS,
+            GrowthSamples.forecasts(
+                Optional.of(new Range(1, Double.POSITIVE_INFINITY, Double.POSITIVE_INFINITY)))),
+        Arguments.of(Codec.GROWTH_HEADER, GrowthState.NONE),
+        Arguments.of(Codec.GROWTH_HEADER, GrowthSamples.header()),
+        Arguments.of(Codec.TABLE_GROWTH, GrowthSamples.growth()),
         Arguments.of(Codec.WORKLOAD_HEADER, WorkloadState.NONE),
         Arguments.of(
             Codec.WORKLOAD_HEADER,
