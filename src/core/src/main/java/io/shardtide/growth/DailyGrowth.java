@@ -49,8 +49,40 @@ final class DailyGrowth {
    * @param lastWeekday weekday of the last one, 0 to 6
    */
   static DailyGrowth of(double[] days, int lastWeekday) {
+    return of(days, weekSums(days), lastWeekday);
+  }
+
+  /**
+   * Estimates the growth as it was known after each day: entry {@code n} from the first {@code n}
+   * days.
+   *
+   * @param days ids that each day added
+   * @param lastWeekday weekday of the last one, 0 to 6
+   * @param least days of the first estimate, 1 or more; entries before are null
+   */
+  static DailyGrowth[] ofEach(double[] days, int lastWeekday, int least) {
+    double[] weekSums = weekSums(days);
+    DailyGrowth[] each = new DailyGrowth[days.length + 1];
+    for (int known = least; known <= days.length; known++) {
+      int weekday = Math.floorMod(lastWeekday - (days.length - known), WEEK);
+      each[known] = of(Arrays.copyOf(days, known), weekSums, weekday);
+    }
+    return each;
+  }
+
+  /** Returns the sums of all weeks, by their first days. */
+  private static double[] weekSums(double[] days) {
+    double[] sums = new double[Math.max(0, days.length - WEEK + 1)];
+    Arrays.setAll(sums, from -> Arrays.stream(days, from, from + WEEK).sum());
+    return sums;
+  }
+
+  /**
+   * @param weekSums of these days, and maybe of later ones
+   */
+  private static DailyGrowth of(double[] days, double[] weekSums, int lastWeekday) {
     int n = days.length;
-    double[] weekdays = n < LEAST_DAYS ? none() : weekdays(days, lastWeekday);
+    double[] weekdays = n < LEAST_DAYS ? none() : weekdays(days, weekSums, lastWeekday);
     double[] adjusted = new double[n];
     for (int day = 0; day < n; day++) {
       adjusted[day] = days[day] / weekdays[Math.floorMod(lastWeekday - (n - 1 - day), WEEK)];
@@ -86,13 +118,13 @@ final class DailyGrowth {
   }
 
   /** Returns the median ratio of each weekday to the mean of the week around it; 1 on average. */
-  private static double[] weekdays(double[] days, int lastWeekday) {
+  private static double[] weekdays(double[] days, double[] weekSums, int lastWeekday) {
     int n = days.length;
     double[][] ratios = new double[WEEK][n];
     int[] counts = new int[WEEK];
     for (int day = 0; day < n; day++) {
       int from = Math.max(0, Math.min(n - WEEK, day - WEEK / 2));
-      double mean = Arrays.stream(days, from, from + WEEK).sum() / WEEK;
+      double mean = weekSums[from] / WEEK;
       if (mean > 0) {
         int weekday = Math.floorMod(lastWeekday - (n - 1 - day), WEEK);
         ratios[weekday][counts[weekday]++] = days[day] / mean;
