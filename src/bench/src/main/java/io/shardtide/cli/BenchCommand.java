@@ -31,7 +31,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "bench",
     description =
-        "Benchmarks: predictions, search, allocation of pools, the whole service, the learning loop.",
+        "Benchmarks: predictions, search, allocation of pools, the whole service, the learning loop,"
+            + " tables that grow.",
     subcommands = {
       BenchServiceCommands.Latency.class,
       BenchServiceCommands.Load.class,
@@ -39,7 +40,8 @@ import picocli.CommandLine.Spec;
       BenchServiceCommands.Restart.class,
       BenchLimitsCommand.class,
       BenchSoakCommand.class,
-      BenchLearningCommand.class
+      BenchLearningCommand.class,
+      BenchGrowthCommand.class
     },
     footer = {"", "Example:", "  shardtide bench search --growth"},
     mixinStandardHelpOptions = true,

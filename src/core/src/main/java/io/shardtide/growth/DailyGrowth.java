@@ -22,6 +22,9 @@ final class DailyGrowth {
    */
   private static final double DAMPING = 0.95;
 
+  /** How many times a day's change is added after so many days. */
+  private static final double[] TRENDS = trends();
+
   /** Factors of weekdays beyond these are of days with next to no growth. */
   private static final double LEAST_FACTOR = 0.1;
 
@@ -46,8 +49,40 @@ final class DailyGrowth {
    * @param lastWeekday weekday of the last one, 0 to 6
    */
   static DailyGrowth of(double[] days, int lastWeekday) {
+    return of(days, weekSums(days), lastWeekday);
+  }
+
+  /**
+   * Estimates the growth as it was known after each day: entry {@code n} from the first {@code n}
+   * days.
+   *
+   * @param days ids that each day added
+   * @param lastWeekday weekday of the last one, 0 to 6
+   * @param least days of the first estimate, 1 or more; entries before are null
+   */
+  static DailyGrowth[] ofEach(double[] days, int lastWeekday, int least) {
+    double[] weekSums = weekSums(days);
+    DailyGrowth[] each = new DailyGrowth[days.length + 1];
+    for (int known = least; known <= days.length; known++) {
+      int weekday = Math.floorMod(lastWeekday - (days.length - known), WEEK);
+      each[known] = of(Arrays.copyOf(days, known), weekSums, weekday);
+    }
+    return each;
+  }
+
+  /** Returns the sums of all weeks, by their first days. */
+  private static double[] weekSums(double[] days) {
+    double[] sums = new double[Math.max(0, days.length - WEEK + 1)];
+    Arrays.setAll(sums, from -> Arrays.stream(days, from, from + WEEK).sum());
+    return sums;
+  }
+
+  /**
+   * @param weekSums of these days, and maybe of later ones
+   */
+  private static DailyGrowth of(double[] days, double[] weekSums, int lastWeekday) {
     int n = days.length;
-    double[] weekdays = n < LEAST_DAYS ? none() : weekdays(days, lastWeekday);
+    double[] weekdays = n < LEAST_DAYS ? none() : weekdays(days, weekSums, lastWeekday);
     double[] adjusted = new double[n];
     for (int day = 0; day < n; day++) {
       adjusted[day] = days[day] / weekdays[Math.floorMod(lastWeekday - (n - 1 - day), WEEK)];
@@ -70,6 +105,12 @@ final class DailyGrowth {
     return new DailyGrowth(idsPerDay, 0, none(), 0);
   }
 
+  private static double[] trends() {
+    double[] trends = new double[Forecast.MOST_DAYS + 2];
+    Arrays.setAll(trends, day -> DAMPING * (1 - StrictMath.pow(DAMPING, day)) / (1 - DAMPING));
+    return trends;
+  }
+
   private static double[] none() {
     double[] ones = new double[WEEK];
     Arrays.fill(ones, 1);
@@ -77,13 +118,13 @@ final class DailyGrowth {
   }
 
   /** Returns the median ratio of each weekday to the mean of the week around it; 1 on average. */
-  private static double[] weekdays(double[] days, int lastWeekday) {
+  private static double[] weekdays(double[] days, double[] weekSums, int lastWeekday) {
     int n = days.length;
     double[][] ratios = new double[WEEK][n];
     int[] counts = new int[WEEK];
     for (int day = 0; day < n; day++) {
       int from = Math.max(0, Math.min(n - WEEK, day - WEEK / 2));
-      double mean = Arrays.stream(days, from, from + WEEK).sum() / WEEK;
+      double mean = weekSums[from] / WEEK;
       if (mean > 0) {
         int weekday = Math.floorMod(lastWeekday - (n - 1 - day), WEEK);
         ratios[weekday][counts[weekday]++] = days[day] / mean;
@@ -102,10 +143,10 @@ final class DailyGrowth {
   /**
    * Returns how many ids a later day adds.
    *
-   * @param daysAhead 1 for the day after the last one
+   * @param daysAhead 1 for the day after the last one; at most one above {@link Forecast#MOST_DAYS}
    */
   double on(int daysAhead) {
-    double trend = slope * DAMPING * (1 - StrictMath.pow(DAMPING, daysAhead)) / (1 - DAMPING);
+    double trend = slope * TRENDS[daysAhead];
     // A trend does not turn growth into shrinking, or the reverse.
     double rate = level >= 0 ? Math.max(0, level + trend) : Math.min(0, level + trend);
     return rate * weekdays[Math.floorMod(lastWeekday + daysAhead, WEEK)];

@@ -43,7 +43,7 @@ public final class GrowthStep {
    * Share of the memory that a plan fills. Rows are split evenly, but whole tables and column parts
    * leave gaps.
    */
-  private static final double FILLED = 0.95;
+  public static final double FILLED = 0.95;
 
   /** A clock that is further ahead of the log than this is wrong. */
   private static final Duration MOST_AHEAD = Duration.ofHours(1);

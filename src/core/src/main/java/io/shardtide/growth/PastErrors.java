@@ -34,11 +34,9 @@ final class PastErrors {
   PastErrors(double[] days, int lastWeekday) {
     this.days = days;
     int n = days.length;
-    fits = new DailyGrowth[n + 1];
+    fits = DailyGrowth.ofEach(days, lastWeekday, LEAST_KNOWN);
     scales = new double[n + 1];
     for (int known = LEAST_KNOWN; known <= n; known++) {
-      fits[known] =
-          DailyGrowth.of(Arrays.copyOf(days, known), Math.floorMod(lastWeekday - (n - known), 7));
       scales[known] = scale(known);
     }
   }

@@ -1,7 +1,5 @@
 package io.shardtide.bench.growth;
 
-import io.shardtide.growth.Fill;
-import io.shardtide.growth.FillHistory;
 import java.util.Random;
 
 /**
@@ -10,7 +8,6 @@ import java.util.Random;
  */
 final class GrowingTable {
   static final int HOURS = 24;
-  private static final long HOUR_MS = 3_600_000;
 
   /** How growth develops over a year. */
   enum Course {
@@ -76,21 +73,26 @@ final class GrowingTable {
   }
 
   /** Returns how many ids the table has after so many hours. */
-  double ids(int hour) {
-    return ids[hour];
+  long ids(int hour) {
+    return (long) ids[hour];
   }
 
-  /** Returns the report of an hour. */
-  Fill fill(int hour) {
-    return new Fill(hour * HOUR_MS, Math.floor(ids[hour]));
-  }
-
-  /** Returns the last hour. */
-  int hours() {
-    return ids.length - 1;
-  }
-
-  FillHistory history() {
-    return FillHistory.of(fill(0));
+  /**
+   * Returns in how many days the table has more ids than slots.
+   *
+   * @param slots its capacity
+   * @param hour from when on
+   * @param mostDays how far to look
+   * @return infinite if not within so many days
+   */
+  double daysUntilAbove(long slots, int hour, int mostDays) {
+    for (int at = hour; at <= hour + mostDays * HOURS; at++) {
+      if (ids(at) > slots) {
+        return at == hour
+            ? 0
+            : (at - hour - 1 + (slots - ids[at - 1]) / (ids[at] - ids[at - 1])) / HOURS;
+      }
+    }
+    return Double.POSITIVE_INFINITY;
   }
 }
