@@ -5,7 +5,7 @@ import java.util.List;
 /**
  * Growth in the latest reports that is much faster than expected. Nobody knows when it ends: it is
  * expected to last as long again as it has lasted, at most twice as long. Without a whole day of
- * reports, all growth beyond what the publisher describes is one.
+ * reports, the expected growth is what the publisher describes, and all reports count.
  *
  * @param idsPerDay growth beyond what is expected; 0 if there is no burst
  * @param lastedDays for how long

@@ -59,7 +59,7 @@ public final class Capacities {
             t ->
                 t.evicts()
                     ? hits(t, chosen.get(t.name())) - hits(t, t.capacity()) >= policy.leastHitGain()
-                    : t.forecast().most(policy.leadDays()) > t.capacity());
+                    : t.forecast().most(policy.leadDays()) > t.room());
   }
 
   private Map<String, Long> choose(List<HashedTable> tables, double bytes) {
@@ -98,11 +98,11 @@ public final class Capacities {
   private long capacity(HashedTable table, double days) {
     return table.evicts()
         ? table.capacity()
-        : Math.max(table.capacity(), roundUp(needed(table, days)));
+        : Math.max(table.capacity(), roundUp(needed(table, days) / HashedTable.LOAD_FACTOR));
   }
 
   /**
-   * Returns the slots for some days: half-way between the median and the highest forecast. Tables
+   * Returns the ids to have room for: half-way between the median and the highest forecast. Tables
    * with the highest one would need 3% more memory, and a sixth fewer resizes ({@code bench
    * growth}).
    */
@@ -206,7 +206,7 @@ public final class Capacities {
     }
     return table
         .forecast()
-        .daysUntilAbove((double) table.capacity())
+        .daysUntilAbove(table.room())
         .map(days -> "it is full in " + days(days))
         .orElse("it is full in more than %d days".formatted(Forecast.MOST_DAYS));
   }
@@ -282,7 +282,9 @@ public final class Capacities {
                 t.bytesPerSlot()
                     * (t.evicts()
                         ? t.capacity()
-                        : Math.max((double) t.capacity(), of.applyAsDouble(t.forecast().in(days)))))
+                        : Math.max(
+                            (double) t.capacity(),
+                            of.applyAsDouble(t.forecast().in(days)) / HashedTable.LOAD_FACTOR)))
         .sum();
   }
 }

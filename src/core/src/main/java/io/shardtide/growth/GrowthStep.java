@@ -259,7 +259,9 @@ public final class GrowthStep {
         forecast.in(1),
         forecast.in(7),
         forecast.in(28),
-        table.evicts() ? Optional.empty() : forecast.daysUntilAbove((double) growth.slots()));
+        table.evicts()
+            ? Optional.empty()
+            : forecast.daysUntilAbove(HashedTable.LOAD_FACTOR * growth.slots()));
   }
 
   private static WorkloadChange change(FillReport report, List<Resize> resizes) {

@@ -25,6 +25,13 @@ public record HashedTable(
     double lookups) {
 
   /**
+   * Share of the slots that ids may take. A search for a slot ends after some probes (128 in
+   * TorchRec's MPZCH), so that some ids find none before all slots are taken; and a table that is
+   * full stops to grow, which looks as if it had room for ever.
+   */
+  public static final double LOAD_FACTOR = 0.95;
+
+  /**
    * @throws IllegalArgumentException if a number is outside its range
    */
   public HashedTable {
@@ -36,5 +43,10 @@ public record HashedTable(
           "capacity must be 1 or more, bytes of a slot above 0 and lookups 0 or more, got %d, %s and %s"
               .formatted(capacity, bytesPerSlot, lookups));
     }
+  }
+
+  /** Returns how many ids the table holds before it is full. */
+  double room() {
+    return LOAD_FACTOR * capacity;
   }
 }

@@ -17,8 +17,9 @@ import java.util.Optional;
  * @param inDay ids that it will have in a day
  * @param inWeek in 7 days
  * @param inFourWeeks in 28 days
- * @param daysUntilFull in how many days it has more ids than {@code slots}; infinite if not within
- *     180 days. Empty if it is not expected to be full, or makes room by itself
+ * @param daysUntilFull in how many days it has more ids than 95% of {@code slots} ({@link
+ *     HashedTable#LOAD_FACTOR}); infinite if not within 180 days. Empty if it is not expected to be
+ *     full, or makes room by itself
  */
 public record TableForecast(
     String table,

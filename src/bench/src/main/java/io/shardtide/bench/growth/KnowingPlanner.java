@@ -1,6 +1,7 @@
 package io.shardtide.bench.growth;
 
 import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.growth.HashedTable;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -44,8 +45,10 @@ final class KnowingPlanner {
     }
   }
 
+  /** Returns the slots that a table will need. */
   private static long in(GrowingTable table, int hour, double days) {
-    return table.ids(hour + (int) Math.ceil(days * GrowingTable.HOURS));
+    double ids = table.ids(hour + (int) Math.ceil(days * GrowingTable.HOURS));
+    return (long) Math.ceil(ids / HashedTable.LOAD_FACTOR);
   }
 
   /** Returns the adopted capacities, by table. */
