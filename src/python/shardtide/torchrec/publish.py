@@ -369,7 +369,8 @@ def workload_change(
     kernels, duplicates, weights, storage: as for table()
 
     ValueError as table(), if two configs have one name, if there is a profile, an optimizer, a constraint, a kernel or
-    a storage of no table, a batch size, duplicates or weights of no feature, and if the change is larger than one event may be.
+    a storage of no table, a batch size, duplicates or weights of no feature, and if the change is larger than one event
+    may be.
     """
     changes: list[dict[str, Any]] = [{"cluster": cluster}]
     mapping(lookups, "lookups", "a number for each feature")

@@ -206,7 +206,7 @@ final class DemoCommand implements Callable<Integer> {
                 models(bundle),
                 PLANNING,
                 TRAINING,
-                false,
+                Set.of(),
                 port);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
         DemoClient client =

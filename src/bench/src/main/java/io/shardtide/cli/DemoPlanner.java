@@ -19,10 +19,12 @@ import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.embedded.Brokers;
 import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.topology.ServiceHealth;
 import io.shardtide.web.WebServer;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.io.Closeable;
 import java.io.IOException;
@@ -34,6 +36,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** The demo's planner, with health, metrics and dashboard on loopback. */
 final class DemoPlanner implements AutoCloseable {
@@ -59,7 +62,7 @@ final class DemoPlanner implements AutoCloseable {
    * @param bundles the cost models
    * @param planning when plans are made, and how
    * @param training when models are retrained
-   * @param pools whether it allocates pools of devices
+   * @param extensions its optional parts
    * @param port of the dashboard; 0 for any free one
    */
   static DemoPlanner start(
@@ -70,7 +73,7 @@ final class DemoPlanner implements AutoCloseable {
       List<ModelBundle> bundles,
       PlanningSettings planning,
       TrainingPolicy training,
-      boolean pools,
+      Set<Extension> extensions,
       int port)
       throws Exception {
     ServiceSettings settings =
@@ -83,8 +86,9 @@ final class DemoPlanner implements AutoCloseable {
             planning,
             DetectorKind.DEFAULT,
             training,
-            pools,
+            extensions,
             AllocationPolicy.DEFAULTS,
+            CapacityPolicy.DEFAULTS,
             HttpSettings.DEFAULTS);
     Deque<Closeable> opened = new ArrayDeque<>();
     String token = randomToken();
@@ -99,7 +103,7 @@ final class DemoPlanner implements AutoCloseable {
               Endpoint.of(
                   settings.connection().bootstrapServers(), settings.connection().registryUrl()),
               settings.detector(),
-              settings.pools());
+              settings.extensions());
       opened.push(feed::close);
       WebServer web =
           WebServer.start(

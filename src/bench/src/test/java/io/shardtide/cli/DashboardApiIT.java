@@ -27,6 +27,7 @@ import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.web.Health;
 import io.shardtide.web.WebServer;
+import io.shardtide.wire.Extension;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -43,6 +44,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
@@ -86,7 +88,7 @@ class DashboardApiIT {
             List.of(TestModels.bundle()),
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             TestSettings.NO_TRAINING,
-            true,
+            Set.of(Extension.POOLS),
             0);
     log = new LogClient(kafka.bootstrapServers(), registry.url(), "shardtide.");
     log.publish(
@@ -353,7 +355,8 @@ class DashboardApiIT {
   /** Another process, which runs no planner, shows all workloads, as any instance does. */
   @Test
   void every_instance_shows_all_workloads() throws Exception {
-    try (DashboardFeed feed = new DashboardFeed(endpoint(), DetectorKind.DEFAULT, true);
+    try (DashboardFeed feed =
+            new DashboardFeed(endpoint(), DetectorKind.DEFAULT, Set.of(Extension.POOLS));
         WebServer other =
             WebServer.start(
                 "127.0.0.1",

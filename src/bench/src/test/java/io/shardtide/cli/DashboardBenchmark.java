@@ -37,6 +37,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -131,7 +132,7 @@ class DashboardBenchmark {
                 List.of(TestModels.bundle()),
                 PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
                 TestSettings.NO_TRAINING,
-                false,
+                Set.of(),
                 0);
         LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), "shardtide.");
         Browser browser = Browser.start(folder)) {

@@ -28,6 +28,7 @@ import io.shardtide.testing.Browser;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
@@ -44,6 +45,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -114,7 +116,7 @@ final class DashboardSite implements AutoCloseable {
                   List.of(TestModels.bundle(), ModelFiles.shippedForNodes()),
                   PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
                   TestSettings.NO_TRAINING,
-                  true,
+                  Set.of(Extension.POOLS),
                   0));
       publisher = opened(WorkloadPublisher.connect(endpoint, "test"));
       opened(

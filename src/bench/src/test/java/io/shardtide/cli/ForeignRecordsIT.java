@@ -25,6 +25,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -100,7 +101,7 @@ class ForeignRecordsIT {
       StringWriter out = new StringWriter();
       StringWriter err = new StringWriter();
       try (DemoClient demo = DemoClient.connect(endpoint, registry);
-          Views views = Views.start(endpoint, DetectorKind.DEFAULT, false, failures::add);
+          Views views = Views.start(endpoint, DetectorKind.DEFAULT, Set.of(), failures::add);
           PlanSubscriber plans =
               PlanSubscriber.start(endpoint, Optional.of(Fixtures.WORKLOAD), listener)) {
         assertThat(plans).isNotNull();

@@ -1,9 +1,12 @@
 package io.shardtide.cli;
 
 import io.shardtide.topology.Acls;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.io.PrintWriter;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -56,6 +59,12 @@ final class AclsCommand implements Callable<Integer> {
   private boolean pools;
 
   @Option(
+      names = "--growth",
+      description =
+          "Prints the rights for growing tables too. Planners need them with growth.enabled=true.")
+  private boolean growth;
+
+  @Option(
       names = "--bootstrap",
       paramLabel = "HOST:PORT",
       defaultValue = "HOST:PORT",
@@ -75,13 +84,20 @@ final class AclsCommand implements Callable<Integer> {
     if (principal != null && role == null) {
       throw new ParameterException(spec.commandLine(), "--principal needs --role");
     }
+    Set<Extension> extensions = EnumSet.noneOf(Extension.class);
+    if (pools) {
+      extensions.add(Extension.POOLS);
+    }
+    if (growth) {
+      extensions.add(Extension.GROWTH);
+    }
     PrintWriter out = spec.commandLine().getOut();
     for (Acls.Role each : role == null ? List.of(Acls.Role.values()) : List.of(role)) {
       out.printf("# %s%n", each);
       Acls.commands(
               each,
               prefix,
-              pools,
+              extensions,
               principal == null ? "User:" + each : principal,
               "--bootstrap-server %s --command-config %s".formatted(bootstrap, commandConfig))
           .forEach(out::println);

@@ -5,8 +5,10 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.replay.ProvenanceCollector;
 import io.shardtide.views.Views;
 import io.shardtide.web.Dashboard;
+import io.shardtide.wire.Extension;
 import java.io.IOException;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -28,7 +30,7 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
 
   private final Endpoint endpoint;
   private final DetectorKind detector;
-  private final boolean pools;
+  private final Set<Extension> extensions;
   private final AtomicReference<Optional<Views>> views = new AtomicReference<>(Optional.empty());
   private final CountDownLatch closed = new CountDownLatch(1);
   private final Thread thread = new Thread(this::run, "dashboard");
@@ -36,13 +38,12 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   /**
    * @param endpoint the cluster and the schema registry
    * @param detector the planner's drift detector
-   * @param pools whether the planner allocates pools ({@code pools.enabled}): only then do their
-   *     topics exist
+   * @param extensions those of the planner: the topics of others do not exist
    */
-  DashboardFeed(Endpoint endpoint, DetectorKind detector, boolean pools) {
+  DashboardFeed(Endpoint endpoint, DetectorKind detector, Set<Extension> extensions) {
     this.endpoint = endpoint;
     this.detector = detector;
-    this.pools = pools;
+    this.extensions = Set.copyOf(extensions);
     thread.setDaemon(true);
   }
 
@@ -70,7 +71,7 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
             Views.start(
                 endpoint,
                 detector,
-                pools,
+                extensions,
                 error -> {
                   failure.set(error);
                   ended.countDown();

@@ -16,11 +16,13 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.topology.ClientSettings;
 import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.topology.ServiceHealth;
 import io.shardtide.web.WebServer;
+import io.shardtide.wire.Extension;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -188,7 +190,7 @@ final class RunCommand implements Callable<Integer> {
             .withKafka(settings.connection().kafka())
             .withRegistry(settings.connection().registry()),
         settings.detector(),
-        settings.pools());
+        settings.extensions());
   }
 
   private void describe(
@@ -242,7 +244,7 @@ final class RunCommand implements Callable<Integer> {
                 planning.quick().reshardMs(),
                 planning.quick().paybackSteps()));
     lines.put("drift detector", settings.detector().key());
-    if (settings.pools()) {
+    if (settings.extensions().contains(Extension.POOLS)) {
       AllocationPolicy policy = settings.allocation();
       lines.put(
           "pools",
@@ -252,6 +254,17 @@ final class RunCommand implements Callable<Integer> {
                   100 * policy.fairnessLoss(),
                   policy.adjustmentSeconds(),
                   policy.paybackSeconds()));
+    }
+    if (settings.extensions().contains(Extension.GROWTH)) {
+      CapacityPolicy policy = settings.capacities();
+      lines.put(
+          "growth",
+          "capacities last %s days, new ones %s days before a table may be full, or for %s %% more hits; workloads without enough memory are announced %s days before"
+              .formatted(
+                  policy.coverDays(),
+                  policy.leadDays(),
+                  100 * policy.leastHitGain(),
+                  policy.warningDays()));
     }
     pass(lines, Settings.KAFKA, settings.connection().kafka());
     pass(lines, Settings.REGISTRY, settings.connection().registry());

@@ -4,6 +4,7 @@ import static java.util.stream.Collectors.joining;
 
 import io.shardtide.log.RefusedAccess;
 import io.shardtide.tls.OwnCertificate;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.time.Instant;
 import java.util.Locale;
@@ -13,6 +14,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.common.KafkaException;
@@ -60,16 +62,16 @@ final class ClusterRefusals {
   private RuntimeException explain(
       RefusedAccess refused, AclOperation operation, RuntimeException error) {
     Topics topics = endpoint.topics();
-    Set<String> ofPools = Set.of(topics.poolChanges().name(), topics.currentAllocations().name());
+    Set<Extension> extensions =
+        refused.names().stream()
+            .flatMap(name -> topics.extensionOf(name).stream())
+            .collect(Collectors.toSet());
     String message =
         "The Kafka cluster at %s refuses a request%s %s"
             .formatted(
                 endpoint.bootstrapServers(),
                 refused.names().isEmpty() ? ": " + RefusedAccess.sentence(refused.text()) : ".",
-                refused.needs(
-                    name -> operation(refused.type(), operation),
-                    role,
-                    refused.names().stream().anyMatch(ofPools::contains)));
+                refused.needs(name -> operation(refused.type(), operation), role, extensions));
     return switch (refused.type()) {
       case TOPIC ->
           (RuntimeException)

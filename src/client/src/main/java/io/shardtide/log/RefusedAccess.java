@@ -1,8 +1,10 @@
 package io.shardtide.log;
 
+import io.shardtide.wire.Extension;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.KafkaException;
@@ -56,16 +58,18 @@ public record RefusedAccess(ResourceType type, List<String> names, String text) 
    *
    * @param operations returns the operations that the user needs on one of the names
    * @param role the role of {@code ./shardtide acls} that has them
-   * @param pools whether the role also uses pools
+   * @param extensions optional parts of the planner that the role also uses
    */
-  public String needs(UnaryOperator<String> operations, String role, boolean pools) {
+  public String needs(UnaryOperator<String> operations, String role, Set<Extension> extensions) {
     String missing =
         names.stream()
             .map(name -> "%s on %s".formatted(operations.apply(name), name))
             .collect(Collectors.joining("; "));
     return "This user %s; ./shardtide acls --role %s%s prints the commands that add it"
         .formatted(
-            missing.isEmpty() ? "lacks an ACL" : "needs " + missing, role, pools ? " --pools" : "");
+            missing.isEmpty() ? "lacks an ACL" : "needs " + missing,
+            role,
+            Extension.options(extensions));
   }
 
   /** Returns a text with a full stop at its end. */

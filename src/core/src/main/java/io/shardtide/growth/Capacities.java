@@ -205,8 +205,8 @@ public final class Capacities {
     return table
         .forecast()
         .daysUntilAbove((double) table.capacity())
-        .map(days -> "full in " + days(days))
-        .orElse("full in more than %d days".formatted(Forecast.MOST_DAYS));
+        .map(days -> "it is full in " + days(days))
+        .orElse("it is full in more than %d days".formatted(Forecast.MOST_DAYS));
   }
 
   /** Returns a range of days as people read it: {@code 3.2 days (2.6 to 4.1)}. */

@@ -1,19 +1,27 @@
 package io.shardtide.growth;
 
+import io.shardtide.domain.NumberRange;
+
 /**
  * When hashed tables get other capacities, and which.
  *
  * @param leadDays a table is resized if it may be full within so many days: the time that a plan,
- *     its moves and the people who watch them need; above 0
- * @param coverDays new capacities last for so many days, if memory does; at least {@code leadDays},
- *     at most {@value Forecast#MOST_DAYS}
- * @param warningDays a workload that memory will not hold is announced so many days before; the
- *     same range
+ *     its moves and the people who watch them need; {@link #DAYS}
+ * @param coverDays new capacities last for so many days, if memory does; {@link #DAYS}, at least
+ *     twice {@code leadDays}, as a table with less room is due again soon
+ * @param warningDays a workload that memory will not hold is announced so many days before; {@link
+ *     #DAYS}, at least {@code leadDays}
  * @param leastHitGain tables that evict are resized for so large a share of lookups that find their
- *     id; above 0, at most 1
+ *     id; {@link #LEAST_HIT_GAIN}
  */
 public record CapacityPolicy(
     double leadDays, double coverDays, double warningDays, double leastHitGain) {
+  /** Range of all days: as far as forecasts go. */
+  public static final NumberRange DAYS = NumberRange.above(0, Forecast.MOST_DAYS);
+
+  /** Range of {@code leastHitGain}. */
+  public static final NumberRange LEAST_HIT_GAIN = NumberRange.above(0, 1);
+
   /**
    * Two days are a weekend; four weeks are as long as forecasts were compared with what happened;
    * two months are what it takes to get devices.
@@ -24,23 +32,14 @@ public record CapacityPolicy(
    * @throws IllegalArgumentException if a value is outside its range
    */
   public CapacityPolicy {
-    if (!(leadDays > 0 && leadDays <= Forecast.MOST_DAYS)) {
+    DAYS.check("leadDays", leadDays);
+    DAYS.check("coverDays", coverDays);
+    DAYS.check("warningDays", warningDays);
+    LEAST_HIT_GAIN.check("leastHitGain", leastHitGain);
+    if (coverDays < 2 * leadDays || warningDays < leadDays) {
       throw new IllegalArgumentException(
-          "days before a table is full must be above 0 and at most %d, got %s"
-              .formatted(Forecast.MOST_DAYS, leadDays));
-    }
-    checkDays("days that a capacity lasts", leadDays, coverDays);
-    checkDays("days before a workload no longer fits", leadDays, warningDays);
-    if (!(leastHitGain > 0 && leastHitGain <= 1)) {
-      throw new IllegalArgumentException(
-          "least gain of hits must be above 0 and at most 1, got %s".formatted(leastHitGain));
-    }
-  }
-
-  private static void checkDays(String what, double least, double days) {
-    if (!(days >= least && days <= Forecast.MOST_DAYS)) {
-      throw new IllegalArgumentException(
-          "%s must be between %s and %d, got %s".formatted(what, least, Forecast.MOST_DAYS, days));
+          "coverDays must be at least twice, and warningDays at least, leadDays, %s, got %s and %s"
+              .formatted(leadDays, coverDays, warningDays));
     }
   }
 }

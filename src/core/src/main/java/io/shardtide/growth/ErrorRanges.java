@@ -1,5 +1,6 @@
 package io.shardtide.growth;
 
+import java.util.Arrays;
 import java.util.Optional;
 
 /** What has to be added to the expected growth of a table, by horizon: its bias and its range. */
@@ -7,8 +8,11 @@ final class ErrorRanges {
   /** Days at which past errors are compared; ranges between them are interpolated. */
   private static final int[] HORIZONS = {1, 2, 4, 7, 14, 28, 42};
 
-  /** Before errors can be compared, growth may stop or be so many times as fast. */
+  /** Before a week is known, growth may stop or be so many times as fast. */
   private static final double UNKNOWN_FACTOR = 3;
+
+  /** All days of a week are known: the next days are within their extremes. */
+  private static final int WEEK = 7;
 
   private final Range[] ranges = new Range[HORIZONS.length];
 
@@ -27,10 +31,20 @@ final class ErrorRanges {
         // An error of the trend grows with the horizon.
         ranges[h] = ranges[h - 1].times((double) HORIZONS[h] / HORIZONS[h - 1]);
       } else {
-        double expected = Math.abs(growth.on(1));
-        ranges[h] = new Range(-expected, 0, (UNKNOWN_FACTOR - 1) * expected);
+        ranges[h] = ofDays(days, growth.on(1));
       }
     }
+  }
+
+  /** Returns how wrong a forecast of a day may be, before past forecasts can be compared. */
+  private static Range ofDays(double[] days, double expected) {
+    if (days.length < WEEK) {
+      double size = Math.abs(expected);
+      return new Range(-size, 0, (UNKNOWN_FACTOR - 1) * size);
+    }
+    double least = Arrays.stream(days).min().orElseThrow() - expected;
+    double most = Arrays.stream(days).max().orElseThrow() - expected;
+    return new Range(Math.min(0, least), 0, Math.max(0, most));
   }
 
   /** Returns the range after so many days, which need not be whole. */

@@ -19,11 +19,15 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.UUID;
 
 /**
@@ -106,35 +110,33 @@ public final class GrowthStep {
     GrowthState header = store.header(id);
     ClusterSpec cluster = check(header, report, loggedAtMs);
     long now = report.measuredAt().toEpochMilli();
-    Map<String, TableSpec> specs = new LinkedHashMap<>();
-    Map<String, TableGrowth> reported = new LinkedHashMap<>();
+    SortedMap<String, TableGrowth> growths = new TreeMap<>(store.growths(id));
     for (TableFill fill : report.tables()) {
-      specs.put(fill.table(), hashed(store, id, fill.table()));
-      reported.put(fill.table(), growth(store, report, fill));
+      hashed(store, id, fill.table());
+      growths.put(fill.table(), growth(store, report, fill));
     }
-    Map<String, TableGrowth> growths = new LinkedHashMap<>(store.growths(id));
-    growths.putAll(reported);
     List<HashedTable> tables = new ArrayList<>();
-    growths.forEach(
-        (name, growth) ->
-            tables.add(
-                table(
-                    specs.containsKey(name) ? specs.get(name) : hashed(store, id, name),
-                    growth,
-                    now)));
+    growths.forEach((name, growth) -> tables.add(table(hashed(store, id, name), growth, now)));
     CapacityDecision decision = capacities.decide(tables, memory(cluster) - header.fixedBytes());
+    SortedSet<String> changed = new TreeSet<>();
+    report.tables().forEach(fill -> changed.add(fill.table()));
     for (Resize resize : decision.resizes()) {
-      reported.put(resize.table(), growths.get(resize.table()).asked(resize.capacity(), now));
+      growths.compute(resize.table(), (name, growth) -> growth.asked(resize.capacity(), now));
+      changed.add(resize.table());
     }
-    reported.forEach((name, growth) -> store.putGrowth(id, name, growth));
+    changed.forEach(name -> store.putGrowth(id, name, growths.get(name)));
     store.putHeader(id, header.reported(report.reportId(), report.run()));
-    List<TableForecast> forecasts = new ArrayList<>();
-    for (TableFill fill : report.tables()) {
-      tables.stream()
-          .filter(table -> table.name().equals(fill.table()))
-          .map(table -> forecast(table, fill))
-          .forEach(forecasts::add);
-    }
+    Map<String, TableFill> fills = new HashMap<>();
+    report.tables().forEach(fill -> fills.put(fill.table(), fill));
+    List<TableForecast> forecasts =
+        tables.stream()
+            .map(
+                table ->
+                    forecast(
+                        table,
+                        growths.get(table.name()),
+                        Optional.ofNullable(fills.get(table.name()))))
+            .toList();
     return new Growth(
         new TableForecasts(
             id,
@@ -232,7 +234,7 @@ public final class GrowthStep {
 
   /**
    * Returns the bytes that a plan may fill: of device memory, and of host memory, to which tables
-   * may be moved. With replica groups, each has all tables.
+   * may be moved. Hashed tables have no replica groups.
    */
   private static double memory(ClusterSpec cluster) {
     UsableMemory usable = cluster.usableMemory();
@@ -240,24 +242,24 @@ public final class GrowthStep {
     for (int device = 0; device < cluster.devices(); device++) {
       bytes += usable.of(device) + cluster.hostMemoryBytesPerDevice();
     }
-    int groups = cluster.replicaGroups().stream().mapToInt(g -> g).min().orElse(1);
-    return FILLED * bytes / groups;
+    return FILLED * bytes;
   }
 
-  private static TableForecast forecast(HashedTable table, TableFill fill) {
+  private static TableForecast forecast(
+      HashedTable table, TableGrowth growth, Optional<TableFill> fill) {
     Forecast forecast = table.forecast();
     return new TableForecast(
         table.name(),
-        fill.ids(),
-        fill.slots(),
+        (long) forecast.now().ids(),
+        growth.slots(),
         table.capacity(),
-        fill.insertions(),
-        fill.evictions(),
-        fill.collisions(),
+        fill.map(TableFill::insertions).orElse(0L),
+        fill.map(TableFill::evictions).orElse(0L),
+        fill.map(TableFill::collisions).orElse(0L),
         forecast.in(1),
         forecast.in(7),
         forecast.in(28),
-        table.evicts() ? Optional.empty() : forecast.daysUntilAbove((double) fill.slots()));
+        table.evicts() ? Optional.empty() : forecast.daysUntilAbove((double) growth.slots()));
   }
 
   private static WorkloadChange change(FillReport report, List<Resize> resizes) {

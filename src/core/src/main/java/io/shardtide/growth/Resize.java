@@ -5,6 +5,6 @@ package io.shardtide.growth;
  *
  * @param table its name
  * @param capacity slots that it gets
- * @param reason why, as a plan says it: {@code full in 3.2 days (2.6 to 4.1)}
+ * @param reason why, as a plan says it: {@code it is full in 3.2 days (2.6 to 4.1)}
  */
 public record Resize(String table, long capacity, String reason) {}

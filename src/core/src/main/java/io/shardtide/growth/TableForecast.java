@@ -10,7 +10,8 @@ import java.util.Optional;
  * @param ids ids that it holds
  * @param slots slots that it has
  * @param rows slots that it has in the latest plan, or gets in the next one
- * @param insertions ids that it took in since the report before
+ * @param insertions ids that it took in since the report before; 0, as the next two, if the report
+ *     does not have the table
  * @param evictions ids that it gave up since then
  * @param collisions lookups since then that found their slot taken by another id
  * @param inDay ids that it will have in a day

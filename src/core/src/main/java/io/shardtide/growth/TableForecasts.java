@@ -12,7 +12,7 @@ import java.util.Optional;
  * @param reportId the report
  * @param measuredAt when the report was made; days count from then
  * @param generation the latest generation that was predicted
- * @param tables the tables of the report, in its order
+ * @param tables all hashed tables that were ever reported, in the order of their names
  * @param resizes tables that get other capacities now
  * @param memoryEnd when memory will not hold the tables, whatever the plan; empty if it does for
  *     long enough

@@ -54,8 +54,8 @@ class CapacitiesTest {
             PLENTY);
     assertThat(decision.resizes())
         .containsExactly(
-            new Resize("due", 12_800, "full in 1.5 days (1.5 to 1.5)"),
-            new Resize("later", 12_800, "full in 20 days (20 to 20)"));
+            new Resize("due", 12_800, "it is full in 1.5 days (1.5 to 1.5)"),
+            new Resize("later", 12_800, "it is full in 20 days (20 to 20)"));
   }
 
   @Test
@@ -98,11 +98,20 @@ class CapacitiesTest {
 
   @Test
   void settings_outside_their_range_are_refused() {
-    assertThatThrownBy(() -> new CapacityPolicy(0, 28, 60, 0.1)).hasMessageContaining("got 0.0");
+    assertThatThrownBy(() -> new CapacityPolicy(0, 28, 60, 0.1))
+        .hasMessage("leadDays must be above 0 to 180, got 0");
     assertThatThrownBy(() -> new CapacityPolicy(7, 3, 60, 0.1))
-        .hasMessage("days that a capacity lasts must be between 7.0 and 180, got 3.0");
-    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 181, 0.1)).hasMessageContaining("got 181.0");
-    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 60, 0)).hasMessageContaining("got 0.0");
+        .hasMessage(
+            "coverDays must be at least twice, and warningDays at least, leadDays, 7.0, got 3.0 and 60.0");
+    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 6.5, 0.1))
+        .hasMessage(
+            "coverDays must be at least twice, and warningDays at least, leadDays, 7.0, got 28.0 and 6.5");
+    assertThatThrownBy(() -> new CapacityPolicy(7, Double.NaN, 60, 0.1))
+        .hasMessage("coverDays must be above 0 to 180, got NaN");
+    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 181, 0.1))
+        .hasMessage("warningDays must be above 0 to 180, got 181");
+    assertThatThrownBy(() -> new CapacityPolicy(7, 28, 60, 0))
+        .hasMessage("leastHitGain must be above 0 to 1, got 0");
   }
 
   /** Memory holds what is chosen, no table loses slots, and what is due and fits is raised. */

@@ -5,9 +5,14 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.wire.Extension;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * Settings of a planner on a Kafka cluster. {@link Settings} lists their keys in a settings file.
@@ -20,8 +25,9 @@ import java.util.Objects;
  * @param planning when plans are made, and how long the search for them is
  * @param detector detector of drift between measured and predicted costs
  * @param training when cost models are retrained, and when a retrained one is published
- * @param pools whether pools are allocated
+ * @param extensions optional parts of the planner that are enabled
  * @param allocation how pools are allocated
+ * @param capacities when hashed tables get other capacities, and which
  * @param http where the dashboard, health and metrics are served
  */
 public record ServiceSettings(
@@ -33,10 +39,11 @@ public record ServiceSettings(
     PlanningSettings planning,
     DetectorKind detector,
     TrainingPolicy training,
-    boolean pools,
+    Set<Extension> extensions,
     AllocationPolicy allocation,
+    CapacityPolicy capacities,
     HttpSettings http) {
-  /** Copies the list. */
+  /** Copies the list and the set. */
   public ServiceSettings {
     Objects.requireNonNull(connection, "connection");
     Objects.requireNonNull(topics, "topics");
@@ -46,7 +53,10 @@ public record ServiceSettings(
     Objects.requireNonNull(planning, "planning");
     Objects.requireNonNull(detector, "detector");
     Objects.requireNonNull(training, "training");
+    // In the order of the type, so that the text of equal settings is the same.
+    extensions = Collections.unmodifiableSet(new TreeSet<>(extensions));
     Objects.requireNonNull(allocation, "allocation");
+    Objects.requireNonNull(capacities, "capacities");
     Objects.requireNonNull(http, "http");
   }
 }

@@ -6,6 +6,8 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.wire.Extension;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -25,6 +27,7 @@ public final class Settings {
   private static final PlanningSettings PLANNING = PlanningSettings.DEFAULTS;
   private static final TrainingPolicy TRAINING = TrainingPolicy.DEFAULTS;
   private static final AllocationPolicy ALLOCATION = AllocationPolicy.DEFAULTS;
+  private static final CapacityPolicy CAPACITIES = CapacityPolicy.DEFAULTS;
   private static final SearchSettings QUICK = PLANNING.quick();
   private static final SearchSettings DEEP = PLANNING.deep().orElse(SearchSettings.DEEP);
 
@@ -303,6 +306,43 @@ public final class Settings {
           " s",
           ALLOCATION.paybackSeconds(),
           "Time within which the gain of such a change must exceed that loss.");
+  static final Setting<Boolean> GROWTH =
+      Setting.optional(
+          "growth.enabled",
+          "true or false",
+          "false",
+          "Whether the planner forecasts how many ids hashed tables have, and gives tables other capacities before they"
+              + " are full.",
+          Values::bool);
+  static final Setting<Double> GROWTH_LEAD =
+      Setting.real(
+          "growth.lead.days",
+          CapacityPolicy.DAYS,
+          " days",
+          CAPACITIES.leadDays(),
+          "A hashed table is resized if it may be full within this time: what a plan, its moves and the people who watch"
+              + " them need.");
+  static final Setting<Double> GROWTH_COVER =
+      Setting.real(
+          "growth.cover.days",
+          CapacityPolicy.DAYS,
+          " days, at least twice growth.lead.days",
+          CAPACITIES.coverDays(),
+          "How long new capacities last, if memory allows it.");
+  static final Setting<Double> GROWTH_WARNING =
+      Setting.real(
+          "growth.warning.days",
+          CapacityPolicy.DAYS,
+          " days, at least growth.lead.days",
+          CAPACITIES.warningDays(),
+          "How long before memory no longer holds a workload the planner announces it.");
+  static final Setting<Double> GROWTH_LEAST_HIT_GAIN =
+      Setting.real(
+          "growth.least.hit.gain",
+          CapacityPolicy.LEAST_HIT_GAIN,
+          " of lookups",
+          CAPACITIES.leastHitGain(),
+          "Least increase of the share of lookups that find their id for which tables that evict are resized.");
   static final Setting<String> HTTP_HOST =
       Setting.optional(
           "http.host",
@@ -328,6 +368,14 @@ public final class Settings {
           Values::token);
 
   private Settings() {}
+
+  /** Returns the setting that turns an extension on. */
+  static Setting<Boolean> enabling(Extension extension) {
+    return switch (extension) {
+      case POOLS -> POOLS;
+      case GROWTH -> GROWTH;
+    };
+  }
 
   /** Returns all settings in the order of the documentation. */
   public static List<Setting<?>> all() {
@@ -371,6 +419,11 @@ public final class Settings {
         POOLS_FAIRNESS_LOSS,
         POOLS_ADJUSTMENT,
         POOLS_PAYBACK,
+        GROWTH,
+        GROWTH_LEAD,
+        GROWTH_COVER,
+        GROWTH_WARNING,
+        GROWTH_LEAST_HIT_GAIN,
         HTTP_HOST,
         HTTP_PORT,
         HTTP_TOKEN);

@@ -10,12 +10,15 @@ import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
+import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.wire.Extension;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +28,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * Reads a settings file: Java's properties syntax in UTF-8, as Kafka's own files. All problems of a
@@ -178,8 +182,9 @@ public final class SettingsFile {
     Optional<PlanningSettings> planning = planning();
     DetectorKind detector = get(Settings.DETECTOR);
     TrainingPolicy training = training();
-    boolean pools = get(Settings.POOLS);
+    Set<Extension> extensions = extensions();
     Optional<AllocationPolicy> allocation = allocation();
+    Optional<CapacityPolicy> capacities = capacities();
     Optional<HttpSettings> http =
         combine(
             List.of(Settings.HTTP_HOST, Settings.HTTP_TOKEN),
@@ -189,7 +194,7 @@ public final class SettingsFile {
                     Math.toIntExact(get(Settings.HTTP_PORT)),
                     get(Settings.HTTP_TOKEN)));
     unknown();
-    return planning.isEmpty() || allocation.isEmpty() || http.isEmpty()
+    return planning.isEmpty() || allocation.isEmpty() || capacities.isEmpty() || http.isEmpty()
         ? Optional.empty()
         : Optional.of(
             new ServiceSettings(
@@ -201,8 +206,9 @@ public final class SettingsFile {
                 planning.get(),
                 detector,
                 training,
-                pools,
+                extensions,
                 allocation.get(),
+                capacities.get(),
                 http.get()));
   }
 
@@ -261,6 +267,12 @@ public final class SettingsFile {
         .build();
   }
 
+  private Set<Extension> extensions() {
+    return Arrays.stream(Extension.values())
+        .filter(extension -> get(Settings.enabling(extension)))
+        .collect(Collectors.toSet());
+  }
+
   private Optional<AllocationPolicy> allocation() {
     int adjusted = Math.toIntExact(get(Settings.POOLS_ADJUSTED));
     double fairnessLoss = get(Settings.POOLS_FAIRNESS_LOSS);
@@ -273,6 +285,18 @@ public final class SettingsFile {
                 get(Settings.POOLS_ADJUSTMENT),
                 get(Settings.POOLS_PAYBACK),
                 AllocationPolicy.DEFAULTS.solverIterations()));
+  }
+
+  private Optional<CapacityPolicy> capacities() {
+    double leastHitGain = get(Settings.GROWTH_LEAST_HIT_GAIN);
+    return combine(
+        List.of(Settings.GROWTH_LEAD, Settings.GROWTH_COVER, Settings.GROWTH_WARNING),
+        () ->
+            new CapacityPolicy(
+                get(Settings.GROWTH_LEAD),
+                get(Settings.GROWTH_COVER),
+                get(Settings.GROWTH_WARNING),
+                leastHitGain));
   }
 
   /**

@@ -1,11 +1,13 @@
 package io.shardtide.topology;
 
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.acl.AclOperation;
@@ -39,13 +41,13 @@ public final class Acls {
 
   private final Topics topics;
   private final String prefix;
-  private final boolean pools;
+  private final Set<Extension> extensions;
   private final List<AclGrant> acls = new ArrayList<>();
 
-  private Acls(String prefix, boolean pools) {
-    topics = Topics.inUse(prefix, pools);
+  private Acls(String prefix, Set<Extension> extensions) {
+    topics = Topics.inUse(prefix, extensions);
     this.prefix = prefix;
-    this.pools = pools;
+    this.extensions = extensions;
   }
 
   /**
@@ -53,10 +55,10 @@ public final class Acls {
    *
    * @param role the role
    * @param prefix the prefix of the topics' names ({@code topics.prefix})
-   * @param pools whether pools are allocated ({@code pools.enabled})
+   * @param extensions those that are enabled
    */
-  public static List<AclGrant> of(Role role, String prefix, boolean pools) {
-    Acls acls = new Acls(prefix, pools);
+  public static List<AclGrant> of(Role role, String prefix, Set<Extension> extensions) {
+    Acls acls = new Acls(prefix, extensions);
     switch (role) {
       case PUBLISHER -> acls.publisher();
       case PLANNER -> acls.planner();
@@ -80,7 +82,7 @@ public final class Acls {
         PatternType.LITERAL,
         AclOperation.DESCRIBE,
         "reads the planner's progress, for changes without output");
-    if (pools) {
+    if (extensions.contains(Extension.POOLS)) {
       both(topics.poolChanges().name(), "publishes changes of pools, reads what others changed");
       topic(
           topics.currentAllocations().name(),
@@ -94,11 +96,14 @@ public final class Acls {
         topics.currentPlans().name(), AclOperation.READ, "reads the latest plan of each workload");
     topic(topics.planStatus().name(), AclOperation.WRITE, "reports on plans");
     topic(topics.measuredCosts().name(), AclOperation.WRITE, "reports measured costs");
-    if (pools) {
+    if (extensions.contains(Extension.POOLS)) {
       topic(
           topics.currentAllocations().name(),
           AclOperation.READ,
           "reads which nodes of a pool a workload has");
+    }
+    if (extensions.contains(Extension.GROWTH)) {
+      topic(topics.tableFills().name(), AclOperation.WRITE, "reports how full hashed tables are");
     }
   }
 
@@ -157,10 +162,21 @@ public final class Acls {
         topics.modelDecisions().name(),
         AclOperation.WRITE,
         "reports the decisions on retrained models");
-    if (pools) {
+    if (!extensions.isEmpty()) {
+      topic(
+          topics.workloadChanges().name(),
+          AclOperation.WRITE,
+          "gives workloads their clusters and capacities");
+    }
+    if (extensions.contains(Extension.POOLS)) {
       plannerOfPools();
     }
-    for (TopologyName topology : TopologyName.inUse(pools)) {
+    if (extensions.contains(Extension.GROWTH)) {
+      topic(topics.tableFills().name(), AclOperation.READ, "reads how full hashed tables are");
+      topic(topics.tableForecasts().name(), AclOperation.WRITE, "writes forecasts");
+      topic(topics.currentForecasts().name(), AclOperation.WRITE, "writes the latest forecasts");
+    }
+    for (TopologyName topology : TopologyName.inUse(extensions)) {
       for (StoreName store : StoreName.of(topology)) {
         both(store.changelog(prefix), "state of the " + topology + " topology");
       }
@@ -168,7 +184,6 @@ public final class Acls {
   }
 
   private void plannerOfPools() {
-    topic(topics.workloadChanges().name(), AclOperation.WRITE, "gives workloads their clusters");
     topic(topics.poolChanges().name(), AclOperation.READ, "reads changes of pools");
     both(topics.curveRequests().name(), "written by the pool topology, read by curves");
     both(topics.throughputCurves().name(), "written by the curves topology, read by pool");
@@ -220,13 +235,13 @@ public final class Acls {
    *
    * @param role the role
    * @param prefix the prefix of the topics' names
-   * @param pools whether pools are allocated
+   * @param extensions those that are enabled
    * @param principal the user, such as {@code User:planner}
    * @param connection options of the tool that name the cluster and the administrator
    */
   public static List<String> commands(
-      Role role, String prefix, boolean pools, String principal, String connection) {
-    return GrantTemplate.group(of(role, prefix, pools)).entrySet().stream()
+      Role role, String prefix, Set<Extension> extensions, String principal, String connection) {
+    return GrantTemplate.group(of(role, prefix, extensions)).entrySet().stream()
         .map(
             entry ->
                 "kafka-acls.sh %s --add --allow-principal %s %s%s %s%s"
@@ -244,17 +259,17 @@ public final class Acls {
         .toList();
   }
 
-  /** Returns the ACLs that are needed without pools, as a table in Markdown. */
+  /** Returns the ACLs that are needed without extensions, as a table in Markdown. */
   public static String table(String prefix) {
-    return table(role -> of(role, prefix, false));
+    return table(role -> of(role, prefix, Set.of()));
   }
 
-  /** Returns the ACLs that pools need besides, as a table in Markdown. */
-  public static String tableOfPools(String prefix) {
+  /** Returns the ACLs that an extension needs besides, as a table in Markdown. */
+  public static String tableOf(Extension extension, String prefix) {
     return table(
         role -> {
-          List<AclGrant> more = new ArrayList<>(of(role, prefix, true));
-          more.removeAll(of(role, prefix, false));
+          List<AclGrant> more = new ArrayList<>(of(role, prefix, Set.of(extension)));
+          more.removeAll(of(role, prefix, Set.of()));
           return more;
         });
   }

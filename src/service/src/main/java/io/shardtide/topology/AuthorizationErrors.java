@@ -51,7 +51,7 @@ final class AuthorizationErrors {
                 refused.needs(
                     name -> operations(refused.type(), name, settings),
                     Acls.Role.PLANNER.toString(),
-                    settings.pools()));
+                    settings.extensions()));
   }
 
   private static Optional<String> expired(ServiceSettings settings) {
@@ -64,7 +64,7 @@ final class AuthorizationErrors {
   }
 
   private static String operations(ResourceType type, String name, ServiceSettings settings) {
-    return Acls.of(Acls.Role.PLANNER, settings.topics().prefix(), settings.pools()).stream()
+    return Acls.of(Acls.Role.PLANNER, settings.topics().prefix(), settings.extensions()).stream()
         .filter(acl -> acl.covers(type, name))
         .map(AclGrant::operationName)
         .collect(Collectors.joining(", "));

@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.ByteSizes;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryClock;
 import io.shardtide.wire.RegistryUnavailableException;
@@ -49,7 +50,7 @@ public final class ClusterChecks {
 
   private ClusterChecks(ServiceSettings settings) {
     this.settings = settings;
-    topics = Topics.inUse(settings.topics().prefix(), settings.pools());
+    topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
   }
 
   /**
@@ -212,7 +213,7 @@ public final class ClusterChecks {
                     : "");
     String remedy =
         "run what this prints: ./shardtide acls --role %s --prefix %s --principal User:NAME%s"
-            .formatted(role, settings.topics().prefix(), settings.pools() ? " --pools" : "");
+            .formatted(role, settings.topics().prefix(), Extension.options(settings.extensions()));
     return role == Acls.Role.PLANNER
         ? CheckResult.failed(name, finding, remedy)
         : CheckResult.warning(name, finding + ": the dashboard stays empty", remedy);

@@ -21,6 +21,7 @@ final class NodeName {
   static final String READ_REQUESTS = "read-requests";
   static final String READ_POOLS = "read-pools";
   static final String READ_CURVES = "read-curves";
+  static final String READ_FILLS = "read-fills";
 
   // Processors
   static final String APPLY_CHANGES = "apply-changes";
@@ -29,6 +30,7 @@ final class NodeName {
   static final String TRAIN_MODELS = "train-models";
   static final String PREDICT_CURVES = "predict-curves";
   static final String ALLOCATE_POOLS = "allocate-pools";
+  static final String FORECAST_TABLES = "forecast-tables";
 
   // Sinks
   static final String WRITE_PREDICTIONS = "write-predictions";
@@ -46,6 +48,8 @@ final class NodeName {
   static final String WRITE_CURVES = "write-curves";
   static final String WRITE_ALLOCATIONS = "write-allocations";
   static final String WRITE_CURRENT_ALLOCATIONS = "write-current-allocations";
+  static final String WRITE_FORECASTS = "write-forecasts";
+  static final String WRITE_CURRENT_FORECASTS = "write-current-forecasts";
   static final String WRITE_CHANGES = "write-changes";
   static final String WRITE_REJECTED = "write-rejected";
   static final String WRITE_QUARANTINE = "write-quarantine";

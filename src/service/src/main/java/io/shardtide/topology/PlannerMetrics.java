@@ -52,6 +52,7 @@ public final class PlannerMetrics {
   private final List<IntSupplier> background = new CopyOnWriteArrayList<>();
   private final FeedbackMetrics feedback;
   private final PoolMetrics pools;
+  private final GrowthMetrics growth;
   private final QuarantineMetrics quarantine;
 
   /**
@@ -124,6 +125,7 @@ public final class PlannerMetrics {
         .register(meters);
     feedback = new FeedbackMetrics(meters);
     pools = new PoolMetrics(meters, BUCKETS);
+    growth = new GrowthMetrics(meters);
     quarantine = new QuarantineMetrics(meters);
   }
 
@@ -256,6 +258,11 @@ public final class PlannerMetrics {
   /** Returns the metrics of pools. */
   PoolMetrics pools() {
     return pools;
+  }
+
+  /** Returns the metrics of tables that grow. */
+  GrowthMetrics growth() {
+    return growth;
   }
 
   /** Returns the keys in quarantine. */

@@ -6,12 +6,14 @@ import io.shardtide.allocation.PoolStep;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.growth.GrowthStep;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
 import io.shardtide.planning.WorkloadStep;
 import io.shardtide.tls.ReloadingSslEngineFactory;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.io.UncheckedIOException;
@@ -209,8 +211,11 @@ public final class PlannerService implements AutoCloseable {
                   topics,
                   new RetrainingRun(t, predictorOf, settings.training(), InstantSource.system()),
                   settings));
-      if (settings.pools()) {
+      if (settings.extensions().contains(Extension.POOLS)) {
         service.runPools(topics, settings);
+      }
+      if (settings.extensions().contains(Extension.GROWTH)) {
+        service.runGrowth(topics, settings);
       }
       service.streams.forEach(KafkaStreams::start);
       service.abandoned.start();
@@ -281,6 +286,15 @@ public final class PlannerService implements AutoCloseable {
         settings);
   }
 
+  private void runGrowth(Topics topics, ServiceSettings settings) {
+    run(
+        TopologyName.GROWTH,
+        retry ->
+            GrowthTopology.build(
+                topics, registry, new GrowthStep(settings.capacities()), metrics, retry),
+        settings);
+  }
+
   /** Returns whether all topologies have their partitions and are processing. */
   public boolean isRunning() {
     return streams.stream().allMatch(s -> s.state() == KafkaStreams.State.RUNNING);
@@ -320,7 +334,7 @@ public final class PlannerService implements AutoCloseable {
 
   /** Creates missing topics and checks all; returns them with the limits that they have. */
   private static Topics checkTopics(ServiceSettings settings) throws Exception {
-    Topics topics = Topics.inUse(settings.topics().prefix(), settings.pools());
+    Topics topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
     Map<String, Object> config = clients(settings);
     // The default of a minute is long for an operator who watches a start.
     config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);

@@ -52,7 +52,7 @@ final class RightsCheck {
   private RightsCheck(Admin admin, Acls.Role role, ServiceSettings settings) {
     this.admin = admin;
     this.settings = settings;
-    grants = Acls.of(role, settings.topics().prefix(), settings.pools());
+    grants = Acls.of(role, settings.topics().prefix(), settings.extensions());
   }
 
   /**
@@ -138,7 +138,7 @@ final class RightsCheck {
       if (grant.pattern() == PatternType.LITERAL) {
         names.add(grant.name());
       } else if (type != ResourceType.TOPIC) {
-        for (TopologyName topology : TopologyName.inUse(settings.pools())) {
+        for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
           names.add(topology.applicationId(settings.topics().prefix()));
         }
       }

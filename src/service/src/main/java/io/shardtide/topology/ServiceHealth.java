@@ -147,7 +147,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     parts.add(new HealthPart("registry", probed("registry")));
     parts.add(new HealthPart("state directory", probed("state directory")));
     parts.add(new HealthPart("models", models.get()));
-    for (TopologyName topology : TopologyName.inUse(settings.pools())) {
+    for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
       if (topology != TopologyName.TRAINING || settings.training().enabled()) {
         parts.add(new HealthPart(topology + " topology", topology(topology)));
       }

@@ -109,7 +109,7 @@ final class StateCheck {
     String prefix = settings.topics().prefix();
     Set<String> topics = admin.listTopics().names().get();
     boolean hadQuarantine = topics.contains(Topics.withPrefix(prefix).quarantine().name());
-    for (TopologyName topology : TopologyName.inUse(settings.pools())) {
+    for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
       for (StoreName store : StoreName.of(topology)) {
         // The topic of quarantines came with the new stores.
         boolean isExpected = hadQuarantine || !store.isNew();

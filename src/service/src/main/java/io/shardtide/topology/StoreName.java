@@ -27,12 +27,16 @@ enum StoreName {
   POOL_HEADERS(TopologyName.POOL, "pool-headers"),
   POOL_MEMBERS(TopologyName.POOL, "pool-members"),
   APPLIED_POOL_EVENTS(TopologyName.POOL, "applied-pool-events"),
+  GROWTH_HEADERS(TopologyName.GROWTH, "growth-headers"),
+  GROWTH_TABLES(TopologyName.GROWTH, "growth-tables"),
+  REPORTED_FILLS(TopologyName.GROWTH, "reported-fills"),
   WORKLOAD_QUARANTINE(TopologyName.WORKLOAD, "quarantine"),
   PLANNING_QUARANTINE(TopologyName.PLANNING, "quarantine"),
   FEEDBACK_QUARANTINE(TopologyName.FEEDBACK, "quarantine"),
   TRAINING_QUARANTINE(TopologyName.TRAINING, "quarantine"),
   CURVES_QUARANTINE(TopologyName.CURVES, "quarantine"),
-  POOL_QUARANTINE(TopologyName.POOL, "quarantine");
+  POOL_QUARANTINE(TopologyName.POOL, "quarantine"),
+  GROWTH_QUARANTINE(TopologyName.GROWTH, "quarantine");
 
   private final TopologyName topology;
   private final String text;
@@ -49,7 +53,7 @@ enum StoreName {
 
   /** Returns whether version 0.2.0 had no such store. */
   boolean isNew() {
-    return this == MOVED_FROM || this == quarantine(topology);
+    return this == MOVED_FROM || topology == TopologyName.GROWTH || this == quarantine(topology);
   }
 
   /** Returns the stores of a topology. */

@@ -96,11 +96,11 @@ final class TopicProbe {
     this.admin = admin;
     this.timeoutMs = timeoutMs;
     String prefix = settings.topics().prefix();
-    Topics topics = Topics.inUse(prefix, settings.pools());
+    Topics topics = Topics.inUse(prefix, settings.extensions());
     topics.all().stream().map(Topic::name).forEach(owned::add);
     read = TopicCheck.read(topics).stream().map(Topic::name).collect(Collectors.toSet());
     read.retainAll(owned);
-    for (TopologyName topology : TopologyName.inUse(settings.pools())) {
+    for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
       for (StoreName store : StoreName.of(topology)) {
         owned.add(store.changelog(prefix));
       }

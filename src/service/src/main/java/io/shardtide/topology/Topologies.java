@@ -8,6 +8,8 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.growth.GrowthStep;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.planning.Planner;
@@ -133,6 +135,16 @@ public final class Topologies {
                   topics,
                   registry,
                   new PoolStep(AllocationPolicy.DEFAULTS),
+                  PlannerMetrics.unread(),
+                  RegistryRetry.none())
+              .describe()
+              .toString());
+      descriptions.put(
+          TopologyName.GROWTH.toString(),
+          GrowthTopology.build(
+                  topics,
+                  registry,
+                  new GrowthStep(CapacityPolicy.DEFAULTS),
                   PlannerMetrics.unread(),
                   RegistryRetry.none())
               .describe()

@@ -1,9 +1,12 @@
 package io.shardtide.topology;
 
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 
 /** Names of the topologies, in the order of the flow. */
 enum TopologyName {
@@ -19,16 +22,24 @@ enum TopologyName {
   /** training-samples and drift-alarms to cost-models. */
   TRAINING("training", Duration.ofMillis(200)),
   /** cost-predictions and curve-requests to throughput-curves. */
-  CURVES("curves", Duration.ofMillis(50)),
+  CURVES("curves", Duration.ofMillis(50), Optional.of(Extension.POOLS)),
   /** pool-changes and throughput-curves to allocations and workload-changes. */
-  POOL("pool", Duration.ofMillis(50));
+  POOL("pool", Duration.ofMillis(50), Optional.of(Extension.POOLS)),
+  /** cost-predictions and table-fills to table-forecasts and workload-changes. */
+  GROWTH("growth", Duration.ofMillis(200), Optional.of(Extension.GROWTH));
 
   private final String text;
   private final Duration tick;
+  private final Optional<Extension> extension;
 
   TopologyName(String text, Duration tick) {
+    this(text, tick, Optional.empty());
+  }
+
+  TopologyName(String text, Duration tick, Optional<Extension> extension) {
     this.text = text;
     this.tick = tick;
+    this.extension = extension;
   }
 
   /**
@@ -42,14 +53,12 @@ enum TopologyName {
   /**
    * Returns the topologies of a planner.
    *
-   * @param pools whether it allocates pools ({@code pools.enabled})
+   * @param extensions those that are enabled
    */
-  static List<TopologyName> inUse(boolean pools) {
-    return Arrays.stream(values()).filter(name -> pools || !name.isOfPools()).toList();
-  }
-
-  private boolean isOfPools() {
-    return this == CURVES || this == POOL;
+  static List<TopologyName> inUse(Set<Extension> extensions) {
+    return Arrays.stream(values())
+        .filter(name -> name.extension.map(extensions::contains).orElse(true))
+        .toList();
   }
 
   /** Returns the Kafka Streams application id, which is the consumer group's name too. */

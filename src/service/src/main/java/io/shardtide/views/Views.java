@@ -19,6 +19,7 @@ import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.log.RecordHandler;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
@@ -27,6 +28,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -72,7 +74,7 @@ public final class Views implements AutoCloseable {
   private Views(
       Endpoint endpoint,
       DetectorKind detector,
-      boolean readsPools,
+      Set<Extension> extensions,
       Consumer<RuntimeException> failed) {
     topics = endpoint.topics();
     registry = endpoint.connectRegistry();
@@ -92,7 +94,7 @@ public final class Views implements AutoCloseable {
             // Malformed events and reports are on rejected-events, which is shown.
             .onUndecodable(record -> {})
             .onFailure(failed);
-    if (readsPools) {
+    if (extensions.contains(Extension.POOLS)) {
       followPools();
     }
     tables =
@@ -122,17 +124,16 @@ public final class Views implements AutoCloseable {
    *
    * @param endpoint the cluster and the schema registry
    * @param detector the planner's drift detector
-   * @param readsPools whether pools are shown too: only planners with {@code pools.enabled} have
-   *     their topics
+   * @param extensions those of the planner, which are shown too: the topics of others do not exist
    * @param failed called with the error that ends the views, if one does
    * @throws IllegalStateException if the planner's topics do not exist
    */
   public static Views start(
       Endpoint endpoint,
       DetectorKind detector,
-      boolean readsPools,
+      Set<Extension> extensions,
       Consumer<RuntimeException> failed) {
-    return new Views(endpoint, detector, readsPools, failed);
+    return new Views(endpoint, detector, extensions, failed);
   }
 
   private TopicReader recent(TopicReader reader) {

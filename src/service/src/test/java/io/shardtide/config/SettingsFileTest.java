@@ -12,6 +12,8 @@ import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.wire.Extension;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -22,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
@@ -65,8 +68,9 @@ class SettingsFileTest {
                 PlanningSettings.DEFAULTS,
                 DetectorKind.PAGE_HINKLEY,
                 TrainingPolicy.DEFAULTS,
-                false,
+                Set.of(),
                 AllocationPolicy.DEFAULTS,
+                CapacityPolicy.DEFAULTS,
                 new HttpSettings("127.0.0.1", 8080, Optional.empty())));
   }
 
@@ -111,6 +115,11 @@ class SettingsFileTest {
             pools.fairness.loss = 1
             pools.adjustment.seconds = 0
             pools.payback.seconds = 1.5
+            growth.enabled = true
+            growth.lead.days = 0.5
+            growth.cover.days = 7
+            growth.warning.days = 180
+            growth.least.hit.gain = 1
             training.samples = 7
             training.samples.after.drift = 1000000
             training.schedule.hours = 2
@@ -168,8 +177,9 @@ class SettingsFileTest {
                     .oldMargin(10)
                     .seed(-3)
                     .build(),
-                true,
+                Set.of(Extension.POOLS, Extension.GROWTH),
                 new AllocationPolicy(2, 1, 0, 1.5, AllocationPolicy.DEFAULTS.solverIterations()),
+                new CapacityPolicy(0.5, 7, 180, 1),
                 new HttpSettings(
                     "0.0.0.0", 0, Optional.of(Token.of("a-token-that-nobody-guesses")))));
     assertThat(parse("planning.deep=false").planning().deep()).isEmpty();
@@ -246,6 +256,40 @@ class SettingsFileTest {
                 + " at least adjustmentSeconds, 300.0, got 60.0.");
   }
 
+  @Test
+  void capacities_and_warnings_must_last_as_long_as_a_resize_takes() {
+    assertThat(
+            problems(
+                LEAST
+                    + """
+                    growth.lead.days=30
+                    growth.cover.days=59.5
+                    growth.least.hit.gain=0
+                    pools.payback.seconds=60
+                    """))
+        .containsExactly(
+            "pools.adjustment.seconds and pools.payback.seconds: paybackSeconds must be above 0 and"
+                + " at least adjustmentSeconds, 300.0, got 60.0.",
+            "growth.least.hit.gain must be above 0 to 1 of lookups, got \"0\".",
+            "growth.lead.days and growth.cover.days and growth.warning.days: coverDays must be at"
+                + " least twice, and warningDays at least, leadDays, 30.0, got 59.5 and 60.0.");
+    assertThat(problems(LEAST + "growth.lead.days=100\ngrowth.cover.days=x"))
+        .containsExactly(
+            "growth.cover.days must be above 0 to 180 days, at least twice growth.lead.days, got \"x\": it"
+                + " is not a number.");
+  }
+
+  @Test
+  void each_extension_has_a_setting_of_its_name() {
+    assertThat(parse("").extensions()).isEmpty();
+    for (Extension extension : Extension.values()) {
+      assertThat(parse(extension + ".enabled=true").extensions()).containsExactly(extension);
+      assertThat(parse(extension + ".enabled=false").extensions()).isEmpty();
+    }
+    assertThat(parse("growth.enabled=true\npools.enabled=true").extensions())
+        .containsExactly(Extension.POOLS, Extension.GROWTH);
+  }
+
   /** The bounds are those of the records; here, that both ends reach the file. */
   @ParameterizedTest
   @CsvSource({
@@ -266,6 +310,10 @@ class SettingsFileTest {
     "training.old.margin, 0, 10, -0.1, 10.1",
     "pools.adjusted.at.once, 2, 1000, 1, 1001",
     "pools.fairness.loss, 0, 1, -0.1, 1.1",
+    "growth.lead.days, 1e-300, 28, 0, 180.1",
+    "growth.cover.days, 2, 180, 0, 180.1",
+    "growth.warning.days, 2, 180, 0, 180.1",
+    "growth.least.hit.gain, 1e-300, 1, 0, 1.1",
     "http.port, 0, 65535, -1, 65536"
   })
   void numbers_have_the_ranges_of_their_records(
@@ -419,6 +467,7 @@ class SettingsFileTest {
     assertThat(all.topics()).isEqualTo(parse("").topics());
     assertThat(all.planning()).isEqualTo(PlanningSettings.DEFAULTS);
     assertThat(all.training()).isEqualTo(TrainingPolicy.DEFAULTS);
+    assertThat(all.capacities()).isEqualTo(CapacityPolicy.DEFAULTS);
     assertThat(all.http()).isEqualTo(HttpSettings.DEFAULTS);
     Settings.all().forEach(s -> assertThat(uncommented).contains("\n" + s.key() + "="));
   }

@@ -13,14 +13,17 @@ import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.FillReport;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.Quarantine;
 import io.shardtide.domain.QuarantineBuilder;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardFill;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.TableFill;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.WorkloadChange;
@@ -30,6 +33,8 @@ import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.growth.GrowthStep;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.models.ModelFiles;
@@ -275,6 +280,9 @@ class QuarantineTest {
           case POOL ->
               PoolTopology.build(
                   topics, registry, new PoolStep(AllocationPolicy.DEFAULTS), metrics, retry);
+          case GROWTH ->
+              GrowthTopology.build(
+                  topics, registry, new GrowthStep(CapacityPolicy.DEFAULTS), metrics, retry);
         };
     return new Built(topology, meters);
   }
@@ -369,7 +377,40 @@ class QuarantineTest {
       case TRAINING -> training();
       case CURVES -> curves();
       case POOL -> pools();
+      case GROWTH -> growth();
     };
+  }
+
+  /** Reports of hashed tables that are full at the end. */
+  private List<LifeStep> growth() {
+    List<LifeStep> changes = new ArrayList<>(List.of(takeOver(TestModels.bundle())));
+    for (String id : List.of(BAD, GOOD)) {
+      changes.add(
+          change(
+              1,
+              id,
+              Fixtures.set(2, 8 * Fixtures.GIB),
+              new Change.TableUpserted(Fixtures.hashed("h", 1_000, 64, 20))));
+    }
+    List<LifeStep> steps =
+        new ArrayList<>(outputs(TopologyName.WORKLOAD, changes, topics.costPredictions()));
+    for (int report = 0; report < 3; report++) {
+      for (String id : List.of(BAD, GOOD)) {
+        FillReport fill =
+            new FillReport(
+                "r" + report,
+                id,
+                "p",
+                "run",
+                "trainer",
+                Instant.ofEpochMilli(1_000L * report),
+                List.of(
+                    new TableFill(
+                        "h", List.of(new ShardFill(0, 0, 1_000, 500L * report, 0, 0, 0)))));
+        steps.add(input(topics.tableFills(), id, fill));
+      }
+    }
+    return steps;
   }
 
   private List<LifeStep> planning() {

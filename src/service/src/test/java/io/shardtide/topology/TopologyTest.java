@@ -16,7 +16,8 @@ class TopologyTest {
    * -Dtopologies.write=true}.
    */
   @ParameterizedTest
-  @ValueSource(strings = {"workload", "planning", "feedback", "training", "curves", "pool"})
+  @ValueSource(
+      strings = {"workload", "planning", "feedback", "training", "curves", "pool", "growth"})
   void the_description_equals_the_golden_file(String name) throws Exception {
     Topics named = Topics.withPrefix(Topics.DEFAULT_PREFIX);
     String described = Topologies.describe(named).get(name);

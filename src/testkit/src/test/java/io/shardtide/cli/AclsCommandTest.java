@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The rights of pools; {@code SecureRunIT} runs what is printed. */
+/** The rights of optional parts of the planner; {@code SecureRunIT} runs what is printed. */
 class AclsCommandTest {
   private static List<String> acls(String... options) {
     List<String> arguments = new ArrayList<>(List.of("acls"));
@@ -31,5 +31,15 @@ class AclsCommandTest {
     assertThat(with)
         .containsAll(without)
         .anyMatch(line -> line.contains("--operation Write --topic shardtide.pool-changes"));
+  }
+
+  @Test
+  void rights_of_growth_are_printed_beside_those_of_pools() {
+    assertThat(acls("--growth"))
+        .containsAll(acls())
+        .noneMatch(line -> line.matches(".*(pool|curve|allocation).*"));
+    assertThat(acls("--growth", "--pools"))
+        .containsAll(acls("--growth"))
+        .containsAll(acls("--pools"));
   }
 }

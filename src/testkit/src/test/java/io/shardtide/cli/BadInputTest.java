@@ -72,6 +72,19 @@ class BadInputTest {
   }
 
   @Test
+  void a_resize_without_rows() {
+    assertThat(run("publish " + CLUSTER + "--workload w --resize a")).isEqualTo(1);
+    assertOneLine("a resize must be NAME=ROWS, such as user=2000000, got \"a\"");
+  }
+
+  @Test
+  void a_reason_of_no_resize() {
+    assertThat(run("publish " + CLUSTER + "--workload w --drop a --resize-reason full"))
+        .isEqualTo(1);
+    assertOneLine("--resize-reason needs --resize");
+  }
+
+  @Test
   void hardware_without_a_model() throws IOException {
     Path workloads =
         Files.writeString(

@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
@@ -13,6 +14,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
@@ -24,6 +26,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** The commands publish and watch against a real broker and planner. */
 class ClientCommandsIT {
   @TempDir private static Path folder;
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
   private static LocalPlanner planner;
 
   private record ClientCommandResult(int status, String out, String err) {}
@@ -129,6 +133,43 @@ class ClientCommandsIT {
     assertThat(watched("typed", "torchrec").out())
         .contains("\"a\"", "\"b\"", "\"sharding_type\"", "\"rank:0/cuda:0\"");
     assertThat(run("watch", "--once", "--module", "m").err()).contains("--format torchrec");
+  }
+
+  /** Returns the rows of a table in the latest plan; 0 if that is older than the table. */
+  private static long plannedRows(String workload, String table) {
+    return new JsonLines<>(Codec.SHARDING_PLAN)
+        .read(watched(workload, "json").out().strip()).shards().stream()
+            .filter(shard -> shard.table().equals(table))
+            .mapToLong(shard -> shard.region().rowEnd())
+            .max()
+            .orElse(0);
+  }
+
+  @Test
+  void a_person_resizes_a_hashed_table() {
+    first("hashed");
+    ClientCommandResult added =
+        run(
+            "publish",
+            "--workload",
+            "hashed",
+            "--upsert",
+            "name=ids,rows=1000,columns=64,poolingFactor=5,eviction=lru,ids=900");
+    assertThat(added.status()).as(added.out() + added.err()).isZero();
+    ClientCommandResult resized =
+        run(
+            "publish",
+            "--workload",
+            "hashed",
+            "--resize",
+            "ids=2000",
+            "--resize-reason",
+            "it is full in 3 days");
+    assertThat(resized.status()).as(resized.out() + resized.err()).isZero();
+    await().atMost(PATIENCE).until(() -> plannedRows("hashed", "ids") == 2_000);
+    ClientCommandResult fixed = run("publish", "--workload", "hashed", "--resize", "a=2000");
+    assertThat(fixed.status()).isEqualTo(1);
+    assertThat(fixed.out()).contains("INVALID_STORAGE", "resized table must be hashed, got \"a\"");
   }
 
   @Test

@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -153,7 +154,7 @@ class DeletedWorkloadIT {
         Views.start(
             planner.endpoint(),
             DetectorKind.DEFAULT,
-            false,
+            Set.of(),
             error -> {
               throw new AssertionError(error);
             });

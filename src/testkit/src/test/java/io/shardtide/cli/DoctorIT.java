@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.resource.PatternType;
@@ -100,7 +101,7 @@ class DoctorIT {
 
   @Test
   void with_all_rights_a_planner_can_start_and_nothing_is_changed() throws Exception {
-    kafka.allow("planner", Acls.of(Acls.Role.PLANNER, "ready.", false));
+    kafka.allow("planner", Acls.of(Acls.Role.PLANNER, "ready.", Set.of()));
     Path config = secured("ready.");
     await()
         .atMost(Duration.ofSeconds(60))
@@ -133,7 +134,7 @@ class DoctorIT {
     AclGrant write =
         new AclGrant(
             ResourceType.TOPIC, "poor.cost-models", PatternType.LITERAL, AclOperation.WRITE, "-");
-    List<AclGrant> rights = new ArrayList<>(Acls.of(Acls.Role.PLANNER, "poor.", false));
+    List<AclGrant> rights = new ArrayList<>(Acls.of(Acls.Role.PLANNER, "poor.", Set.of()));
     rights.removeIf(
         right -> right.name().equals(write.name()) && right.operation() == write.operation());
     rights.removeIf(right -> right.type() == ResourceType.TRANSACTIONAL_ID);
@@ -188,7 +189,7 @@ class DoctorIT {
         .contains("The brokers do not accept this user");
     assertThat(status(checks, "rights")).isEqualTo("skipped");
 
-    kafka.allow("planner", Acls.of(Acls.Role.PLANNER, "moved.", false));
+    kafka.allow("planner", Acls.of(Acls.Role.PLANNER, "moved.", Set.of()));
     Files.createDirectories(folder.resolve("state"));
     Files.writeString(folder.resolve("state/kafka-cluster-id"), "elsewhere\nmoved.\n");
     checks = checks(secured("moved."), 1);

@@ -25,6 +25,7 @@ import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.views.Views;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -152,7 +153,7 @@ class OddSchemaRecordsIT {
                       Map.of(
                           "main.consumer.session.timeout.ms", "300000",
                           "main.consumer.heartbeat.interval.ms", "1000"))
-                  .pools()
+                  .with(Extension.POOLS)
                   .build(),
               List.of(TestModels.bundle()),
               PlainTowers::new,
@@ -223,7 +224,8 @@ class OddSchemaRecordsIT {
         .extracting(RejectedEvent::reason)
         .containsExactlyElementsOf(ANSWERS.stream().map(RegistryAnswer::reason).toList());
 
-    try (Views views = Views.start(endpoint, DetectorKind.DEFAULT, true, failures::add);
+    try (Views views =
+            Views.start(endpoint, DetectorKind.DEFAULT, Set.of(Extension.POOLS), failures::add);
         PlanSubscriber plans =
             PlanSubscriber.start(endpoint, Optional.of(Fixtures.WORKLOAD), listener)) {
       assertThat(plans).isNotNull();

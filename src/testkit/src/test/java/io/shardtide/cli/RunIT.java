@@ -190,8 +190,17 @@ class RunIT {
   @Test
   void a_service_without_a_cluster_waits_and_can_be_stopped() throws Exception {
     String nowhere = "127.0.0.1:" + freePort();
-    RunningService service = start(settings(nowhere, registry.url(), "a", ""));
+    RunningService service =
+        start(
+            settings(
+                nowhere,
+                registry.url(),
+                "a",
+                "pools.enabled=true\ngrowth.enabled=true\ngrowth.cover.days=30"));
     service.says("Kafka at " + nowhere + " is unavailable");
+    assertThat(service.out())
+        .containsPattern("(?m)^  pools +4 workloads adjusted at once, 50.0 % ")
+        .containsPattern("(?m)^  growth +capacities last 30.0 days, new ones 2.0 days before ");
     assertThat(RunningService.problem(service.health(503), "kafka"))
         .startsWith("Kafka at " + nowhere + " does not answer: ");
     service.terminate();

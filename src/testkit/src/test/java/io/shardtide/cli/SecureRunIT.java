@@ -103,7 +103,7 @@ class SecureRunIT {
   @Test
   void it_serves_and_keeps_its_secrets() throws Exception {
     for (Role role : Role.values()) {
-      kafka.allow(role.toString(), Acls.of(role, "a.", false));
+      kafka.allow(role.toString(), Acls.of(role, "a.", Set.of()));
     }
     RunningService service = RunningService.start(settings("a.", "kafka.client.id=planner-7"));
     StringBuilder answers = new StringBuilder();
@@ -134,7 +134,7 @@ class SecureRunIT {
       // The broker's address is refused to a planner that has lost a right.
       kafka.forbid(
           "planner",
-          Acls.of(Role.PLANNER, "a.", false).stream()
+          Acls.of(Role.PLANNER, "a.", Set.of()).stream()
               .filter(
                   r ->
                       r.operation() == AclOperation.WRITE
@@ -231,7 +231,7 @@ class SecureRunIT {
             .collect(Collectors.toSet());
     Set<AclBinding> listed = new HashSet<>();
     for (Role role : Role.values()) {
-      Acls.of(role, "d.", false).forEach(right -> listed.add(right.binding("User:" + role)));
+      Acls.of(role, "d.", Set.of()).forEach(right -> listed.add(right.binding("User:" + role)));
     }
     assertThat(given).isEqualTo(listed);
   }

@@ -14,6 +14,7 @@ import io.shardtide.testing.SecureKafka;
 import io.shardtide.topology.AclGrant;
 import io.shardtide.topology.Acls;
 import io.shardtide.topology.Acls.Role;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.nio.file.Path;
@@ -21,6 +22,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -100,7 +102,7 @@ class RefusedPublisherIT {
   }
 
   private List<AclGrant> rights() {
-    return Acls.of(Role.PUBLISHER, prefix, true);
+    return Acls.of(Role.PUBLISHER, prefix, Set.of(Extension.POOLS));
   }
 
   private Endpoint endpoint(Map<String, Object> clients) {

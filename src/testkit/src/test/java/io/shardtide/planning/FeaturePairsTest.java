@@ -198,7 +198,7 @@ class FeaturePairsTest {
       if (name.equals("hashed")) {
         apply(List.of(new Change.TableUpserted(Fixtures.hashed(name, 10_000, 64, 5))));
       }
-      long rows = 1 + random.nextInt(1_000_000);
+      long rows = 1L + random.nextInt(1_000_000);
       apply(List.of(Fixtures.resize(name, rows, "as drawn")));
       assertThat(workloads.table(Fixtures.WORKLOAD, name).get().rows()).isEqualTo(rows);
     }

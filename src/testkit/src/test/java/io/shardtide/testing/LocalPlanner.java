@@ -5,6 +5,7 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.topology.PlannerService;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -42,7 +43,7 @@ public final class LocalPlanner implements AutoCloseable {
 
   /** Starts one that plans each generation and allocates pools. */
   public static LocalPlanner startWithPools(Path folder, String prefix) throws Exception {
-    return start(folder, prefix, TestSettings::pools);
+    return start(folder, prefix, settings -> settings.with(Extension.POOLS));
   }
 
   private static LocalPlanner start(

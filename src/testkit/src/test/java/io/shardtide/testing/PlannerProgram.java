@@ -4,28 +4,33 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.embedded.JavaProcess;
 import io.shardtide.topology.PlannerService;
+import io.shardtide.wire.Extension;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * A planner as a process of its own, so that it can be killed. Arguments: the brokers, the
  * registry, the topics' prefix, the number of partitions, the folder for its state, how to plan
- * ({@link Planning}), and any settings of Kafka's clients as {@code name=value}, or {@value
- * #POOLS}. Says that it runs on standard output.
+ * ({@link Planning}), and any settings of Kafka's clients as {@code name=value}, or {@link
+ * #enabling}. Says that it runs on standard output.
  */
 public final class PlannerProgram {
   /** What it says when both topologies have their partitions. */
   static final String READY = "planner runs";
 
-  /** The argument with which it allocates pools. */
-  public static final String POOLS = "pools.enabled=true";
+  /** Returns the argument that enables an optional part of the planner. */
+  public static String enabling(Extension extension) {
+    return extension + ".enabled=true";
+  }
 
   /** When plans are made. */
   public enum Planning {
@@ -83,7 +88,12 @@ public final class PlannerProgram {
   public static void main(String[] args) throws Exception {
     Map<String, String> kafka = new HashMap<>();
     List<String> more = new ArrayList<>(List.of(args).subList(6, args.length));
-    boolean pools = more.remove(POOLS);
+    Set<Extension> extensions = EnumSet.noneOf(Extension.class);
+    for (Extension extension : Extension.values()) {
+      if (more.remove(enabling(extension))) {
+        extensions.add(extension);
+      }
+    }
     for (String setting : more) {
       int equals = setting.indexOf('=');
       kafka.put(setting.substring(0, equals), setting.substring(equals + 1));
@@ -93,11 +103,9 @@ public final class PlannerProgram {
             .partitions(Integer.parseInt(args[3]))
             .planning(Planning.valueOf(args[5]).settings())
             .kafka(kafka);
+    extensions.forEach(settings::with);
     PlannerService service =
-        PlannerService.start(
-            (pools ? settings.pools() : settings).build(),
-            List.of(TestModels.bundle()),
-            PlainTowers::new);
+        PlannerService.start(settings.build(), List.of(TestModels.bundle()), PlainTowers::new);
     Runtime.getRuntime().addShutdownHook(new Thread(service::close));
     while (!service.isRunning()) {
       Thread.sleep(10);

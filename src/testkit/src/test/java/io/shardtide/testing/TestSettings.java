@@ -12,10 +12,14 @@ import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingPolicyBuilder;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.wire.Extension;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Settings of planners in tests: one partition, a plan for each generation, and {@link
@@ -47,7 +51,7 @@ public final class TestSettings {
   private int replication = 1;
   private PlanningSettings planning = PlanningSettings.eachGeneration(SearchSettings.QUICK);
   private TrainingPolicy training = TrainingPolicy.DEFAULTS;
-  private boolean pools;
+  private final Set<Extension> extensions = EnumSet.noneOf(Extension.class);
   private UnknownHardware unknownHardware = UnknownHardware.NEAREST;
 
   private TestSettings(String bootstrapServers, String registryUrl, String prefix, Path state) {
@@ -100,9 +104,9 @@ public final class TestSettings {
     return this;
   }
 
-  /** Allocates pools. */
-  public TestSettings pools() {
-    pools = true;
+  /** Enables an optional part of the planner. */
+  public TestSettings with(Extension extension) {
+    extensions.add(extension);
     return this;
   }
 
@@ -116,8 +120,9 @@ public final class TestSettings {
         planning,
         DetectorKind.DEFAULT,
         training,
-        pools,
+        extensions,
         AllocationPolicy.DEFAULTS,
+        CapacityPolicy.DEFAULTS,
         HttpSettings.DEFAULTS);
   }
 }

@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.Acls.Role;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -27,7 +30,7 @@ import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.streams.errors.StreamsException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * The list of rights against the topologies, and as people read it; {@code SecurityIT} tries it.
@@ -38,11 +41,24 @@ class AclsTest {
       TestSettings.of("k:1", "http://registry", PREFIX, Path.of("state")).build();
   private static final Path PAGE = Path.of("docs/DEPLOY.md");
 
-  private static Set<String> planner(AclOperation operation, boolean pools) {
-    return Acls.of(Role.PLANNER, PREFIX, pools).stream()
+  private static Set<String> planner(AclOperation operation, Set<Extension> extensions) {
+    return Acls.of(Role.PLANNER, PREFIX, extensions).stream()
         .filter(r -> r.pattern() == PatternType.LITERAL && r.operation() == operation)
         .map(AclGrant::name)
         .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /** Returns all sets of extensions. */
+  static List<Set<Extension>> extensions() {
+    List<Set<Extension>> sets = new ArrayList<>(List.of(Set.of()));
+    for (Extension extension : Extension.values()) {
+      for (Set<Extension> fewer : List.copyOf(sets)) {
+        Set<Extension> more = EnumSet.of(extension);
+        more.addAll(fewer);
+        sets.add(more);
+      }
+    }
+    return sets;
   }
 
   private static Set<String> found(String regex, String description) {
@@ -56,15 +72,15 @@ class AclsTest {
 
   /** What the topologies read, write and remember is what the planner may read and write. */
   @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void the_planners_topics_are_those_of_the_topologies(boolean pools) {
+  @MethodSource("extensions")
+  void the_planners_topics_are_those_of_the_topologies(Set<Extension> extensions) {
     String models = Topics.withPrefix(PREFIX).costModels().name();
     Set<String> reads = new TreeSet<>(Set.of(models));
     Set<String> writes = new TreeSet<>(Set.of(models));
     Map<String, String> topologies = Topologies.describe(Topics.withPrefix(PREFIX));
     topologies
         .keySet()
-        .retainAll(TopologyName.inUse(pools).stream().map(TopologyName::toString).toList());
+        .retainAll(TopologyName.inUse(extensions).stream().map(TopologyName::toString).toList());
     topologies.forEach(
         (name, description) -> {
           reads.addAll(found("Source: \\S+ \\(topics: \\[([^]]*)]\\)", description));
@@ -79,16 +95,16 @@ class AclsTest {
                 writes.add(PREFIX + name + "-" + store + "-changelog");
               });
         });
-    assertThat(topologies).hasSize(pools ? 6 : 4);
-    assertThat(planner(AclOperation.READ, pools)).isEqualTo(reads);
-    assertThat(planner(AclOperation.WRITE, pools)).isEqualTo(writes);
+    assertThat(topologies).hasSize(extensions.contains(Extension.POOLS) ? 6 : 4);
+    assertThat(planner(AclOperation.READ, extensions)).isEqualTo(reads);
+    assertThat(planner(AclOperation.WRITE, extensions)).isEqualTo(writes);
   }
 
   @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void acls_are_unique_and_name_no_whole_cluster(boolean pools) {
+  @MethodSource("extensions")
+  void acls_are_unique_and_name_no_whole_cluster(Set<Extension> extensions) {
     for (Role role : Role.values()) {
-      List<AclGrant> rights = Acls.of(role, PREFIX, pools);
+      List<AclGrant> rights = Acls.of(role, PREFIX, extensions);
       assertThat(rights).extracting(r -> r.binding("User:x")).doesNotHaveDuplicates().isNotEmpty();
       assertThat(rights).allMatch(r -> r.name().startsWith(PREFIX));
     }
@@ -98,13 +114,15 @@ class AclsTest {
   @Test
   void pools_only_add_acls() {
     for (Role role : Role.values()) {
-      List<AclGrant> without = Acls.of(role, PREFIX, false);
-      assertThat(Acls.of(role, PREFIX, true)).as(role.toString()).containsAll(without);
+      List<AclGrant> without = Acls.of(role, PREFIX, Set.of());
+      assertThat(Acls.of(role, PREFIX, Set.of(Extension.POOLS)))
+          .as(role.toString())
+          .containsAll(without);
       assertThat(without)
           .as(role.toString())
           .noneMatch(r -> r.name().matches(".*(pool|curve|allocation).*"));
     }
-    assertThat(planner(AclOperation.WRITE, false)).doesNotContain(PREFIX + "workload-changes");
+    assertThat(planner(AclOperation.WRITE, Set.of())).doesNotContain(PREFIX + "workload-changes");
   }
 
   @Test
@@ -114,7 +132,7 @@ class AclsTest {
 
   @Test
   void the_docs_have_the_table_of_acls_for_pools() throws IOException {
-    assertTable(1, Acls.tableOfPools(Topics.DEFAULT_PREFIX));
+    assertTable(1, Acls.tableOf(Extension.POOLS, Topics.DEFAULT_PREFIX));
   }
 
   /** Compares a table of the page, or writes it with {@code -Drights.write=true}. */
@@ -134,11 +152,12 @@ class AclsTest {
 
   @Test
   void the_commands_are_those_of_kafkas_tool() {
-    assertThat(Acls.commands(Role.PUBLISHER, PREFIX, false, "User:etl", "--bootstrap-server k:1"))
+    assertThat(
+            Acls.commands(Role.PUBLISHER, PREFIX, Set.of(), "User:etl", "--bootstrap-server k:1"))
         .first()
         .isEqualTo(
             "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:etl --operation Write --topic p.workload-changes");
-    assertThat(Acls.commands(Role.PLANNER, PREFIX, false, "User:p", "--bootstrap-server k:1"))
+    assertThat(Acls.commands(Role.PLANNER, PREFIX, Set.of(), "User:p", "--bootstrap-server k:1"))
         .contains(
             "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:p --operation Create --topic p. --resource-pattern-type prefixed",
             "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:p --operation DescribeConfigs --topic p. --resource-pattern-type prefixed",
@@ -181,7 +200,7 @@ class AclsTest {
             AuthorizationErrors.describe(
                 new StreamsException(new TopicAuthorizationException(Set.of("p.curve-requests"))),
                 TestSettings.of("k:1", "http://registry", PREFIX, Path.of("state"))
-                    .pools()
+                    .with(Extension.POOLS)
                     .build()))
         .endsWith(
             "This user needs Create, DescribeConfigs, Read, Write on p.curve-requests;"

@@ -27,6 +27,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -60,7 +61,7 @@ class CertificateIT {
             SecureKafka.start(data, Map.of("listener.name.clients.ssl.client.auth", "requested"))) {
       kafka.users("planner");
       for (Role role : Role.values()) {
-        kafka.allow("planner", Acls.of(role, prefix, false));
+        kafka.allow("planner", Acls.of(role, prefix, Set.of()));
       }
       Path store = Certificates.makePlanner(data, VALID);
       Map<String, Object> clients = kafka.clients("planner");

@@ -36,6 +36,7 @@ import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.wire.Extension;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -128,7 +129,7 @@ class HandlerFaultsIT {
                 SharedCluster.registry().url(),
                 prefix,
                 data.resolve("state"))
-            .pools()
+            .with(Extension.POOLS)
             .build();
     for (boolean written : List.of(false, true)) {
       add(TopologyName.WORKLOAD, client.topics().workloadChanges().name(), written);

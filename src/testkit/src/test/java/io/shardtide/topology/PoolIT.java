@@ -33,6 +33,7 @@ import io.shardtide.testing.PlannerProgram;
 import io.shardtide.testing.PlannerProgram.Planning;
 import io.shardtide.testing.PoolSamples;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.nio.file.Path;
@@ -264,7 +265,7 @@ class PoolIT {
       assertNothingOfPools();
     }
     log.info("Planned without pools");
-    try (JavaProcess first = planner(PlannerProgram.POOLS)) {
+    try (JavaProcess first = planner(PlannerProgram.enabling(Extension.POOLS))) {
       first.awaitReady();
       publishPool();
       awaitEnd();
@@ -275,7 +276,7 @@ class PoolIT {
       first.kill();
       log.info("Killed the planner while it ran");
       for (int kill = 1; kill < KILLS; kill++) {
-        JavaProcess next = planner(PlannerProgram.POOLS);
+        JavaProcess next = planner(PlannerProgram.enabling(Extension.POOLS));
         boolean whileStarting = random.nextInt(3) == 0;
         if (!whileStarting) {
           next.awaitReady();
@@ -287,7 +288,7 @@ class PoolIT {
       publishing = false;
       running.get();
     }
-    try (JavaProcess last = planner(PlannerProgram.POOLS)) {
+    try (JavaProcess last = planner(PlannerProgram.enabling(Extension.POOLS))) {
       last.awaitReady();
       log.info("Runs to the end");
       awaitEnd();
@@ -313,7 +314,7 @@ class PoolIT {
           .noneMatch(name -> name.matches(".*(pool|curve|allocation).*"));
     }
     List<String> ofPools = new ArrayList<>(topics.all().stream().map(Topic::name).toList());
-    ofPools.removeAll(Topics.inUse(prefix, false).all().stream().map(Topic::name).toList());
+    ofPools.removeAll(Topics.inUse(prefix, Set.of()).all().stream().map(Topic::name).toList());
     assertThat(client.registry().unregistered(topics))
         .containsExactlyElementsOf(ofPools.stream().map(name -> name + "-value").toList());
   }

@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -63,7 +64,7 @@ class PythonSecurityIT {
     registry = DevelopmentRegistry.start(0, Optional.empty());
     for (Role role : List.of(Role.PLANNER, Role.PUBLISHER, Role.TRAINER)) {
       kafka.users(role.toString());
-      kafka.allow(role.toString(), Acls.of(role, PREFIX, false));
+      kafka.allow(role.toString(), Acls.of(role, PREFIX, Set.of()));
     }
     Map<String, String> clients = new HashMap<>();
     kafka.clients("planner").forEach((key, value) -> clients.put(key, value.toString()));
@@ -190,7 +191,7 @@ class PythonSecurityIT {
 
   @Test
   void a_publisher_names_the_right_that_is_missing() throws Exception {
-    for (AclGrant right : Acls.of(Role.PUBLISHER, PREFIX, false)) {
+    for (AclGrant right : Acls.of(Role.PUBLISHER, PREFIX, Set.of())) {
       Python.Ended refused =
           without(Role.PUBLISHER, right, () -> publish("lacks-" + right.name().hashCode()));
       assertThat(refused.status()).as(right.toString()).isEqualTo(1);
@@ -202,7 +203,7 @@ class PythonSecurityIT {
 
   @Test
   void a_trainer_names_the_right_that_is_missing() throws Exception {
-    for (AclGrant right : Acls.of(Role.TRAINER, PREFIX, false)) {
+    for (AclGrant right : Acls.of(Role.TRAINER, PREFIX, Set.of())) {
       Python.Ended refused = without(Role.TRAINER, right, PythonSecurityIT::train);
       assertThat(refused.err()).as(right.toString()).contains(sentence(Role.TRAINER, right));
       assertThat(refused.err()).doesNotContain("Traceback");

@@ -26,6 +26,7 @@ import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.Acls.Role;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,6 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -86,7 +88,7 @@ class SecurityIT {
 
   private void allow(Role... roles) throws Exception {
     for (Role role : roles) {
-      kafka.allow(role.toString(), Acls.of(role, prefix, false));
+      kafka.allow(role.toString(), Acls.of(role, prefix, Set.of()));
     }
   }
 
@@ -120,7 +122,7 @@ class SecurityIT {
   @ParameterizedTest
   @EnumSource
   void every_acl_is_necessary(Role role) throws Exception {
-    List<AclGrant> rights = Acls.of(role, prefix, true);
+    List<AclGrant> rights = Acls.of(role, prefix, Set.of(Extension.POOLS));
     topics(rights);
     String readable =
         rights.stream()
@@ -298,7 +300,7 @@ class SecurityIT {
 
   /** Returns the planner's right on a thing by its name after the prefix. */
   private AclGrant right(ResourceType type, AclOperation operation, String name) {
-    return Acls.of(Role.PLANNER, prefix, false).stream()
+    return Acls.of(Role.PLANNER, prefix, Set.of()).stream()
         .filter(
             r -> r.type() == type && r.operation() == operation && r.name().equals(prefix + name))
         .findFirst()
@@ -377,7 +379,7 @@ class SecurityIT {
   @Test
   void publishers_and_trainers_cannot_write_each_others_topics() throws Exception {
     allow(Role.values());
-    topics(Acls.of(Role.PLANNER, prefix, false));
+    topics(Acls.of(Role.PLANNER, prefix, Set.of()));
     try (LogClient publisher = client("publisher");
         LogClient trainer = client("trainer")) {
       assertThatThrownBy(() -> trainer.publish(Fixtures.WORKLOAD, new byte[0]))

@@ -16,6 +16,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.TestModels;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -26,6 +27,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Future;
 import javax.management.MBeanServer;
@@ -94,7 +96,7 @@ class ViewsStartIT {
             Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()))) {
       List<NewTopic> topics = new ArrayList<>();
       // A dashboard must start where pools are off, too.
-      for (Topic<?> topic : Topics.inUse(prefix, false).all()) {
+      for (Topic<?> topic : Topics.inUse(prefix, Set.of()).all()) {
         Map<String, String> config = new HashMap<>(topic.config());
         if (topic.retention() == Topic.Retention.LATEST) {
           // A cluster compacts when half of a log is stale, and a segment when it is full.
@@ -202,7 +204,7 @@ class ViewsStartIT {
         Views.start(
             endpoint(),
             DetectorKind.DEFAULT,
-            false,
+            Set.of(),
             error -> {
               throw new AssertionError(error);
             });
@@ -231,7 +233,9 @@ class ViewsStartIT {
     try (Views views = views()) {
       assertThat(views.pools()).isEmpty();
     }
-    assertThatThrownBy(() -> Views.start(endpoint(), DetectorKind.DEFAULT, true, error -> {}))
+    assertThatThrownBy(
+            () ->
+                Views.start(endpoint(), DetectorKind.DEFAULT, Set.of(Extension.POOLS), error -> {}))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("There is no topic " + prefix);
   }

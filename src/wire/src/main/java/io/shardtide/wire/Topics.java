@@ -6,6 +6,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.FillReport;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.ModelDecision;
@@ -18,10 +19,15 @@ import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.wire.Topic.Retention;
 import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 
 /**
  * All topics of one prefix. The key of a record is the workload id; on the topics of cost models
@@ -53,9 +59,10 @@ public final class Topics {
   private static final int REJECTION_BYTES = 64 * 1024;
 
   private final String prefix;
-  private final boolean pools;
+  private final Set<Extension> extensions;
   private final Map<String, Integer> limits;
   private final List<Topic<?>> all = new ArrayList<>();
+  private final Map<String, Extension> optional = new HashMap<>();
   private final Topic<WorkloadChange> workloadChanges;
   private final Topic<CostPredictions> costPredictions;
   private final Topic<CostPredictions> currentPredictions;
@@ -75,12 +82,15 @@ public final class Topics {
   private final Topic<CurveReport> throughputCurves;
   private final Topic<Allocation> allocations;
   private final Topic<Allocation> currentAllocations;
+  private final Topic<FillReport> tableFills;
+  private final Topic<TableForecasts> tableForecasts;
+  private final Topic<TableForecasts> currentForecasts;
   private final Topic<RejectedEvent> rejectedEvents;
   private final Topic<Quarantine> quarantine;
 
-  private Topics(String prefix, boolean pools, Map<String, Integer> limits) {
+  private Topics(String prefix, Set<Extension> extensions, Map<String, Integer> limits) {
     this.prefix = prefix;
-    this.pools = pools;
+    this.extensions = Set.copyOf(extensions);
     this.limits = Map.copyOf(limits);
     workloadChanges = large("workload-changes", Codec.WORKLOAD_CHANGE);
     costPredictions = grown("cost-predictions", Retention.FOREVER);
@@ -101,12 +111,30 @@ public final class Topics {
     modelDecisions = log("model-decisions", Codec.MODEL_DECISION);
     costModels = log("cost-models", Codec.MODEL_BUNDLE);
     infeasibleWorkloads = log("infeasible-workloads", Codec.INFEASIBLE_WORKLOAD);
-    poolChanges = large("pool-changes", Codec.POOL_CHANGE);
-    curveRequests = log("curve-requests", Codec.CURVE_REQUEST);
-    throughputCurves = log("throughput-curves", Codec.CURVE_REPORT);
-    allocations = large("allocations", Codec.ALLOCATION);
+    poolChanges = of(Extension.POOLS, large("pool-changes", Codec.POOL_CHANGE));
+    curveRequests = of(Extension.POOLS, log("curve-requests", Codec.CURVE_REQUEST));
+    throughputCurves = of(Extension.POOLS, log("throughput-curves", Codec.CURVE_REPORT));
+    allocations = of(Extension.POOLS, large("allocations", Codec.ALLOCATION));
     currentAllocations =
-        add("current-allocations", Codec.ALLOCATION, Retention.LATEST, LARGE_RECORD_BYTES);
+        of(
+            Extension.POOLS,
+            add("current-allocations", Codec.ALLOCATION, Retention.LATEST, LARGE_RECORD_BYTES));
+    tableFills =
+        of(
+            Extension.GROWTH,
+            add("table-fills", Codec.FILL_REPORT, Retention.CLUSTER_DEFAULT, LARGE_RECORD_BYTES));
+    tableForecasts =
+        of(
+            Extension.GROWTH,
+            add(
+                "table-forecasts",
+                Codec.TABLE_FORECASTS,
+                Retention.CLUSTER_DEFAULT,
+                LARGE_RECORD_BYTES));
+    currentForecasts =
+        of(
+            Extension.GROWTH,
+            add("current-forecasts", Codec.TABLE_FORECASTS, Retention.LATEST, LARGE_RECORD_BYTES));
     rejectedEvents =
         add(
             "rejected-events",
@@ -114,10 +142,15 @@ public final class Topics {
             Retention.FOREVER,
             LARGE_RECORD_BYTES + REJECTION_BYTES);
     quarantine = log("quarantine", Codec.QUARANTINE);
-    if (!pools) {
-      all.removeAll(
-          List.of(poolChanges, curveRequests, throughputCurves, allocations, currentAllocations));
+  }
+
+  /** Returns a topic of an extension: {@link #all()} is without it unless that is in use. */
+  private <V> Topic<V> of(Extension extension, Topic<V> topic) {
+    optional.put(topic.name(), extension);
+    if (!extensions.contains(extension)) {
+      all.remove(topic);
     }
+    return topic;
   }
 
   private <V> Topic<V> log(String name, Codec<V, ?> codec) {
@@ -152,7 +185,7 @@ public final class Topics {
    * @param found {@code max.message.bytes} by name, of those whose limit is smaller
    */
   public Topics limitedTo(Map<String, Integer> found) {
-    return new Topics(prefix, pools, found);
+    return new Topics(prefix, extensions, found);
   }
 
   /** Returns the prefix of all names. */
@@ -160,20 +193,24 @@ public final class Topics {
     return prefix;
   }
 
-  /** Returns the topics with a prefix before each name, those of pools included. */
+  /** Returns the topics with a prefix before each name, those of all extensions included. */
   public static Topics withPrefix(String prefix) {
-    return new Topics(prefix, true, Map.of());
+    return new Topics(prefix, EnumSet.allOf(Extension.class), Map.of());
   }
 
   /**
    * Returns the topics that a planner uses.
    *
    * @param prefix text before each name
-   * @param pools whether it allocates pools ({@code pools.enabled}); if not, {@link #all()} is
-   *     without the topics of pools
+   * @param extensions those that are enabled; {@link #all()} is without the topics of others
    */
-  public static Topics inUse(String prefix, boolean pools) {
-    return new Topics(prefix, pools, Map.of());
+  public static Topics inUse(String prefix, Set<Extension> extensions) {
+    return new Topics(prefix, extensions, Map.of());
+  }
+
+  /** Returns the extension that a topic belongs to; empty for any other name. */
+  public Optional<Extension> extensionOf(String name) {
+    return Optional.ofNullable(optional.get(name));
   }
 
   /** Changes of workloads, from publishers. */
@@ -269,6 +306,21 @@ public final class Topics {
   /** The latest allocation of each pool. */
   public Topic<Allocation> currentAllocations() {
     return currentAllocations;
+  }
+
+  /** How full hashed tables are, from trainers. */
+  public Topic<FillReport> tableFills() {
+    return tableFills;
+  }
+
+  /** All forecasts of hashed tables. */
+  public Topic<TableForecasts> tableForecasts() {
+    return tableForecasts;
+  }
+
+  /** The latest forecasts of each workload. */
+  public Topic<TableForecasts> currentForecasts() {
+    return currentForecasts;
   }
 
   /** Events that were not applied. */

@@ -34,6 +34,9 @@ class RecordDecoderTest {
           .serializer()
           .serialize(TOPICS.workloadChanges().name(), Samples.change());
 
+  /** The first type of its union: null. */
+  private static final byte[] NO_STORAGE = {0};
+
   private final RecordDecoder<WorkloadChange> decoder =
       new RecordDecoder<>(REGISTRY, TOPICS.workloadChanges(), WorkloadChange::workloadId);
 
@@ -154,6 +157,57 @@ class RecordDecoderTest {
         .isInstanceOf(Decoded.Value.class);
   }
 
+  /** A hash table that is wrong in any way; the same event with a right one is read. */
+  @Test
+  void invalid_storage_is_rejected() throws IOException {
+    for (byte[] wrong :
+        new byte[][] {
+          storage(-1, 0, 16, "none"),
+          storage((1L << 36) + 1, 0, 16, "none"),
+          storage(5, Double.NaN, 16, "none"),
+          storage(5, -1, 16, "none"),
+          storage(5, 0, 1025, "none"),
+          storage(5, 0, 16, "fifo"),
+          storage(5, 0, 16, "none", 0.5, 1),
+        }) {
+      RejectedEvent rejection = rejected(KEY, withStorage(wrong));
+      assertThat(rejection.reason()).isEqualTo(RejectionReason.INVALID_STORAGE);
+      assertThat(rejection.message()).contains("must be").contains(", got ");
+    }
+    assertThat(
+            decoder.decode(
+                Fixtures.at(9), KEY, withStorage(storage(5, 2.5, 0, "age", 0.5, 0.5, 1))))
+        .isInstanceOf(Decoded.Value.class);
+  }
+
+  private static byte[] withStorage(byte[] storage) throws IOException {
+    return event(10, 64, 2, 4, new double[0], new double[0], "", storage);
+  }
+
+  /** Returns a hash table as bytes, without any check. */
+  private static byte[] storage(
+      long ids, double idsPerDay, double slotBytes, String eviction, double... hitShares)
+      throws IOException {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    BinaryEncoder encoder = EncoderFactory.get().directBinaryEncoder(out, null);
+    encoder.writeIndex(1);
+    encoder.writeLong(ids);
+    encoder.writeDouble(idsPerDay);
+    encoder.writeDouble(slotBytes);
+    encoder.writeString(eviction);
+    encoder.writeArrayStart();
+    encoder.setItemCount(hitShares.length);
+    for (double share : hitShares) {
+      encoder.startItem();
+      encoder.writeDouble(share);
+    }
+    encoder.writeArrayEnd();
+    encoder.writeIndex(0);
+    encoder.writeNull();
+    encoder.flush();
+    return out.toByteArray();
+  }
+
   /** A publisher of an earlier version does not know the newest fields. */
   @Test
   void an_event_of_each_earlier_schema_is_read() throws Exception {
@@ -177,7 +231,7 @@ class RecordDecoderTest {
   /** Returns an event of one table as bytes, without any check. */
   private static byte[] event(long rows, int columns, double pooling, double bytes, double... cdf)
       throws IOException {
-    return event(rows, columns, pooling, bytes, cdf, new double[0], "");
+    return event(rows, columns, pooling, bytes, cdf, new double[0], "", NO_STORAGE);
   }
 
   /**
@@ -187,7 +241,7 @@ class RecordDecoderTest {
    * @param weights of its ids; empty for none
    */
   private static byte[] withFeature(double[] feature, String weights) throws IOException {
-    return event(10, 64, 2, 4, new double[0], feature, weights);
+    return event(10, 64, 2, 4, new double[0], feature, weights, NO_STORAGE);
   }
 
   private static byte[] event(
@@ -197,7 +251,8 @@ class RecordDecoderTest {
       double bytes,
       double[] cdf,
       double[] feature,
-      String weights)
+      String weights,
+      byte[] storage)
       throws IOException {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     out.write(VALUE, 0, 5);
@@ -257,6 +312,8 @@ class RecordDecoderTest {
       encoder.writeIndex(0);
       encoder.writeNull();
     }
+    encoder.flush();
+    out.write(storage);
     encoder.writeArrayEnd();
     encoder.flush();
     return out.toByteArray();

@@ -55,6 +55,8 @@ import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveState;
 import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.domain.pool.StoredPool;
+import io.shardtide.growth.GrowthState;
+import io.shardtide.growth.Range;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PoolSamples;
 import io.shardtide.testing.Samples;
@@ -129,6 +131,17 @@ class RoundTripTest {
                 .with(3, Optional.of(Samples.cluster()))
                 .with(PoolSamples.request())
                 .with(PoolSamples.report(), "id")),
+        Arguments.of(Codec.FILL_REPORT, GrowthSamples.report()),
+        Arguments.of(Codec.TABLE_FORECASTS, GrowthSamples.forecasts(Optional.empty())),
+        Arguments.of(
+            Codec.TABLE_FORECASTS, GrowthSamples.forecasts(Optional.of(new Range(1, 2, 3)))),
+        Arguments.of(
+            Codec.TABLE_FORECASTS,
+            GrowthSamples.forecasts(
+                Optional.of(new Range(1, Double.POSITIVE_INFINITY, Double.POSITIVE_INFINITY)))),
+        Arguments.of(Codec.GROWTH_HEADER, GrowthState.NONE),
+        Arguments.of(Codec.GROWTH_HEADER, GrowthSamples.header()),
+        Arguments.of(Codec.TABLE_GROWTH, GrowthSamples.growth()),
         Arguments.of(Codec.WORKLOAD_HEADER, WorkloadState.NONE),
         Arguments.of(
             Codec.WORKLOAD_HEADER,
@@ -564,13 +577,13 @@ class RoundTripTest {
                               Optional.empty())))
                   .build());
     }
-    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES / 2);
+    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES * 2 / 3);
     for (int i = 0; i < changes.length; i++) {
       changes[i] =
           Fixtures.resize(
               "%0255d".formatted(i), TableSpec.MAX_ROWS, "r".repeat(HashedStorage.MAX_REASON));
     }
-    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES / 2);
+    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES * 2 / 3);
   }
 
   private int size(Registry registry, Change... changes) {

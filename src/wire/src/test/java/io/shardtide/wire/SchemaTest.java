@@ -56,7 +56,11 @@ class SchemaTest {
         Codec.ALLOCATION,
         Codec.POOL_HEADER,
         Codec.POOL_MEMBER,
-        Codec.CURVE_HEADER);
+        Codec.CURVE_HEADER,
+        Codec.FILL_REPORT,
+        Codec.TABLE_FORECASTS,
+        Codec.GROWTH_HEADER,
+        Codec.TABLE_GROWTH);
   }
 
   /**

@@ -69,8 +69,7 @@ final class GrowingTable {
       for (int hour = 0; hour < HOURS; hour++) {
         double share = (1 + daily * StrictMath.sin(2 * StrictMath.PI * hour / HOURS)) / HOURS;
         int at = day * HOURS + hour;
-        ids[at + 1] =
-            ids[at] + rate * share * StrictMath.exp(0.1 * random.nextGaussian());
+        ids[at + 1] = ids[at] + rate * share * StrictMath.exp(0.1 * random.nextGaussian());
       }
     }
     return new GrowingTable(ids);

@@ -16,6 +16,7 @@ import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.planning.Planner;
@@ -34,6 +35,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -187,8 +189,9 @@ final class BenchmarkCluster implements AutoCloseable {
         planning,
         DetectorKind.DEFAULT,
         TrainingPolicy.DEFAULTS,
-        false,
+        Set.of(),
         AllocationPolicy.DEFAULTS,
+        CapacityPolicy.DEFAULTS,
         HttpSettings.DEFAULTS);
   }
 

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -85,7 +86,7 @@ public final class LogLimits {
           Views.start(
               Endpoint.of(cluster.bootstrapServers(), cluster.registryUrl()),
               DetectorKind.DEFAULT,
-              false,
+              Set.of(),
               error -> {})) {
         await("reading plans", views::isCaughtUp);
         row("start until all workloads are shown", "%,.1f", since(began), "s");

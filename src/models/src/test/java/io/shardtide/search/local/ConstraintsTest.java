@@ -259,6 +259,26 @@ class ConstraintsTest {
         .endsWith(" short; with row_wise allowed for table ads it would fit");
   }
 
+  /** A hashed table is never copied, so that copies are no advice; what else helps is. */
+  @Test
+  void copies_of_a_hashed_table_are_not_advised() {
+    TableSpec copied =
+        Fixtures.table("a", 1_000, 64, 10).withConstraints(only(ShardKind.DATA_PARALLEL));
+    ClusterSpec cluster = KindsTest.cluster(8, 8, Fixtures.GIB);
+    TableSpec fixed = Fixtures.table("b", 5_000, 64, 10);
+    TableConstraints onRows = sameAs("a").withKinds(Set.of(ShardKind.ROW_WISE));
+    assertThat(message(problem(cluster, copied, fixed.withConstraints(onRows))))
+        .endsWith("ith data_parallel allowed for table b it would fit");
+    TableSpec hashed = Fixtures.hashed("b", 5_000, 64, 10);
+    for (TableConstraints constraints : List.of(onRows, sameAs("a"))) {
+      assertThat(message(problem(cluster, copied, hashed.withConstraints(constraints))))
+          .endsWith("ith other devices for table b than those of table a it would fit");
+    }
+    assertThat(message(problem(cluster, Fixtures.hashed("c", 60_000_000, 64, 10))))
+        .as("nothing of its constraints")
+        .endsWith(" of host memory a device, cached tables would fit");
+  }
+
   @Test
   void a_least_width_that_prevents_a_plan_is_named() {
     TableSpec ads =

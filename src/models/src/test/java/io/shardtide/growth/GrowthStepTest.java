@@ -1,0 +1,256 @@
+package io.shardtide.growth;
+
+import static io.shardtide.testing.Fixtures.event;
+import static io.shardtide.testing.Fixtures.hashed;
+import static io.shardtide.testing.Fixtures.upsert;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import io.shardtide.domain.Change;
+import io.shardtide.domain.FillReport;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.ShardFill;
+import io.shardtide.domain.TableFill;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.planning.MemoryWorkloadStore;
+import io.shardtide.planning.WorkloadStep;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PlainPredictors;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** From predictions and reports to forecasts and changes of capacity. */
+class GrowthStepTest {
+  private static final Duration HOUR = Duration.ofHours(1);
+
+  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
+  private final WorkloadStep predicting = new WorkloadStep(new PlainPredictors());
+  private final GrowthStep step = new GrowthStep(CapacityPolicy.DEFAULTS);
+  private final MemoryGrowthStore store = new MemoryGrowthStore();
+  private long offset;
+  private int reports;
+  private Instant now = Fixtures.TIME;
+
+  private void predict(WorkloadChange event) {
+    predicting
+        .apply(workloads, Fixtures.at(offset++), event)
+        .forEach(part -> step.onPredictions(store, part));
+  }
+
+  private void predict(Change... changes) {
+    predict(event(changes));
+  }
+
+  private static Change hashedTable(String name, long rows) {
+    return new Change.TableUpserted(hashed(name, rows, 64, 5));
+  }
+
+  private static TableFill fill(String table, long slots, long ids) {
+    return new TableFill(table, List.of(new ShardFill(0, 0, slots, ids, 7, 0, 3)));
+  }
+
+  private FillReport report(String run, TableFill... tables) {
+    return new FillReport(
+        "r" + reports++, Fixtures.WORKLOAD, "p", run, "trainer", now, List.of(tables));
+  }
+
+  private GrowthStep.Growth grow(TableFill... tables) {
+    now = now.plus(HOUR);
+    return step.report(store, report("run", tables), now.toEpochMilli());
+  }
+
+  private void assertRejected(FillReport report, RejectionReason reason, String message) {
+    assertThatThrownBy(() -> step.report(store, report, now.toEpochMilli()))
+        .isInstanceOfSatisfying(
+            RejectedException.class, e -> assertThat(e.reason()).isEqualTo(reason))
+        .hasMessageContaining(message);
+  }
+
+  private TableSpec spec(String table) {
+    return store.table(Fixtures.WORKLOAD, table).orElseThrow();
+  }
+
+  @Test
+  void a_table_gets_more_slots_before_it_is_full_and_once() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 10_000), upsert("b", 1_000, 64, 5));
+    List<WorkloadChange> changes = new ArrayList<>();
+    int resizedAt = 0;
+    for (int hour = 1; hour <= 24 * 40; hour++) {
+      long ids = 5_000 + 10L * hour;
+      assertThat(ids).as("hour %d", hour).isLessThanOrEqualTo(spec("a").rows());
+      GrowthStep.Growth growth = grow(fill("a", spec("a").rows(), ids));
+      assertThat(growth.forecasts().tables()).hasSize(1);
+      if (growth.change().isPresent()) {
+        changes.add(growth.change().get());
+        resizedAt = hour;
+        // The next report comes before the change is predicted.
+        now = now.plus(Duration.ofMinutes(1));
+        FillReport next = report("run", fill("a", spec("a").rows(), ids + 1));
+        assertThat(step.report(store, next, now.toEpochMilli()).change()).isEmpty();
+        now = now.minus(Duration.ofMinutes(1));
+        predict(growth.change().get());
+      }
+    }
+    assertThat(changes).hasSize(1);
+    WorkloadChange change = changes.get(0);
+    assertThat(change.source()).isEqualTo("growth");
+    assertThat(resizedAt).isBetween(24 * 15, 500);
+    Change.TableResized resized = (Change.TableResized) change.changes().get(0);
+    assertThat(resized.name()).isEqualTo("a");
+    assertThat((double) resized.rows())
+        .isCloseTo(5_000 + 10 * (resizedAt + 28 * 24), within(500.0));
+    assertThat(resized.reason()).matches("it is full in [0-9.]+ days \\([0-9.]+ to [0-9.]+\\)");
+  }
+
+  @Test
+  void forecasts_are_of_all_tables_and_of_what_was_reported() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 10_000), hashedTable("b", 500));
+    grow(fill("b", 500, 100));
+    TableForecasts forecasts = grow(fill("a", 9_000, 200)).forecasts();
+    assertThat(forecasts.generation()).isEqualTo(1);
+    assertThat(forecasts.measuredAt()).isEqualTo(now);
+    Range still = new Range(200, 200, 200);
+    assertThat(forecasts.tables())
+        .first()
+        .isEqualTo(
+            new TableForecast(
+                "a", 200, 9_000, 10_000, 7, 0, 3, still, still, still, Optional.empty()));
+    assertThat(forecasts.tables().get(1).table()).isEqualTo("b");
+    assertThat(forecasts.tables().get(1).insertions()).isZero();
+  }
+
+  @Test
+  void ids_above_the_capacity_are_a_full_table() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000));
+    GrowthStep.Growth growth = grow(fill("a", 1_000, 1_500));
+    assertThat(growth.forecasts().tables().get(0).daysUntilFull()).contains(new Range(0, 0, 0));
+    Change.TableResized resized =
+        (Change.TableResized) growth.change().orElseThrow().changes().get(0);
+    assertThat(resized.rows()).isGreaterThanOrEqualTo(1_500);
+  }
+
+  @Test
+  void a_fill_that_falls_leaves_the_capacity() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000));
+    grow(fill("a", 1_000, 900));
+    GrowthStep.Growth growth = grow(fill("a", 1_000, 10));
+    assertThat(growth.change()).isEmpty();
+    assertThat(growth.forecasts().tables().get(0).inWeek().low()).isNotNegative();
+  }
+
+  @Test
+  void growth_by_a_million_times_is_announced_and_takes_no_more_than_memory() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000), upsert("b", 1_000_000, 64, 5));
+    grow(fill("a", 1_000, 100));
+    GrowthStep.Growth growth = grow(fill("a", 1_000, 100_000_000));
+    assertThat(growth.change()).isEmpty();
+    MemoryEnd end = growth.forecasts().memoryEnd().orElseThrow();
+    assertThat(end.days()).isEqualTo(new Range(0, 0, 0));
+    double bytes = (double) spec("a").bytes() / spec("a").rows() * 100_000_000;
+    double memory = 0.95 * 4 * Fixtures.GIB - spec0Bytes();
+    assertThat((double) end.bytesShort()).isCloseTo(bytes - memory, within(1e6));
+  }
+
+  private double spec0Bytes() {
+    return (double) spec("b").bytes();
+  }
+
+  @Test
+  void a_resize_that_is_lost_is_asked_for_again() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000));
+    WorkloadChange first = grow(fill("a", 1_000, 1_500)).change().orElseThrow();
+    WorkloadChange again = grow(fill("a", 1_000, 1_500)).change().orElseThrow();
+    assertThat(again.changes()).isEqualTo(first.changes());
+    assertThat(again.eventId()).isNotEqualTo(first.eventId());
+  }
+
+  @Test
+  void reports_that_cannot_be_used_change_nothing() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000), upsert("b", 1_000, 64, 5));
+    grow(fill("a", 1_000, 100));
+    FillReport first = report("run", fill("a", 1_000, 100));
+    assertRejected(first, RejectionReason.STALE_MEASUREMENT, "must be after 2026-11-21T11:15:30Z");
+    now = now.plus(HOUR);
+    FillReport next = report("run", fill("a", 1_000, 110));
+    step.report(store, next, now.toEpochMilli());
+    assertRejected(next, RejectionReason.DUPLICATE_MEASUREMENT, "must have a new id");
+    now = now.plus(HOUR);
+    assertRejected(
+        report("run", fill("a", 1_000, 120), fill("b", 1_000, 5)),
+        RejectionReason.UNKNOWN_TABLE,
+        "must be hashed tables of workload \"feed-ranking\", got \"b\"");
+    assertRejected(report("run", fill("c", 1_000, 5)), RejectionReason.UNKNOWN_TABLE, "got \"c\"");
+    now = now.plus(Duration.ofDays(1));
+    FillReport ahead = report("run", fill("a", 1_000, 120));
+    now = now.minus(Duration.ofDays(1));
+    assertRejected(
+        ahead, RejectionReason.INVALID_MEASUREMENT, "Maybe the clock of \"trainer\" is wrong");
+    assertThat(step.report(store, report("run", fill("a", 1_000, 120)), now.toEpochMilli()))
+        .as("nothing of them is left")
+        .isNotNull();
+  }
+
+  @Test
+  void a_new_run_takes_over_and_the_old_one_is_rejected() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000));
+    grow(fill("a", 1_000, 100));
+    now = now.plus(HOUR);
+    step.report(store, report("second", fill("a", 1_000, 50)), now.toEpochMilli());
+    now = now.plus(HOUR);
+    assertRejected(
+        report("run", fill("a", 1_000, 110)),
+        RejectionReason.OUTDATED_MEASUREMENT,
+        "must be \"second\", which began to report later, or a new one, got \"run\"");
+  }
+
+  @Test
+  void deletion_and_drop_remove_what_was_reported() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000), hashedTable("b", 1_000));
+    grow(fill("a", 1_000, 100), fill("b", 1_000, 100));
+    predict(Fixtures.drop("a"));
+    assertThat(store.growths(Fixtures.WORKLOAD)).containsOnlyKeys("b");
+    predict(new Change.TableUpserted(Fixtures.table("b", 1_000, 64, 5)));
+    assertThat(store.growths(Fixtures.WORKLOAD)).as("no longer hashed").isEmpty();
+    assertThat(store.header(Fixtures.WORKLOAD).fixedBytes()).isEqualTo((double) spec("b").bytes());
+    predict(Fixtures.delete());
+    assertThat(store.header(Fixtures.WORKLOAD).fixedBytes()).isZero();
+    assertRejected(
+        report("run", fill("b", 1_000, 100)), RejectionReason.UNKNOWN_WORKLOAD, "deleted workload");
+  }
+
+  /** Column parts have the same ids; parts of rows have different ones. */
+  @Test
+  void shards_with_the_same_rows_count_once() {
+    TableFill fill =
+        new TableFill(
+            "a",
+            List.of(
+                new ShardFill(0, 0, 500, 100, 10, 1, 2),
+                new ShardFill(1, 0, 500, 101, 11, 0, 2),
+                new ShardFill(2, 500, 400, 50, 5, 5, 0)));
+    assertThat(fill.slots()).isEqualTo(900);
+    assertThat(fill.ids()).isEqualTo(151);
+    assertThat(fill.insertions()).isEqualTo(16);
+    assertThat(fill.evictions()).isEqualTo(6);
+    assertThat(fill.collisions()).isEqualTo(2);
+  }
+
+  @Test
+  void values_outside_their_range_are_refused() {
+    assertThatThrownBy(() -> new ShardFill(0, 0, 0, 1, 0, 0, 0))
+        .hasMessage("slots of a table's fill must be between 1 and 2^50, got 0");
+    assertThatThrownBy(() -> new ShardFill(0, 0, 1, -1, 0, 0, 0)).hasMessageContaining("got -1");
+    assertThatThrownBy(() -> new TableFill("a", List.of())).hasMessageContaining("got 0");
+    assertThatThrownBy(() -> report("run"))
+        .hasMessage("a report of fill must have between 1 and 20000 tables, got 0");
+    assertThatThrownBy(() -> report("run", fill("a", 1, 1), fill("a", 1, 1)))
+        .hasMessage("a report of fill must have each table once, got \"a\" twice");
+  }
+}

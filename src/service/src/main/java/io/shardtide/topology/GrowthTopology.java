@@ -1,0 +1,97 @@
+package io.shardtide.topology;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.FillReport;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.growth.GrowthStep;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topics;
+import org.apache.kafka.streams.Topology;
+
+/**
+ * table-fills to table-forecasts, current-forecasts and workload-changes: forecasts how full hashed
+ * tables will be, and gives them other capacities before they are full. Tables and clusters are
+ * those of cost-predictions.
+ */
+public final class GrowthTopology {
+  private GrowthTopology() {}
+
+  /**
+   * Builds the topology; nothing runs yet.
+   *
+   * @param topics where to read and write
+   * @param registry schemas of the records
+   * @param step forecasts and decides
+   * @param metrics shows forecasts, and counts resizes and rejections
+   * @param retry waits while the registry is unavailable
+   */
+  public static Topology build(
+      Topics topics,
+      Registry registry,
+      GrowthStep step,
+      PlannerMetrics metrics,
+      RegistryRetry retry) {
+    return new SingleProcessorTopology(TopologyName.GROWTH, registry, topics, metrics, retry)
+        .reads(NodeName.READ_PREDICTIONS, topics.costPredictions())
+        .reads(NodeName.READ_FILLS, topics.tableFills())
+        .writes(NodeName.WRITE_FORECASTS, topics.tableForecasts())
+        .writes(NodeName.WRITE_CURRENT_FORECASTS, topics.currentForecasts())
+        .writes(NodeName.WRITE_CHANGES, topics.workloadChanges())
+        .build(
+            NodeName.FORECAST_TABLES,
+            skeleton -> new ForecastTables(skeleton, topics, step, metrics),
+            KafkaGrowthStore::builders);
+  }
+
+  private static final class ForecastTables extends KeyedProcessor {
+    private final GrowthStep step;
+    private final PlannerMetrics metrics;
+    private KafkaGrowthStore store;
+    private GrowthMetrics.Forecasts shown;
+
+    ForecastTables(Skeleton skeleton, Topics topics, GrowthStep step, PlannerMetrics metrics) {
+      super(skeleton);
+      this.step = step;
+      this.metrics = metrics;
+      // Planning reads these too, and rejects invalid ones.
+      on(topics.costPredictions(), CostPredictions::workloadId, this::onPredictions)
+          .skippingInvalid()
+          .gapless()
+          .deletedBy(CostPredictions::isDeletion);
+      on(topics.tableFills(), FillReport::workloadId, this::report);
+    }
+
+    @Override
+    void open(KeyedStore.Opener stores) {
+      store = new KafkaGrowthStore(stores);
+      shown = metrics.growth().open();
+    }
+
+    private void onPredictions(CostPredictions part, SourcePosition source, long timestamp) {
+      step.onPredictions(store, part);
+      if (part.isDeletion()) {
+        shown.remove(part.workloadId());
+        // Of a workload without reports there is nothing to remove.
+        forward(part.workloadId(), null, timestamp, NodeName.WRITE_CURRENT_FORECASTS);
+        written();
+      }
+    }
+
+    private void report(FillReport report, SourcePosition source, long timestamp) {
+      GrowthStep.Growth growth = step.report(store, report, timestamp);
+      String id = report.workloadId();
+      forward(id, growth.forecasts(), timestamp, NodeName.WRITE_FORECASTS);
+      forward(id, growth.forecasts(), timestamp, NodeName.WRITE_CURRENT_FORECASTS);
+      growth.change().ifPresent(change -> forward(id, change, timestamp, NodeName.WRITE_CHANGES));
+      shown.show(growth.forecasts());
+      metrics.growth().forecast(growth);
+      written();
+    }
+
+    @Override
+    public void close() {
+      super.close();
+      shown.close();
+    }
+  }
+}
