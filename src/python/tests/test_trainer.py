@@ -473,8 +473,14 @@ class Reporting(unittest.TestCase):
                 ([], "tables must be at least one, got none"),
                 ([{"table": "t", "shards": []}], 'shards of table "t" must be at least one, got none'),
                 ([{"table": "t", "shards": [shard]}] * 2, 'tables must have each table once, got "t" twice'),
-                ([{"table": "t", "shards": [{**shard, "slots": 0}]}], 'slots of table "t" must be between 1 and 2^50, got 0'),
-                ([{"table": "t", "shards": [{**shard, "ids": -1}]}], 'ids of table "t" must be between 0 and 2^50, got -1'),
+                (
+                    [{"table": "t", "shards": [{**shard, "slots": 0}]}],
+                    'slots of table "t" must be between 1 and 2^50, got 0',
+                ),
+                (
+                    [{"table": "t", "shards": [{**shard, "ids": -1}]}],
+                    'ids of table "t" must be between 0 and 2^50, got -1',
+                ),
                 (
                     [{"table": "t", "shards": [{**shard, "collisions": 2**50 + 1}]}],
                     f'collisions of table "t" must be between 0 and 2^50, got {2**50 + 1}',

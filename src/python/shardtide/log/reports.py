@@ -150,9 +150,9 @@ class TrainerReports:
     def fill(self, plan_id: str, tables: Sequence[Mapping[str, Any]]) -> None:
         """Reports how full hashed tables are, after every so many steps.
 
-        Each report has an id of its own, and a later time than the one before. Where a report is dropped, its insertions,
-        evictions and collisions are in no other one. A planner without growth.enabled=true has no topic for them: they
-        fail, and are counted as failed.
+        Each report has an id of its own, and a later time than the one before. Where a report is dropped, its
+        insertions, evictions and collisions are in no other one. A planner without growth.enabled=true has no topic for
+        them: they fail, and are counted as failed.
 
         plan_id: of the plan that runs, shown to people
         tables: one dict for each table, at least one, with the fields of TableFill in avro/FillReport.avsc: table, and
@@ -191,7 +191,7 @@ class TrainerReports:
 
     @property
     def failed(self) -> int:
-        """Number of reports that can never be sent: a right or the topic is missing, or a value is not of its schema."""
+        """Number of reports that can never be sent: a right or a topic is missing, or a value is not of its schema."""
         with self._changed:
             return self._failed
 
@@ -362,7 +362,7 @@ def _check_fills(tables: Sequence[Mapping[str, Any]]) -> None:
         for shard in shards:
             for field, value in shard.items():
                 least = 1 if field == "slots" else 0
-                if isinstance(value, numbers.Integral) and not least <= value <= MOST_COUNTED:
+                if isinstance(value, numbers.Integral) and not least <= int(value) <= MOST_COUNTED:
                     raise ValueError(f'{field} of table "{name}" must be between {least} and 2^50, got {value}')
 
 
