@@ -25,7 +25,7 @@ if torch:
     import torch.distributed as dist
     from data import at_step, draw_batch, features, to_record
     from embeddings import ShardedEmbeddings
-    from hashed import EMPTY, PROBES, SlotTable, describe_fill, first_weights, home_rows, splitmix64
+    from hashed import EMPTY, PROBES, HashedShard, SlotTable, describe_fill, first_weights, home_rows, splitmix64
     from inputs import Bags
     from moves import bytes_under_way
     from shards import Optimizer, shard_bytes
@@ -172,13 +172,13 @@ class SlotsTest(unittest.TestCase):
         self.assertEqual(table.take_counts(), (50, 0, 0))
 
     def test_a_shard_has_the_ids_of_its_rows(self):
-        slots = 300
+        slots = 310
         keys = torch.tensor([random.Random(i).randrange(2**63) for i in range(250)])
         rows = home_rows(keys, slots)
         found = set()
-        for first in (0, 100, 200):
-            own = keys[(rows >= first) & (rows < first + 100)]
-            table = table_of(slots, row=first, rows=100)
+        for first, count in ((0, 110), (110, 103), (213, 97)):
+            own = keys[(rows >= first) & (rows < first + count)]
+            table = table_of(slots, row=first, rows=count)
             table.take(own)
             check_slots(table, slots, first)
             self.assertEqual(set(content(table)[0]), set(own.tolist()))
@@ -305,6 +305,24 @@ class SlotsTest(unittest.TestCase):
                 self.assertEqual(len(held), 700)
         # Any of them may have any slot.
         self.assertEqual(sorted(held.values()), sorted(uses)[-100:], "those that are used most are kept")
+
+    def test_an_id_that_takes_the_place_of_another_begins_without_state(self):
+        shape = TableShape("t", 1, 4, eviction="lfu")
+        part = Part("t", 0, 4, 0, 1, 0, slots=1)
+        shard = HashedShard(part, shape, Optimizer(RATE), torch.device("cpu"), SEED)
+        states = []
+        for key in (7, 8):
+            for _ in range(2):
+                output = shard.forward(torch.tensor([key]), torch.tensor([0, 1]))
+                if not states or len(states) == 2:
+                    begin = torch.tensor(begin_of(shape, key), dtype=torch.float64)
+                    require_close(output[0], begin, f"first weights of {key}")
+                output.sum().backward()
+                shard.step()
+                states.append(float(shard.momentum[0]))
+        self.assertEqual(states, [1.0, 2.0, 1.0, 2.0])
+        self.assertEqual(shard.take_fill(), ("t", 0, 1, 1, 2, 1, 0))
+        self.assertEqual(shard.take_fill(), ("t", 0, 1, 1, 0, 0, 0))
 
     def test_ids_go_to_the_part_with_their_row(self):
         table = table_of(500)
