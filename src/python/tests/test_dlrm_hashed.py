@@ -209,6 +209,19 @@ class SlotsTest(unittest.TestCase):
         self.assertEqual(table.take(torch.tensor(keys[PROBES:])).slots.tolist(), [990] * 3)
         self.assertEqual(table.take_counts(), (PROBES, 0, 3))
 
+    def test_few_ids_share_slots_until_the_table_is_nearly_full(self):
+        slots = 200_000
+        table = table_of(slots)
+        ids = torch.randperm(slots, generator=torch.Generator().manual_seed(1)) * 1_000_003
+        shares = {}
+        for step, some in enumerate(ids.split(slots // 10), 1):
+            table.take(some)
+            shares[step * 10] = 1 - table.ids / (step * slots / 10)
+        self.assertEqual(shares[60], 0)
+        self.assertLess(shares[80], 0.0005)
+        self.assertAlmostEqual(shares[90], 0.004, delta=0.002)
+        self.assertAlmostEqual(shares[100], 0.03, delta=0.005)
+
     def test_the_least_used_id_is_evicted_that_the_step_does_not_use(self):
         """Each step looks up one id that may be new, and some that are there: a simulation says which one goes."""
         for case in range(8):
