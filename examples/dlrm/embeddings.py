@@ -8,12 +8,14 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from caches import HOST, CacheUse
+from hashed import HashedShard
 from inputs import Bags, Inputs, distribute
 from layout import ALL_DEVICES, Layout, Part, TableShape, lay_out
-from moves import bytes_under_way, move, only_caches_change
+from moves import bytes_under_way, move, move_hashed, only_caches_change
 from outputs import OutputRoute
 from replicas import Replicas
 from shards import Memory, Optimizer, Shard, host_bytes, initialize, shard_bytes
+from shardtide.train import ShardFill
 from shardtide.waves import MoveWave
 from world import (
     ClusterCollectives,
@@ -42,6 +44,9 @@ class ShardedEmbeddings:
     If the plan has replica groups, each trains its own tables on the samples of its ranks, and backward() averages them
     every few steps. A group trains as a job with its part of the batch: the loss is a sum over all ranks, and the group
     multiplies its gradients by the number of groups.
+
+    A hashed table has ids of an open space. Its slots are those of the running plan. As long as every id has a slot of
+    its own, results do not depend on the plan either.
 
     world: all ranks
     tables: of the model; each has float32 weights
@@ -81,10 +86,8 @@ class ShardedEmbeddings:
         held = self._layout.held(self._world.rank)
         for memory in self._memories:
             memory.require(sum(memory.bytes_of(part, optimizer) for part in held), "The first plan")
-        self._shards = {part: Shard(part, optimizer, world.device) for part in held}
-        shapes = {table.name: table for table in tables}
-        for part, shard in self._shards.items():
-            initialize(shard, shapes[part.table], seed)
+        self._seed = seed
+        self._shards: dict[Part, Shard] = {part: self._first_shard(part) for part in held}
         # Of the last forward pass: samples of each rank, sums by shard, their routes, and outputs.
         self._samples = 0
         self._sums: dict[Part, torch.Tensor] = {}
@@ -215,10 +218,29 @@ class ShardedEmbeddings:
             if not regroups and only_caches_change(old, new):
                 self._resize(old, new)
                 continue
-            arrived = move(table, old, new, self._shards, self._world, self._optimizer, self._world.device, places)
+            if table.hashed:
+                arrived = self._move_hashed(table, old, new)
+            else:
+                arrived = move(table, old, new, self._shards, self._world, self._optimizer, self._world.device, places)
             for part in old:
                 self._shards.pop(part, None)
             self._shards.update(arrived)
+
+    def _move_hashed(self, table: TableShape, old: Sequence[Part], new: Sequence[Part]) -> dict[Part, Shard]:
+        held = {part: shard for part, shard in self._shards.items() if isinstance(shard, HashedShard)}
+        arrived = move_hashed(table, old, new, held, self._world, self._optimizer, self._hashed_shard)
+        return dict(arrived)
+
+    def _first_shard(self, part: Part) -> Shard:
+        """Returns a part as it begins: a hashed one without ids."""
+        if part.slots is not None:
+            return self._hashed_shard(part)
+        shard = Shard(part, self._optimizer, self._world.device)
+        initialize(shard, self._table(part.table), self._seed)
+        return shard
+
+    def _hashed_shard(self, part: Part) -> HashedShard:
+        return HashedShard(part, self._table(part.table), self._optimizer, self._world.device, self._seed)
 
     def synchronize(self) -> None:
         """Averages the tables over the replica groups, unless they are equal. Called on all ranks."""
@@ -235,9 +257,9 @@ class ShardedEmbeddings:
         """Returns a table's weights, rows x columns, and its row-wise state or None, in host memory on all ranks.
 
         The state of a table whose columns are cut is the mean of the parts' states, by their widths. Replica groups are
-        synchronized before.
+        synchronized before. ValueError if the table is hashed.
         """
-        table, world = self._table(name), self._world
+        table, world = self._table_of_rows(name), self._world
         self.synchronize()
         found = move(
             table,
@@ -255,9 +277,9 @@ class ShardedEmbeddings:
     def load_table(self, name: str, weight: torch.Tensor, momentum: torch.Tensor | None) -> None:
         """Takes over a table that full_table() returned, with any plan; each rank keeps its part.
 
-        ValueError if it is of another size, or has another optimizer's state.
+        ValueError if it is of another size, or has another optimizer's state, or the table is hashed.
         """
-        table = self._table(name)
+        table = self._table_of_rows(name)
         whole = Shard(_whole(table), self._optimizer, HOST)
         if weight.shape != whole.weight.shape or (momentum is None) != (whole.momentum is None):
             raise ValueError(
@@ -285,6 +307,11 @@ class ShardedEmbeddings:
             counts = counts.to(self._world.device)
             dist.all_reduce(counts)
         return {name: CacheUse(*found) for name, found in zip(names, counts.tolist())}
+
+    def take_fills(self) -> list[ShardFill]:
+        """Returns how full this rank's shards of hashed tables are, and what happened since the last call."""
+        shards = [shard for shard in self._held() if isinstance(shard, HashedShard)]
+        return [shard.take_fill() for shard in shards]
 
     def _lay_out(self, plan: dict[str, Any]) -> Layout:
         return lay_out(plan, self._tables, self._job.size, self._job.per_node)
@@ -316,7 +343,7 @@ class ShardedEmbeddings:
     def _moved(self, wanted: Layout) -> list[TableShape]:
         """Returns the tables that move: whose parts differ from those of another layout, or all if groups differ."""
         regroups = self._regroups(wanted)
-        return [t for t in self._tables if regroups or self._layout.parts[t.name] != wanted.parts[t.name]]
+        return [t for t in self._layout.tables if regroups or self._layout.parts[t.name] != wanted.parts[t.name]]
 
     def _bytes(self, memory: Memory, parts: Sequence[Part], device: int) -> int:
         """Returns the bytes that a device's of some parts take of a memory."""
@@ -335,10 +362,17 @@ class ShardedEmbeddings:
                 return table
         raise ValueError(f'Table "{name}" is unknown to the model')
 
+    def _table_of_rows(self, name: str) -> TableShape:
+        table = self._table(name)
+        if table.hashed:
+            raise ValueError(f'Table "{name}" is hashed; whole tables and checkpoints have only those whose ids are rows')
+        return table
+
     def _bags(self, part: Part, inputs: Inputs) -> Bags:
         """Returns the lookups of a part by all ranks, or of a copy by this rank."""
         (sources,) = (c.sources for c in self._collectives if c.scope == self._layout.scope(part))
-        return inputs.received[part.table, part.row].bags(sources, part.row)
+        # The slot of an id is found where its row is.
+        return inputs.received[part.table, part.row].bags(sources, part.row if part.slots is None else 0)
 
     def _gradient(self, table: TableShape) -> torch.Tensor:
         """Returns the gradient of a table's outputs, with zeros for samples that this rank has less than others.

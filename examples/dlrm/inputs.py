@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
+from hashed import home_rows
 from layout import ALL_DEVICES, Layout, TableShape
 from world import World
 
@@ -13,7 +14,7 @@ from world import World
 class Bags(NamedTuple):
     """The lookups of a table by several samples.
 
-    ids: rows of the table, int64, one for each lookup, sample after sample
+    ids: rows of the table, or of a hashed table any from 0 on; int64, one for each lookup, sample after sample
     offsets: where each sample's ids begin, and their number at last; int64, one more than there are samples
     """
 
@@ -32,7 +33,7 @@ class Request(NamedTuple):
     """What a rank asks of a range of a table's rows.
 
     lengths: ids of each output
-    ids: rows of the table, output after output
+    ids: as of Bags, output after output
     outputs: which of the rank's outputs of the table these are, or parts of; each at most once
     """
 
@@ -155,9 +156,10 @@ def find_problem(tables: tuple[TableShape, ...], samples: int, batch: dict[str, 
             return f'table "{table.name}" has offsets that do not rise from 0 to {len(ids)}, its number of ids'
         if len(ids):
             least, most = (int(bound) for bound in ids.aminmax())
-            if least < 0 or most >= table.rows:
+            last = 2**63 - 1 if table.hashed else table.rows - 1
+            if least < 0 or most > last:
                 wrong = least if least < 0 else most
-                return f'table "{table.name}" has id {wrong}; must be 0 to {table.rows - 1}'
+                return f'table "{table.name}" has id {wrong}; must be 0 to {"2^63 - 1" if table.hashed else last}'
     return None
 
 
@@ -175,7 +177,8 @@ def _split(layout: Layout, batch: dict[str, Bags]) -> dict[tuple[str, int], Requ
         if len(starts) == 1:
             found[table.name, 0] = Request(lengths, ids, slice(None))
             continue
-        owners = torch.bucketize(ids, torch.tensor(starts[1:], device=ids.device), right=True)
+        rows = home_rows(ids, table.rows) if table.hashed else ids
+        owners = torch.bucketize(rows, torch.tensor(starts[1:], device=ids.device), right=True)
         # Stable: the ids keep their order.
         order = owners.argsort(stable=True)
         counts = torch.bincount(owners, minlength=len(starts)).tolist()

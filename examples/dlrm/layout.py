@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from shardtide.train.replication import ONE_GROUP, Replication, replication_of
@@ -27,16 +27,29 @@ UNPOOLED_KINDS = ("TABLE_WISE", "COLUMN_WISE", "TABLE_COLUMN_WISE", "ROW_WISE", 
 ALL_DEVICES = -1
 
 
+# What a hash table does with a new id where all slots that may hold it are taken: it shares a slot, or takes the place
+# of the id that is used least.
+EVICTIONS = ("none", "lfu")
+
+
 class TableShape(NamedTuple):
     """An embedding table of the model.
 
+    rows: of a hashed table, the slots that it begins with: plans may give it others
     pooled: whether the rows of a sample's lookups are summed; if not, each lookup has an output
+    eviction: of a hashed table, whose ids are any numbers from 0 to 2^63 - 1: one of EVICTIONS. None if ids are rows
     """
 
     name: str
     rows: int
     columns: int
     pooled: bool = True
+    eviction: str | None = None
+
+    @property
+    def hashed(self) -> bool:
+        """Whether a hash table stores the rows."""
+        return self.eviction is not None
 
 
 class Part(NamedTuple):
@@ -44,6 +57,7 @@ class Part(NamedTuple):
 
     cache_share: share of the rows that device memory holds, above 0 and at most 1; all are in host memory then. None if
         all are in device memory
+    slots: of the whole table if it is hashed: they say in which row an id is looked for. None if ids are rows
     """
 
     table: str
@@ -53,6 +67,7 @@ class Part(NamedTuple):
     rows: int
     device: int
     cache_share: float | None = None
+    slots: int | None = None
 
     @property
     def rows_on_device(self) -> int:
@@ -81,7 +96,7 @@ class Block(NamedTuple):
 class Layout:
     """The parts of all tables.
 
-    tables: the model's tables, in its order
+    tables: the model's tables, in its order; a hashed one with the slots that the plan gives it
     devices: number of devices, of a replica group
     per_node: devices of a node, of a replica group
     scopes: device, node or cluster, for each table: of the parts that are not copies; copies if all are
@@ -106,11 +121,13 @@ class Layout:
         self.parts = parts
         self.replication = replication
 
-    def with_tables(self, other: Layout, names: Iterable[str]) -> Layout:
+    def with_tables(self, other: Layout, names: Collection[str]) -> Layout:
         """Returns this layout with some tables as in another one of the same replica groups."""
         scopes = {**self.scopes, **{name: other.scopes[name] for name in names}}
         parts = {**self.parts, **{name: other.parts[name] for name in names}}
-        return Layout(self.tables, self.devices, self.per_node, scopes, parts, self.replication)
+        shapes = {table.name: table for table in other.tables if table.name in names}
+        tables = [shapes.get(table.name, table) for table in self.tables]
+        return Layout(tables, self.devices, self.per_node, scopes, parts, self.replication)
 
     def held(self, device: int) -> list[Part]:
         """Returns the parts on a device, in the order of the tables."""
@@ -152,7 +169,7 @@ def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], ranks: int, per_
     per_node: ranks of a node, of all replica groups
 
     ValueError that names the table and the reason: the plan is of other tables, another number of ranks, replica groups
-    that cannot be, or shards that are not of their kind.
+    that cannot be, or shards that are not of their kind; or it has replica groups, copies or caches of a hashed table.
     """
     replication = replication_of(plan, ranks)
     devices, per_node = ranks // replication.groups, replication.per_node(ranks, per_node)
@@ -163,7 +180,7 @@ def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], ranks: int, per_
     for name in shards:
         if name not in names:
             raise ValueError(f'Table "{name}" of the plan is unknown to the model, which has {_list(names)}')
-    scopes, parts = {}, {}
+    scopes, parts, shapes = {}, {}, []
     for table in tables:
         if table.name not in shards:
             raise ValueError(f'Table "{table.name}" of the model is missing in the plan, which has {_list(shards)}')
@@ -171,19 +188,33 @@ def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], ranks: int, per_
         others = [shard for shard in shards[table.name] if shard["kind"] != "DATA_PARALLEL"]
         kind = _kind(table, others or copies)
         _check_caches(table, copies, others)
+        if table.hashed:
+            _check_hashed(table, copies, others, replication)
+            table = table._replace(rows=max(shard["rowOffset"] + shard["rows"] for shard in others))
+        shapes.append(table)
         # A device that has rows of an unpooled table sends them at once, as no sums need the rows of other devices.
         scopes[table.name] = "device" if others and not table.pooled else SCOPES[kind]
         if others and copies:
-            _check_hot_rows(table, _parts(copies), _parts(others))
-        parts[table.name] = _parts(shards[table.name])
+            _check_hot_rows(table, _parts(table, copies), _parts(table, others))
+        parts[table.name] = _parts(table, shards[table.name])
         _check_cells(table, parts[table.name])
-        _check_placement(table, kind, _parts(others or copies), devices, per_node)
-    return Layout(tables, devices, per_node, scopes, parts, replication)
+        _check_placement(table, kind, _parts(table, others or copies), devices, per_node)
+    return Layout(shapes, devices, per_node, scopes, parts, replication)
 
 
-def _parts(shards: Sequence[dict[str, Any]]) -> list[Part]:
+def _parts(table: TableShape, shards: Sequence[dict[str, Any]]) -> list[Part]:
+    slots = table.rows if table.hashed else None
     return sorted(
-        Part(s["table"], s["columnOffset"], s["columns"], s["rowOffset"], s["rows"], s["device"], s.get("cacheShare"))
+        Part(
+            table.name,
+            s["columnOffset"],
+            s["columns"],
+            s["rowOffset"],
+            s["rows"],
+            s["device"],
+            s.get("cacheShare"),
+            slots,
+        )
         for s in shards
     )
 
@@ -210,6 +241,27 @@ def _check_caches(table: TableShape, copies: list[dict[str, Any]], others: list[
         raise ValueError(f'Table "{table.name}" has shards with cache shares {_shares(shares)}; must be one')
     if not all(share is None or 0 < share <= 1 for share in shares):
         raise ValueError(f'Table "{table.name}" has cache share {_shares(shares)}; must be above 0 and at most 1')
+
+
+def _check_hashed(
+    table: TableShape, copies: list[dict[str, Any]], others: list[dict[str, Any]], replication: Replication
+) -> None:
+    """Checks that a hashed table is in device memory, once: each copy would store other ids."""
+    if table.eviction not in EVICTIONS:
+        raise ValueError(f'Table "{table.name}" has eviction {table.eviction}; must be one of {", ".join(EVICTIONS)}')
+    if copies:
+        what = "hot rows" if others else "data_parallel shards"
+        raise ValueError(f'Table "{table.name}" is hashed and has {what}; each copy would store other ids')
+    if replication.groups > 1:
+        raise ValueError(
+            f'Table "{table.name}" is hashed and has {replication.groups} replica groups; must have one: each group'
+            " would store other ids"
+        )
+    share = others[0].get("cacheShare")
+    if share is not None:
+        raise ValueError(
+            f'Table "{table.name}" is hashed and has cache share {share}; this trainer caches no hashed tables'
+        )
 
 
 def _shares(found: set[float | None]) -> str:
@@ -291,7 +343,9 @@ def _check_placement(table: TableShape, kind: str, parts: list[Part], devices: i
         block_parts = [part for part in parts if (part.column, part.columns) == (column, columns)]
         first_device = block_parts[0].device // split * split
         expected = [
-            Part(table.name, column, columns, row, min(block, table.rows - row), first_device + i, parts[0].cache_share)
+            parts[0]._replace(
+                column=column, columns=columns, row=row, rows=min(block, table.rows - row), device=first_device + i
+            )
             for i, row in enumerate(range(first_row, table.rows, block))
         ]
         require(block_parts == expected, "; ".join(map(str, expected)))
@@ -299,9 +353,14 @@ def _check_placement(table: TableShape, kind: str, parts: list[Part], devices: i
 
 def overlap(one: Part, other: Part) -> tuple[range, range] | None:
     """Returns the rows and the columns that two parts of a table have in common; None if there are none."""
-    rows = range(max(one.row, other.row), min(one.row + one.rows, other.row + other.rows))
-    columns = range(max(one.column, other.column), min(one.column + one.columns, other.column + other.columns))
+    rows = common(one.row, one.rows, other.row, other.rows)
+    columns = common(one.column, one.columns, other.column, other.columns)
     return (rows, columns) if rows and columns else None
+
+
+def common(first: int, count: int, other_first: int, other_count: int) -> range:
+    """Returns what two ranges have in common, which begin at a number and have so many."""
+    return range(max(first, other_first), min(first + count, other_first + other_count))
 
 
 def _list(names: Iterable[str]) -> str:

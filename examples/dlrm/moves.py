@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
-from layout import ALL_DEVICES, Part, TableShape, overlap
-from shards import BYTES_PER_ELEMENT, Optimizer, Shard
+from hashed import ID_ELEMENTS, Counts, HashedShard
+from layout import ALL_DEVICES, Part, TableShape, common, overlap
+from shards import BYTES_PER_ELEMENT, SLOT_BYTES, Optimizer, Shard
 from world import World
 
 # Elements that a device has under way at most, each way.
@@ -19,7 +20,10 @@ RANGES = 2
 
 
 class Transfer(NamedTuple):
-    """Cells that go from a shard on one device to a shard on another, or on the same."""
+    """Cells that go from a shard on one device to a shard on another, or on the same.
+
+    rows: of the table; of a hashed one, positions among the slots of the old part whose ids the new part has
+    """
 
     source: int
     target: int
@@ -80,7 +84,130 @@ def move(
         if part.is_on(world.rank):
             held[part].flush()
     found = {part: Shard(part, optimizer, device) for part in new if part.is_on(places[world.rank])}
-    planned = transfers(old, new, places)
+    _send(
+        transfers(old, new, places),
+        table,
+        optimizer.row_wise_adagrad,
+        world,
+        lambda transfer, rows: held[transfer.old].cut(rows, transfer.columns),
+        lambda transfer, rows, cells: found[transfer.new].paste(rows, transfer.columns, cells),
+    )
+    # Nobody frees what another rank has not received.
+    world.meet()
+    return found
+
+
+def move_hashed(
+    table: TableShape,
+    old: Sequence[Part],
+    new: Sequence[Part],
+    held: dict[Part, HashedShard],
+    world: World,
+    optimizer: Optimizer,
+    create: Callable[[Part], HashedShard],
+) -> dict[Part, HashedShard]:
+    """Returns this rank's new shards of a hashed table; as move(), but each id goes to the part that has its home row.
+
+    First ids and their uses are sent, so that each new part gives slots to all its ids at once: in which slots they are
+    does not depend on where they come from. Then weights and states follow. What happened to ids since the last report
+    goes to the parts with the table's first rows.
+
+    held: this rank's old shards, at least
+    create: returns a new shard without ids
+    """
+    found = {part: create(part) for part in new if part.is_on(world.rank)}
+    pairs = [
+        (before, part, columns)
+        for part in new
+        for before in old
+        if (columns := common(before.column, before.columns, part.column, part.columns))
+    ]
+    chosen = {
+        (before, part): held[before].slots.going_to(part) for before, part, _ in pairs if before.is_on(world.rank)
+    }
+    # Of the old parts with the same rows, which have the same ids, the first one counts.
+    firsts = list({before.row: before for before in reversed(old)}.values())
+    counts = [held[before].slots.counts for before in firsts if before.is_on(world.rank)]
+    numbers = torch.tensor(
+        [*(sum(each) for each in zip(Counts(), *counts)), *(len(chosen.get(pair[:2], ())) for pair in pairs)],
+        device=world.device,
+    )
+    dist.all_reduce(numbers, group=world.group)
+    happened = Counts(*numbers[: len(Counts())].tolist())
+    planned = [
+        Transfer(before.device, part.device, before, part, range(size), columns)
+        for (before, part, columns), size in zip(pairs, numbers[len(Counts()) :].tolist())
+    ]
+    for part, arrived in _send_ids(planned, chosen, held, world).items():
+        found[part].slots.place(*arrived)
+    for part, shard in found.items():
+        if part.row == 0:
+            shard.slots.counts = shard.slots.counts.plus(happened)
+    _send(
+        planned,
+        table,
+        optimizer.row_wise_adagrad + ID_ELEMENTS,
+        world,
+        lambda transfer, rows: held[transfer.old].cut_slots(
+            chosen[transfer.old, transfer.new][rows.start : rows.stop], transfer.columns
+        ),
+        lambda transfer, rows, cells: found[transfer.new].paste_slots(transfer.columns, cells),
+    )
+    world.meet()
+    return found
+
+
+def _send_ids(
+    planned: Sequence[Transfer],
+    chosen: dict[tuple[Part, Part], torch.Tensor],
+    held: dict[Part, HashedShard],
+    world: World,
+) -> dict[Part, tuple[torch.Tensor, torch.Tensor]]:
+    """Sends the ids of each new part to its device; returns those of this rank's parts, with their uses.
+
+    An id comes from one old part, though parts of other columns have it too.
+    """
+    once: dict[tuple[Part, int], Transfer] = {}
+    for transfer in planned:
+        once.setdefault((transfer.new, transfer.old.row), transfer)
+    ordered = sorted(once.values(), key=lambda transfer: (transfer.source, transfer.target))
+    nothing = torch.empty(0, dtype=torch.int64, device=world.device)
+    sent = [nothing]
+    for transfer in ordered:
+        if transfer.source == world.rank:
+            slots, table = chosen[transfer.old, transfer.new], held[transfer.old].slots
+            sent += [table.keys[slots], table.uses[slots]]
+    arriving = [transfer for transfer in ordered if transfer.target == world.rank]
+    received = nothing.new_empty(sum(2 * len(transfer.rows) for transfer in arriving))
+    dist.all_to_all_single(
+        received,
+        torch.cat(sent),
+        [sum(2 * len(t.rows) for t in arriving if t.source == rank) for rank in range(world.size)],
+        [sum(2 * len(t.rows) for t in ordered if (t.source, t.target) == (world.rank, r)) for r in range(world.size)],
+        group=world.group,
+    )
+    pieces = received.split([len(transfer.rows) for transfer in arriving for _ in range(2)])
+    found = {}
+    for part in dict.fromkeys(transfer.new for transfer in arriving):
+        own = [i for i, transfer in enumerate(arriving) if transfer.new == part]
+        found[part] = (torch.cat([pieces[2 * i] for i in own]), torch.cat([pieces[2 * i + 1] for i in own]))
+    return found
+
+
+def _send(
+    planned: Sequence[Transfer],
+    table: TableShape,
+    extra: int,
+    world: World,
+    cut: Callable[[Transfer, range], torch.Tensor],
+    paste: Callable[[Transfer, range, torch.Tensor], None],
+) -> None:
+    """Sends rows of the transfers, some of each at a time.
+
+    extra: elements of a row's message beside its columns
+    cut: returns rows of a transfer from this rank's old shard
+    paste: takes them into the new one
+    """
     step = _rows_under_way(table, world.size)
     # A replica group may be left without rows of the table: other devices have them.
     for first in range(0, max((len(transfer.rows) for transfer in planned), default=0), step):
@@ -91,12 +218,11 @@ def move(
             if not rows or world.rank not in (transfer.source, transfer.target):
                 continue
             if world.rank == transfer.source:
-                cells = held[transfer.old].cut(rows, transfer.columns).to(world.device)
+                cells = cut(transfer, rows).to(world.device)
                 if transfer.target != world.rank:
                     operations.append(dist.P2POp(dist.isend, cells, world.ranks[transfer.target], world.group))
             else:
-                width = len(transfer.columns) + optimizer.row_wise_adagrad
-                cells = torch.empty(len(rows), width, device=world.device)
+                cells = torch.empty(len(rows), len(transfer.columns) + extra, device=world.device)
                 operations.append(dist.P2POp(dist.irecv, cells, world.ranks[transfer.source], world.group))
             if transfer.target == world.rank:
                 arriving.append((transfer, rows, cells))
@@ -104,16 +230,20 @@ def move(
             work.wait()
         # In one order on all ranks, so that copies get the same bits.
         for transfer, rows, cells in arriving:
-            found[transfer.new].paste(rows, transfer.columns, cells)
-    # Nobody frees what another rank has not received.
-    world.meet()
-    return found
+            paste(transfer, rows, cells)
 
 
 def bytes_under_way(table: TableShape, devices: int) -> int:
-    """Returns the bytes that a device needs at most for what it sends and what it receives, beside its shards."""
+    """Returns the bytes that a device needs at most for what it sends and what it receives, beside its shards.
+
+    Of a hashed table, the ids of all its slots may come at once, and each row is sent with its id.
+
+    table: of a hashed one, with the slots that it moves from
+    """
     rows = min(RANGES * _rows_under_way(table, devices), table.rows)
-    return 2 * rows * (table.columns + 1) * devices * BYTES_PER_ELEMENT
+    extra = 1 + (ID_ELEMENTS if table.hashed else 0)
+    of_ids = 2 * table.rows * SLOT_BYTES if table.hashed else 0
+    return 2 * rows * (table.columns + extra) * devices * BYTES_PER_ELEMENT + of_ids
 
 
 def _rows_under_way(table: TableShape, devices: int) -> int:

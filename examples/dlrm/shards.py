@@ -14,6 +14,9 @@ from shardtide.collect.operators import ShardOperator
 
 BYTES_PER_ELEMENT = 4
 
+# Of a slot of a hashed table, beside its row: an id and how often it was used, of 8 bytes each.
+SLOT_BYTES = 16
+
 # Rows that are drawn from one seed.
 SEEDED_ROWS = 1024
 
@@ -121,7 +124,10 @@ class Shard:
 
 
 def shard_bytes(part: Part, optimizer: Optimizer) -> int:
-    """Returns the bytes of device memory that a part's weights and state take; of a cached part, those of its cache."""
+    """Returns the bytes of device memory that a part's weights and state take; of a cached part, those of its cache.
+
+    Of a part of a hashed table, ids and their uses count too.
+    """
     return part.rows_on_device * _row_bytes(part, optimizer)
 
 
@@ -131,7 +137,8 @@ def host_bytes(part: Part, optimizer: Optimizer) -> int:
 
 
 def _row_bytes(part: Part, optimizer: Optimizer) -> int:
-    return (part.columns + optimizer.row_wise_adagrad) * BYTES_PER_ELEMENT
+    of_slot = 0 if part.slots is None else SLOT_BYTES
+    return (part.columns + optimizer.row_wise_adagrad) * BYTES_PER_ELEMENT + of_slot
 
 
 class Memory(NamedTuple):

@@ -3,7 +3,8 @@
 torchrun --nproc-per-node 2 examples/dlrm/train.py BOOTSTRAP_SERVERS REGISTRY_URL [options]
 
 Rank 0 publishes the tables and the cluster as a workload. All ranks train by its plan, go to each new plan between two
-steps, and report what steps cost. With --grow-every, tables get more ids, so that new plans follow.
+steps, and report what steps cost. With --grow-every, tables get more ids, so that new plans follow. With --hashed,
+tables are hashed and get new ids; how full they are is reported too.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ from caches import CacheUse, describe_misses
 from checkpoints import load, save
 from data import Feature, at_step, draw_batch, features, to_record
 from embeddings import ShardedEmbeddings
+from hashed import describe_fill
+from layout import EVICTIONS
 from model import DenseModel, loss_of
 from replicas import describe_synchronization
 from shards import Optimizer
 from shardtide.arguments import read_json
 from shardtide.log import Log
-from shardtide.train import PlanFollower, Ranks, ReshardFailed, StepMeter
+from shardtide.train import FillReporter, PlanFollower, Ranks, ReshardFailed, StepMeter
 from shardtide.waves import move_waves
 from workload import Workload
 from world import World
@@ -76,7 +79,17 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--batch-size", type=int, default=2048, help="samples of all ranks (2048)")
     parser.add_argument("--features", type=int, default=8, help="embedding tables (8)")
     parser.add_argument("--unpooled", type=int, default=0, help="further tables with an output for each lookup (0)")
-    parser.add_argument("--rows", type=int, default=200_000, help="of the largest table (200000)")
+    parser.add_argument("--hashed", type=int, default=0, metavar="N", help="the first N of the tables are hashed (0)")
+    parser.add_argument(
+        "--new-ids-per-step", type=int, default=100, help="ids that a step brings to each hashed table (100)"
+    )
+    parser.add_argument(
+        "--eviction",
+        choices=EVICTIONS,
+        default="none",
+        help="what new ids do in a full hashed table: share a slot, or take that of the id that is used least (none)",
+    )
+    parser.add_argument("--rows", type=int, default=200_000, help="of the largest table; its slots (200000)")
     parser.add_argument("--optimizer", choices=("adagrad", "sgd"), default="adagrad", help="of the embeddings")
     parser.add_argument("--learning-rate", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=0)
@@ -99,9 +112,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
             parser.error(f"--replica-groups must be at least 1, got {groups}")
     if found.synchronize_every is not None and found.synchronize_every < 1:
         parser.error(f"--synchronize-every must be at least 1, got {found.synchronize_every}")
-    for name in ("unpooled", "host_memory_gib"):
+    for name in ("unpooled", "hashed", "new_ids_per_step", "host_memory_gib"):
         if getattr(found, name) < 0:
             parser.error(f"--{name.replace('_', '-')} must be at least 0, got {getattr(found, name)}")
+    if found.hashed > found.features + found.unpooled:
+        parser.error(f"--hashed must be at most the {found.features + found.unpooled} tables, got {found.hashed}")
+    if found.hashed and (found.load or found.save):
+        parser.error("--load and --save must not be given with --hashed: checkpoints have no hashed tables")
     return found
 
 
@@ -134,7 +151,15 @@ def train(options: argparse.Namespace, world: World) -> None:
     optimizer = Optimizer(options.learning_rate, options.optimizer == "adagrad")
     memory_bytes = int(options.memory_gib * 2**30) if options.memory_gib else default_memory(world.device)
     host_memory_bytes = int(options.host_memory_gib * 2**30)
-    declared = features(options.features, options.rows, options.seed, options.unpooled)
+    declared = features(
+        options.features,
+        options.rows,
+        options.seed,
+        options.unpooled,
+        options.hashed,
+        options.eviction,
+        options.new_ids_per_step,
+    )
     tables = [feature.shape for feature in declared]
 
     log = workload = None
@@ -153,6 +178,7 @@ def train(options: argparse.Namespace, world: World) -> None:
         begin = load(options.load, embeddings, tables, model) if options.load else 0
         dense_optimizer = torch.optim.SGD(model.parameters(), lr=options.learning_rate)
         printer = Printer(plans)
+        fills = FillReporter(plans, options.report_every)
         waves = functools.partial(move_waves, usable_bytes_per_device=memory_bytes)
         published = declared
         for step in range(begin, begin + options.steps):
@@ -167,7 +193,7 @@ def train(options: argparse.Namespace, world: World) -> None:
                 elif not options.in_waves and plans.follow(step, embeddings):
                     printer.moved(step)
             samples = options.batch_size // world.size
-            batch = draw_batch(used, samples, DENSE_FEATURES, options.seed, step, world.rank, world.device)
+            batch = draw_batch(used, samples, DENSE_FEATURES, options.seed, step, world.rank, world.device, world.size)
             with meter.step():
                 outputs = embeddings.forward(samples, batch.lookups)
                 loss = loss_of(model(batch.dense, outputs, batch.lookups), batch.labels, options.batch_size)
@@ -182,6 +208,9 @@ def train(options: argparse.Namespace, world: World) -> None:
                 plans.report(step)
                 printer.cached(embeddings.cache_use())
                 printer.synchronized(plans.ranks.gather(embeddings.synchronization_ms()))
+            filled = fills.step(embeddings.take_fills)
+            if filled:
+                printer.filled(filled)
             printer.step(step, loss * world.size)
         if options.save:
             save(options.save, embeddings, tables, model, begin + options.steps)
@@ -239,7 +268,7 @@ class Printer:
         self._plans = plans
         self._at = time.monotonic()
         self._losses: list[Any] = []
-        self._caches = self._synchronization = ""
+        self._caches = self._synchronization = self._fill = ""
 
     def moved(self, step: int) -> None:
         self._caches = self._synchronization = ""
@@ -259,6 +288,9 @@ class Printer:
     def synchronized(self, ms: Sequence[float | None]) -> None:
         self._synchronization = describe_synchronization(ms, self._plans.running)
 
+    def filled(self, tables: Sequence[dict[str, Any]]) -> None:
+        self._fill = describe_fill(tables)
+
     def step(self, step: int, loss: torch.Tensor) -> None:
         reports = self._plans.reports
         if not reports:
@@ -270,7 +302,7 @@ class Printer:
         mean = float(torch.stack(self._losses).mean())
         print(
             f"step {step}: loss {mean:.4f}, {seconds * 1e3 / len(self._losses):.1f} ms a step,"
-            f" plan {self._plans.running['planId'][:12]}{self._caches}{self._synchronization},"
+            f" plan {self._plans.running['planId'][:12]}{self._caches}{self._synchronization}{self._fill},"
             f" reports: {self._counts()}",
             flush=True,
         )

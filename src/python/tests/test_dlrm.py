@@ -964,7 +964,7 @@ class ShardedTest(unittest.TestCase):
         declared = features(2, 5000, 1, 2)
         self.assertEqual([to_record(feature, 4.0)["pooled"] for feature in declared], [True, True, False, False])
         batch = draw_batch(declared, 1000, 4, 1, 0, 0, torch.device("cpu"))
-        for shape, use in declared[2:]:
+        for shape, use, _ in declared[2:]:
             ids = batch.lookups[shape.name].ids
             self.assertEqual(len(ids), 1000 * use.pooling_factor)
             for hot in (1, 16, 64, 256):

@@ -45,6 +45,7 @@ NEWEST = avro.schema.parse(
     max((ROOT / "avro/released/WorkloadChange").iterdir(), key=lambda file: int(file.stem)).read_text(encoding="utf-8")
 )
 COSTS = (ROOT / "avro/released/MeasuredCosts/1.avsc").read_text(encoding="utf-8")
+FILLS = (ROOT / "avro/FillReport.avsc").read_text(encoding="utf-8")
 
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -231,27 +232,32 @@ class Values(unittest.TestCase):
             schemas_module.with_defaults(TABLES, {**change(), "changes": {}})
 
 
+def reported(topic, schema, report):
+    """Returns what a call of TrainerReports sends to a topic, encoded with a schema and decoded."""
+    sent = []
+
+    class Log:
+        def sender(self, _):
+            return self
+
+        def send(self, topic, key, value, cancelled):
+            sent.append((topic, value))
+            return True
+
+    with reports_module.TrainerReports(Log(), "w", "test", run="r") as reports:
+        report(reports)
+        assert reports.flush(PATIENCE)
+    schemas = schemas_module.Schemas("http://unused", urllib.request.build_opener())
+    schemas._latest[topic] = (7, avro.schema.parse(schema))
+    schemas._readers[topic, 7] = schemas_module._avro_reader(*[schemas._latest[topic][1]] * 2)
+    return schemas.decode(topic, schemas.encode(*sent[0]))
+
+
 class MeasuredCosts(unittest.TestCase):
     """A report of costs, encoded and decoded."""
 
     def report(self, *arguments):
-        sent = []
-
-        class Log:
-            def sender(self, _):
-                return self
-
-            def send(self, topic, key, value, cancelled):
-                sent.append((topic, value))
-                return True
-
-        with reports_module.TrainerReports(Log(), "w", "test", run="r") as reports:
-            reports.measured("p", 9, 3, *arguments)
-            self.assertTrue(reports.flush(PATIENCE))
-        schemas = schemas_module.Schemas("http://unused", urllib.request.build_opener())
-        schemas._latest["measured-costs"] = (7, avro.schema.parse(COSTS))
-        schemas._readers["measured-costs", 7] = schemas_module._avro_reader(*[schemas._latest["measured-costs"][1]] * 2)
-        return schemas.decode("measured-costs", schemas.encode(*sent[0]))
+        return reported("measured-costs", COSTS, lambda reports: reports.measured("p", 9, 3, *arguments))
 
     def test_collectives_and_the_forward_computation_are_encoded(self):
         device = {"computeMs": 2.0, "forwardCommMs": 1.5, "backwardCommMs": 0.5, "forwardComputeMs": 0.75}
@@ -266,6 +272,37 @@ class MeasuredCosts(unittest.TestCase):
         device = {"computeMs": 2.0, "forwardCommMs": 1.5, "backwardCommMs": 0.5}
         decoded = self.report([device])
         self.assertEqual((decoded["devices"], decoded["collectives"]), ([{**device, "forwardComputeMs": None}], []))
+
+
+class FillReports(unittest.TestCase):
+    """A report of fill, encoded and decoded."""
+
+    def test_it_is_encoded_with_defaults(self):
+        shards = [
+            {"rank": 1, "rowOffset": 4, "slots": 4, "ids": 3, "insertions": 5, "evictions": 2, "collisions": 7},
+            {"rank": 0, "slots": 4, "ids": 0},
+        ]
+        decoded = reported(
+            "table-fills", FILLS, lambda reports: reports.fill("p", [{"table": "t", "shards": shards}])
+        )
+        self.assertLess(abs(decoded.pop("measuredAt") - NOW), datetime.timedelta(hours=1))
+        defaults = {"rowOffset": 0, "insertions": 0, "evictions": 0, "collisions": 0}
+        self.assertEqual(
+            decoded,
+            {
+                "reportId": "test/r/fill/1",
+                "workloadId": "w",
+                "planId": "p",
+                "run": "r",
+                "source": "test",
+                "tables": [{"table": "t", "shards": [shards[0], {**shards[1], **defaults}]}],
+            },
+        )
+
+    def test_a_shard_without_ids_is_refused(self):
+        with self.assertRaisesRegex(ValueError, r"tables\[0\].shards\[0\]: ShardFill needs ids"):
+            tables = [{"table": "t", "shards": [{"rank": 0, "slots": 4}]}]
+            reported("table-fills", FILLS, lambda reports: reports.fill("p", tables))
 
 
 NOTE = '{"type": "record", "name": "Note", "fields": [{"name": "text", "type": "string"}]}'

@@ -11,8 +11,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
 from shardtide.log import PlanSubscriber, TrainerReports
-from shardtide.log.reports import COSTS, STATUS
-from shardtide.train import PlanFollower, ReshardFailed, StepMeter
+from shardtide.log.reports import COSTS, FILLS, STATUS
+from shardtide.train import FillReporter, PlanFollower, ReshardFailed, ShardFill, StepMeter
 from shardtide.waves import move_waves
 
 PATIENCE = 60
@@ -450,6 +450,109 @@ class Reporting(unittest.TestCase):
             self.assertTrue(reports.flush(PATIENCE))
             reports.close()
         self.assertEqual([line.partition("planner ")[2] for line in logs.output], ["wait: Kafka at k: refused"])
+
+    def test_fills_have_ids_of_their_own_and_later_times(self):
+        log = FakeLog()
+        table = {"table": "t", "shards": [{"rank": 0, "slots": 8, "ids": 3}]}
+        with TrainerReports(log, "w", run="r") as reports, TrainerReports(log, "w", run="s") as others:
+            for _ in range(20):
+                reports.fill("p", [table])
+                others.fill("p", [table])
+            self.assertTrue(reports.flush(PATIENCE) and others.flush(PATIENCE))
+        values = [value for topic, value in log.sent if topic == FILLS]
+        self.assertEqual(len({value["reportId"] for value in values}), 40)
+        for run in "rs":
+            times = [value["measuredAt"] for value in values if value["run"] == run]
+            millis = [int(time.timestamp() * 1000) for time in times]
+            self.assertEqual(millis, sorted(set(millis)), "in milliseconds, as records have them")
+
+    def test_fills_that_are_wrong_are_refused(self):
+        shard = {"rank": 0, "slots": 8, "ids": 3}
+        with TrainerReports(FakeLog(), "w") as reports:
+            for tables, message in (
+                ([], "tables must be at least one, got none"),
+                ([{"table": "t", "shards": []}], 'shards of table "t" must be at least one, got none'),
+                ([{"table": "t", "shards": [shard]}] * 2, 'tables must have each table once, got "t" twice'),
+                (
+                    [{"table": "t", "shards": [{**shard, "slots": 0}]}],
+                    'slots of table "t" must be between 1 and 2^50, got 0',
+                ),
+                (
+                    [{"table": "t", "shards": [{**shard, "ids": -1}]}],
+                    'ids of table "t" must be between 0 and 2^50, got -1',
+                ),
+                (
+                    [{"table": "t", "shards": [{**shard, "collisions": 2**50 + 1}]}],
+                    f'collisions of table "t" must be between 0 and 2^50, got {2**50 + 1}',
+                ),
+            ):
+                with self.assertRaises(ValueError) as met:
+                    reports.fill("p", tables)
+                self.assertEqual(str(met.exception), message)
+            self.assertEqual(reports.waiting, 0)
+
+    def test_fills_that_have_no_topic_are_counted_and_logged_once(self):
+        log = FakeLog()
+        log.send = lambda topic, key, value, cancelled: (
+            FakeLog.send(log, topic, key, value, cancelled) if topic != FILLS else self.missing()
+        )
+        with self.assertLogs("shardtide", "WARNING") as logs, TrainerReports(log, "w") as reports:
+            for step in range(3):
+                reports.fill("p", [{"table": "t", "shards": [{"rank": 0, "slots": 8, "ids": 3}]}])
+                self.assertTrue(reports.flush(PATIENCE))
+                self.assertEqual(reports.problem, "no topic. Maybe the planner runs without growth.enabled=true")
+                reports.measured("p", step, 1, [DEVICE])
+                self.assertTrue(reports.flush(PATIENCE))
+        self.assertEqual((reports.sent, reports.failed), (3, 3))
+        self.assertEqual(
+            [line.partition("planner ")[2] for line in logs.output],
+            ["fail: no topic. Maybe the planner runs without growth.enabled=true"],
+        )
+
+    def missing(self):
+        raise LookupError("no topic")
+
+
+class Filling(unittest.TestCase):
+    def test_the_fill_of_all_shards_is_reported_every_so_many_steps(self):
+        log = FakeLog(plan("first"))
+        with PlanFollower(log, "w") as follower:
+            follower.start(0, PATIENCE)
+            fills = FillReporter(follower, 3)
+            taken = []
+
+            def take():
+                taken.append(len(taken))
+                return [ShardFill("v", 5, 5, 4), ShardFill("t", 0, 8, len(taken), 3, 2, 1), ShardFill("v", 0, 5, 5)]
+
+            found = [fills.step(take) for _ in range(7)]
+            self.assertTrue(follower.reports.flush(PATIENCE))
+        self.assertEqual([bool(each) for each in found], [False, False, True, False, False, True, False])
+        sent = [value for topic, value in log.sent if topic == FILLS]
+        self.assertEqual([value["tables"] for value in sent], [found[2], found[5]])
+        self.assertEqual({value["planId"] for value in sent}, {"first"})
+        self.assertEqual(
+            found[5][0],
+            {
+                "table": "t",
+                "shards": [
+                    {"rank": 0, "rowOffset": 0, "slots": 8, "ids": 2, "insertions": 3, "evictions": 2, "collisions": 1}
+                ],
+            },
+        )
+        self.assertEqual([shard["rowOffset"] for shard in found[5][1]["shards"]], [0, 5])
+
+    def test_a_job_without_hashed_tables_reports_nothing(self):
+        log = FakeLog(plan("first"))
+        with PlanFollower(log, "w") as follower:
+            follower.start(0, PATIENCE)
+            self.assertEqual(FillReporter(follower, 1).step(lambda: []), [])
+            self.assertTrue(follower.reports.flush(PATIENCE))
+        self.assertEqual([topic for topic, _ in log.sent], [STATUS])
+
+    def test_the_interval_is_at_least_one_step(self):
+        with self.assertRaisesRegex(ValueError, "every must be at least 1, got 0"):
+            FillReporter(None, 0)
 
 
 class Subscribing(unittest.TestCase):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import collections
 import datetime
 import logging
+import numbers
 import threading
 import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shardtide.log.log import Log
     from shardtide.log.records import Sender
@@ -20,6 +21,7 @@ logger = logging.getLogger("shardtide")
 
 STATUS = "plan-status"
 COSTS = "measured-costs"
+FILLS = "table-fills"
 
 # The registry is asked again after this pause.
 RETRY_SECONDS = 1.0
@@ -31,12 +33,19 @@ QUIET_SECONDS = 2.0
 STOP_SECONDS = 1.0
 
 
-class TrainerReports:
-    """Which plan a trainer runs, and what its steps cost.
+# The largest number of a report of fill, as avro/FillReport.avsc says.
+MOST_COUNTED = 2**50
 
-    Every call returns at once. A background thread sends the reports in order, statuses before costs, and tries again
-    while Kafka or the registry is away. Each kind has a buffer of its own: where it is full, the oldest report is
-    dropped, logged and counted.
+# The planner rejects a report of fill that is not later than the one before it.
+LEAST_INTERVAL = datetime.timedelta(milliseconds=1)
+
+
+class TrainerReports:
+    """Which plan a trainer runs, what its steps cost, and how full its hashed tables are.
+
+    Every call returns at once. A background thread sends the reports in order, statuses before costs and costs before
+    fills, and tries again while Kafka or the registry is away. Each kind has a buffer of its own: where it is full, the
+    oldest report is dropped, logged and counted.
 
     log: a shardtide.log.Log
     workload: the workload that is trained
@@ -62,10 +71,17 @@ class TrainerReports:
         self._capacity = capacity
         # Guards all below.
         self._changed = threading.Condition()
+        # The first of them that is not empty is sent from next.
         self._buffers: dict[str, collections.deque[dict[str, Any]]] = {
             STATUS: collections.deque(),
             COSTS: collections.deque(),
+            FILLS: collections.deque(),
         }
+        # Of the last report of fill.
+        self._fills = 0
+        self._filled_at = datetime.datetime.min.replace(tzinfo=datetime.timezone.utc)
+        # What each kind failed with last, until a report of it is sent.
+        self._failures: dict[str, str] = {}
         self._sending = False
         self._closing = False
         self._sent = 0
@@ -131,6 +147,36 @@ class TrainerReports:
         }
         self._add(COSTS, value)
 
+    def fill(self, plan_id: str, tables: Sequence[Mapping[str, Any]]) -> None:
+        """Reports how full hashed tables are, after every so many steps.
+
+        Each report has an id of its own, and a later time than the one before. Where a report is dropped, its
+        insertions, evictions and collisions are in no other one. A planner without growth.enabled=true has no topic for
+        them: they fail, and are counted as failed.
+
+        plan_id: of the plan that runs, shown to people
+        tables: one dict for each table, at least one, with the fields of TableFill in avro/FillReport.avsc: table, and
+            shards, at least one. A shard is a dict with rank, slots (at least 1) and ids (at least 0), and if it has
+            them rowOffset, insertions, evictions and collisions. Column parts have the same rowOffset, and count once
+
+        ValueError if there are no tables, a table is there twice or has no shards, or slots or a count is out of range.
+        """
+        _check_fills(tables)
+        with self._changed:
+            self._fills += 1
+            # The clock may be coarse, or be set back.
+            self._filled_at = max(_now(), self._filled_at + LEAST_INTERVAL)
+            value = {
+                "reportId": f"{self._source}/{self._run}/fill/{self._fills}",
+                "workloadId": self._workload,
+                "planId": plan_id,
+                "run": self._run,
+                "source": self._source,
+                "measuredAt": self._filled_at,
+                "tables": list(tables),
+            }
+            self._add(FILLS, value)
+
     @property
     def sent(self) -> int:
         """Number of reports that Kafka has acknowledged."""
@@ -145,7 +191,7 @@ class TrainerReports:
 
     @property
     def failed(self) -> int:
-        """Number of reports that can never be sent: a right is missing, or a value does not match its schema."""
+        """Number of reports that can never be sent: a right or a topic is missing, or a value is not of its schema."""
         with self._changed:
             return self._failed
 
@@ -237,7 +283,7 @@ class TrainerReports:
                 self._changed.wait_for(lambda: self._closing or any(self._buffers.values()))
                 if self._closing:
                     return
-                topic = STATUS if self._buffers[STATUS] else COSTS
+                topic = next(topic for topic, buffer in self._buffers.items() if buffer)
                 value = self._buffers[topic].popleft()
                 self._sending = True
             self._send(sender, topic, value)
@@ -248,7 +294,7 @@ class TrainerReports:
 
         def cancelled() -> bool:
             if time.monotonic() > quiet_until:
-                self._note(self._log.broker_problem, "wait")
+                self._wait_for(self._log.broker_problem)
             return self._closing
 
         while True:
@@ -260,8 +306,13 @@ class TrainerReports:
                 problem, sent, retry = str(e), False, True
             except Exception as e:
                 # Whatever it is, the reports after this one may be good.
-                problem, sent, retry = str(e), False, False
-            self._note(problem, "wait" if retry else "fail")
+                absent = topic == FILLS and isinstance(e, LookupError)
+                problem = f"{e}. Maybe the planner runs without growth.enabled=true" if absent else str(e)
+                sent, retry = False, False
+            if retry:
+                self._wait_for(problem)
+            elif problem is not None:
+                self._fail(topic, problem)
             with self._changed:
                 if self._closing:
                     # It was counted as dropped.
@@ -271,20 +322,48 @@ class TrainerReports:
                     continue
                 if sent:
                     self._problem = None
+                    self._failures.pop(topic, None)
                 self._sent += sent
                 self._failed += problem is not None
                 self._sending = False
                 self._changed.notify_all()
                 return
 
-    def _note(self, problem: str | None, verb: str) -> None:
+    def _wait_for(self, problem: str | None) -> None:
+        """Logs why reports wait: an outage once, though each of its errors has another text."""
         with self._changed:
             if problem is None:
                 return
-            # An outage is logged once, though each of its errors has another text.
-            if self._problem is None or (verb == "fail" and problem != self._problem):
-                logger.warning("Reports to the planner %s: %s", verb, problem)
+            if self._problem is None:
+                logger.warning("Reports to the planner wait: %s", problem)
             self._problem = problem
+
+    def _fail(self, topic: str, problem: str) -> None:
+        """Logs why a report can never be sent: once for a kind, though reports of other kinds are sent between."""
+        with self._changed:
+            if self._failures.get(topic) != problem:
+                logger.warning("Reports to the planner fail: %s", problem)
+            self._failures[topic] = problem
+            self._problem = problem
+
+
+def _check_fills(tables: Sequence[Mapping[str, Any]]) -> None:
+    """Checks what a schema does not say; fields that are missing or of another type fail when the report is sent."""
+    if not tables:
+        raise ValueError("tables must be at least one, got none")
+    names: set[object] = set()
+    for table in tables:
+        name, shards = table.get("table"), table.get("shards")
+        if name in names:
+            raise ValueError(f'tables must have each table once, got "{name}" twice')
+        names.add(name)
+        if not shards:
+            raise ValueError(f'shards of table "{name}" must be at least one, got none')
+        for shard in shards:
+            for field, value in shard.items():
+                least = 1 if field == "slots" else 0
+                if isinstance(value, numbers.Integral) and not least <= int(value) <= MOST_COUNTED:
+                    raise ValueError(f'{field} of table "{name}" must be between {least} and 2^50, got {value}')
 
 
 def _now() -> datetime.datetime:
