@@ -23,6 +23,7 @@ import io.shardtide.growth.MemoryGrowthStore;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.Python;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
@@ -32,7 +33,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -182,6 +186,53 @@ class GrowthIT {
     assertThat(log.committed(log.topics().workloadChanges()))
         .filteredOn(change -> change.source().equals(GrowthStep.SOURCE))
         .isEqualTo(changes);
+  }
+
+  /**
+   * The ids of two tables of a real training program grow from none to several times their slots in
+   * less than a minute. No id shares the slot of another, as none would if tables had no size.
+   */
+  @Test
+  void the_reference_trainer_goes_to_plans_with_more_slots_before_tables_are_full()
+      throws Exception {
+    Python.assumeHas("torch", "confluent_kafka", "avro");
+    EmbeddedKafka kafka = SharedCluster.kafka();
+    DevelopmentRegistry registry = SharedCluster.registry();
+    try (LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
+        PlannerService planner = start(kafka, registry, "training")) {
+      assertThat(planner).isNotNull();
+      Python.Ended trained =
+          Python.run(
+              folder,
+              Map.of("OMP_NUM_THREADS", "1"),
+              ("-m torch.distributed.run --standalone --nproc-per-node 2 examples/dlrm/train.py"
+                      + " %s %s --prefix %s --workload dlrm --hardware %s --memory-gib 1"
+                      + " --batch-size 256 --features 4 --rows 6000 --hashed 2"
+                      + " --new-ids-per-step 10 --steps 1500 --report-every 5 --follow-every 2")
+                  .formatted(
+                      kafka.bootstrapServers(),
+                      registry.url(),
+                      prefix,
+                      TestModels.bundle().hardware())
+                  .split(" "));
+      assertThat(trained.status()).as(trained.err()).isZero();
+      List<FillReport> fills = log.committed(log.topics().tableFills());
+      assertThat(fills).hasSizeGreaterThan(100);
+      Set<Long> capacities = new TreeSet<>();
+      for (FillReport report : fills) {
+        assertThat(report.tables()).hasSize(2);
+        for (TableFill table : report.tables()) {
+          assertThat(table.collisions()).as("%s", report).isZero();
+          assertThat(table.evictions()).as("%s", report).isZero();
+          assertThat(table.ids()).as("%s", report).isLessThan(table.slots());
+          capacities.add(table.slots());
+        }
+      }
+      assertThat(capacities).hasSizeGreaterThanOrEqualTo(3);
+      TableFill last = fills.get(fills.size() - 1).tables().get(0);
+      assertThat(last.ids()).isGreaterThan(2 * fills.get(0).tables().get(0).slots());
+      assertThat(log.committed(log.topics().rejectedEvents())).isEmpty();
+    }
   }
 
   @Test
