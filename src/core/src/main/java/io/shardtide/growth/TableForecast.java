@@ -17,7 +17,7 @@ import java.util.Optional;
  * @param inDay ids that it will have in a day
  * @param inWeek in 7 days
  * @param inFourWeeks in 28 days
- * @param daysUntilFull in how many days it has more ids than 95% of {@code slots} ({@link
+ * @param daysUntilFull in how many days it has more ids than 80% of {@code slots} ({@link
  *     HashedTable#LOAD_FACTOR}); infinite if not within 180 days. Empty if it is not expected to be
  *     full, or makes room by itself
  */

@@ -62,8 +62,8 @@ class CapacitiesTest {
             PLENTY);
     assertThat(decision.resizes())
         .containsExactly(
-            new Resize("due", 13_500, "it is full in 36 hours (36 to 36)"),
-            new Resize("later", 13_500, "it is full in 20 days (20 to 20)"));
+            new Resize("due", 16_000, "it is full in 36 hours (36 to 36)"),
+            new Resize("later", 16_000, "it is full in 20 days (20 to 20)"));
   }
 
   @Test
@@ -75,11 +75,15 @@ class CapacitiesTest {
             List.of(keeping("a", 10_150, 10_000, 100), keeping("b", 10_900, 10_000, 100)), memory);
     assertThat(decision.resizes()).extracting(Resize::table).containsExactly("a", "b");
     assertThat(decision.resizes())
-        .allSatisfy(r -> assertThat(0.95 * r.capacity()).isCloseTo(11_000, within(110.0)));
+        .allSatisfy(
+            r ->
+                assertThat(HashedTable.LOAD_FACTOR * r.capacity())
+                    .isCloseTo(11_000, within(110.0)));
     MemoryEnd end = decision.memoryEnd().orElseThrow();
     assertThat(end.days().median()).isCloseTo(10, within(1.0));
     // Both need 100 slots a day for 50 more days.
-    assertThat((double) end.bytesShort()).isCloseTo(100 * 2 * 100 * 50 / 0.95, within(2e4));
+    assertThat((double) end.bytesShort())
+        .isCloseTo(100 * 2 * 100 * 50 / HashedTable.LOAD_FACTOR, within(2e4));
   }
 
   @Test

@@ -79,12 +79,14 @@ class GrowthStepTest {
 
   @Test
   void a_table_gets_more_slots_before_it_is_full_and_once() {
-    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 10_000), upsert("b", 1_000, 64, 5));
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 14_000), upsert("b", 1_000, 64, 5));
     List<WorkloadChange> changes = new ArrayList<>();
     int resizedAt = 0;
     for (int hour = 1; hour <= 24 * 40; hour++) {
       long ids = 5_000 + 10L * hour;
-      assertThat((double) ids).as("hour %d", hour).isLessThan(0.95 * spec("a").rows());
+      assertThat((double) ids)
+          .as("hour %d", hour)
+          .isLessThan(HashedTable.LOAD_FACTOR * spec("a").rows());
       GrowthStep.Growth growth = grow(fill("a", spec("a").rows(), ids));
       assertThat(growth.forecasts().tables()).hasSize(1);
       if (growth.change().isPresent()) {
@@ -101,10 +103,11 @@ class GrowthStepTest {
     assertThat(changes).hasSize(1);
     WorkloadChange change = changes.get(0);
     assertThat(change.source()).isEqualTo("growth");
-    assertThat(resizedAt).isBetween(24 * 15, 450);
+    assertThat(resizedAt).isBetween(24 * 20, 24 * 25);
     Change.TableResized resized = (Change.TableResized) change.changes().get(0);
     assertThat(resized.name()).isEqualTo("a");
-    assertThat(0.95 * resized.rows()).isCloseTo(5_000 + 10 * (resizedAt + 28 * 24), within(500.0));
+    assertThat(HashedTable.LOAD_FACTOR * resized.rows())
+        .isCloseTo(5_000 + 10 * (resizedAt + 28 * 24), within(500.0));
     assertThat(resized.reason())
         .matches("it is full in [0-9.]+ (days|hours) \\([0-9.]+ to [0-9.]+\\)");
   }
@@ -167,7 +170,8 @@ class GrowthStepTest {
     assertThat(growth.change()).isEmpty();
     MemoryEnd end = growth.forecasts().memoryEnd().orElseThrow();
     assertThat(end.days()).isEqualTo(new Range(0, 0, 0));
-    double bytes = (double) spec("a").bytes() / spec("a").rows() * 100_000_000 / 0.95;
+    double bytes =
+        (double) spec("a").bytes() / spec("a").rows() * 100_000_000 / HashedTable.LOAD_FACTOR;
     double memory = 0.95 * 4 * Fixtures.GIB - spec0Bytes();
     assertThat((double) end.bytesShort()).isCloseTo(bytes - memory, within(1e6));
   }
