@@ -141,22 +141,16 @@ final class DailyGrowth {
   }
 
   /**
-   * Returns how many ids a later day adds.
+   * Returns how many ids a day adds.
    *
-   * @param daysAhead 1 for the day after the last one; at most one above {@link Forecast#MOST_DAYS}
+   * @param daysAhead 0 for the last one, 1 for the day after it; at most one above {@link
+   *     Forecast#MOST_DAYS}
    */
   double on(int daysAhead) {
     double trend = slope * TRENDS[daysAhead];
     // A trend does not turn growth into shrinking, or the reverse.
     double rate = level >= 0 ? Math.max(0, level + trend) : Math.min(0, level + trend);
     return rate * weekdays[Math.floorMod(lastWeekday + daysAhead, WEEK)];
-  }
-
-  /** Returns how many ids each of the next days adds; the first entry is of the next day. */
-  double[] each(int days) {
-    double[] each = new double[days];
-    Arrays.setAll(each, day -> on(day + 1));
-    return each;
   }
 
   /** Returns how many ids the next days add together. */
