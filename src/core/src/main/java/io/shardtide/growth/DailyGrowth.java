@@ -153,6 +153,15 @@ final class DailyGrowth {
     return rate * weekdays[Math.floorMod(lastWeekday + daysAhead, WEEK)];
   }
 
+  /** Returns how many of the ids that the next days add are of the trend; below 0 if it falls. */
+  double ofTrend(int days) {
+    double sum = 0;
+    for (int day = 1; day <= days; day++) {
+      sum += on(day) - level * weekdays[Math.floorMod(lastWeekday + day, WEEK)];
+    }
+    return sum;
+  }
+
   /** Returns how many ids the next days add together. */
   double next(int days) {
     double sum = 0;
