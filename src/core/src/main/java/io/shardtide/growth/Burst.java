@@ -1,18 +1,23 @@
 package io.shardtide.growth;
 
 import java.util.List;
+import java.util.function.LongToDoubleFunction;
 
 /**
- * Growth in the latest reports that is much faster than expected. Nobody knows when it ends: it is
- * expected to last as long again as it has lasted, at most twice as long. Without a whole day of
- * reports, the expected growth is what the publisher describes, and all reports count.
+ * Growth in the latest reports that is much faster than expected: in those of two hours, or in the
+ * latest four of a day. Nobody knows when it ends: it is expected to last as long again as it has
+ * lasted, at most twice as long. Without a whole day of reports, the expected growth
+ * is what the publisher describes.
  *
  * @param idsPerDay growth beyond what is expected; 0 if there is no burst
  * @param lastedDays for how long
  */
 record Burst(double idsPerDay, double lastedDays) {
-  /** Reports that are older say nothing about now. */
+  /** Reports that are older say nothing about now, unless there are few. */
   private static final long LATEST_MS = 2 * FillHistory.HOUR_MS;
+
+  /** Few reports may be as old: what a day adds is in the history. */
+  private static final long OLDEST_MS = FillHistory.DAY_MS;
 
   /** Fewer reports have no slope that one wrong report does not change. */
   private static final int LEAST_REPORTS = 4;
@@ -20,25 +25,36 @@ record Burst(double idsPerDay, double lastedDays) {
   private static final Burst NONE = new Burst(0, 0);
 
   /**
-   * @param expected growth in ids a day
+   * Finds a burst.
+   *
+   * @param history what was reported
+   * @param expected returns how many ids are expected to have been added since a time, a day ago at
+   *     most
    * @param errors how wrong a forecast of a day may be
    */
-  static Burst of(FillHistory history, double expected, ErrorRanges errors) {
+  static Burst of(FillHistory history, LongToDoubleFunction expected, ErrorRanges errors) {
+    List<Fill> recent = history.recent();
     long now = history.last().atMs();
-    List<Fill> latest =
-        history.recent().stream()
-            .filter(fill -> history.days().isEmpty() || now - fill.atMs() <= LATEST_MS)
-            .toList();
-    if (latest.size() < LEAST_REPORTS) {
+    int from = recent.size() - LEAST_REPORTS;
+    if (from < 0) {
       return NONE;
     }
+    boolean isFirstDay = history.days().isEmpty();
+    if (!isFirstDay && now - recent.get(from).atMs() > OLDEST_MS) {
+      return NONE;
+    }
+    while (from > 0 && (isFirstDay || now - recent.get(from - 1).atMs() <= LATEST_MS)) {
+      from--;
+    }
+    List<Fill> latest = recent.subList(from, recent.size());
     double[] days =
         latest.stream()
             .mapToDouble(fill -> (double) (fill.atMs() - now) / FillHistory.DAY_MS)
             .toArray();
     double slope = Medians.slope(days, latest.stream().mapToDouble(Fill::ids).toArray());
-    double usual = Math.max(0, expected) + errors.in(1).high();
-    return slope > 2 * usual ? new Burst(slope - Math.max(0, expected), -days[0]) : NONE;
+    double lasted = -days[0];
+    double usual = Math.max(0, expected.applyAsDouble(latest.get(0).atMs()) / lasted);
+    return slope > 2 * (usual + errors.in(1).high()) ? new Burst(slope - usual, lasted) : NONE;
   }
 
   /** Returns how many more ids a table has for it after so many days. */

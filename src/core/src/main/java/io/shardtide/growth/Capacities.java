@@ -103,8 +103,7 @@ public final class Capacities {
 
   /**
    * Returns the ids to have room for: half-way between the median and the highest forecast. Tables
-   * with the highest one would need 3% more memory, and a sixth fewer resizes ({@code bench
-   * growth}).
+   * with the highest one would need 3% more memory, and a sixth fewer resizes (RATIONALE.md).
    */
   private double needed(HashedTable table, double days) {
     Range then = table.forecast().in(days);

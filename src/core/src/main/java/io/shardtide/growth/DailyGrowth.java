@@ -141,9 +141,10 @@ final class DailyGrowth {
   }
 
   /**
-   * Returns how many ids a later day adds.
+   * Returns how many ids a day adds.
    *
-   * @param daysAhead 1 for the day after the last one; at most one above {@link Forecast#MOST_DAYS}
+   * @param daysAhead 0 for the last one, 1 for the day after it; at most one above {@link
+   *     Forecast#MOST_DAYS}
    */
   double on(int daysAhead) {
     double trend = slope * TRENDS[daysAhead];
@@ -152,11 +153,13 @@ final class DailyGrowth {
     return rate * weekdays[Math.floorMod(lastWeekday + daysAhead, WEEK)];
   }
 
-  /** Returns how many ids each of the next days adds; the first entry is of the next day. */
-  double[] each(int days) {
-    double[] each = new double[days];
-    Arrays.setAll(each, day -> on(day + 1));
-    return each;
+  /** Returns how many of the ids that the next days add are of the trend; below 0 if it falls. */
+  double ofTrend(int days) {
+    double sum = 0;
+    for (int day = 1; day <= days; day++) {
+      sum += on(day) - level * weekdays[Math.floorMod(lastWeekday + day, WEEK)];
+    }
+    return sum;
   }
 
   /** Returns how many ids the next days add together. */

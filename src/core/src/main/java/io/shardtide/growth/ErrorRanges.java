@@ -28,12 +28,23 @@ final class ErrorRanges {
       if (range.isPresent()) {
         ranges[h] = range.get();
       } else if (h > 0) {
-        // An error of the trend grows with the horizon.
-        ranges[h] = ranges[h - 1].times((double) HORIZONS[h] / HORIZONS[h - 1]);
+        ranges[h] = extended(ranges[h - 1], h, growth);
       } else {
         ranges[h] = ofDays(days, growth.on(1));
       }
     }
+  }
+
+  /**
+   * Returns the range of a horizon at which no past forecast can be compared yet, from the one
+   * before: errors last, and the trend may be none, or twice what it seems.
+   */
+  private static Range extended(Range before, int h, DailyGrowth growth) {
+    double factor = (double) HORIZONS[h] / HORIZONS[h - 1];
+    double trend = Math.abs(growth.ofTrend(HORIZONS[h]));
+    double trendBefore = Math.abs(growth.ofTrend(HORIZONS[h - 1]));
+    double more = Math.max(0, trend - factor * trendBefore);
+    return before.times(factor).plus(new Range(-more, 0, more));
   }
 
   /** Returns how wrong a forecast of a day may be, before past forecasts can be compared. */
@@ -44,7 +55,8 @@ final class ErrorRanges {
     }
     double least = Arrays.stream(days).min().orElseThrow() - expected;
     double most = Arrays.stream(days).max().orElseThrow() - expected;
-    return new Range(Math.min(0, least), 0, Math.max(0, most));
+    return new Range(Math.min(0, least), 0, Math.max(0, most))
+        .times(1 + PastErrors.EXTREMES / days.length);
   }
 
   /** Returns the range after so many days, which need not be whole. */

@@ -28,10 +28,11 @@ public final class Forecaster {
     int weekday = Math.floorMod(Math.floorDiv(now, FillHistory.DAY_MS) - 1, 7);
     DailyGrowth growth =
         days.length > 0 ? DailyGrowth.of(days, weekday) : DailyGrowth.of(idsPerDay);
-    double[] rates = growth.each(Forecast.MOST_DAYS + 1);
+    double[] rates = new double[Forecast.MOST_DAYS + 2];
+    Arrays.setAll(rates, growth::on);
     double[] profile = profile(history.hours(), now);
     ErrorRanges errors = new ErrorRanges(days, weekday, growth);
-    Burst burst = Burst.of(history, growth.on(1), errors);
+    Burst burst = Burst.of(history, since -> between(rates, profile, now, since, now), errors);
     double[] expected = new double[Forecast.MOST_DAYS * HOURS];
     double added = 0;
     for (int hour = 0; hour < expected.length; hour++) {
@@ -60,7 +61,11 @@ public final class Forecaster {
     return shares;
   }
 
-  /** Returns the expected growth from one time to another, within an hour. */
+  /**
+   * Returns the expected growth from one time to another.
+   *
+   * @param rates of each day; the first entry is of yesterday
+   */
   private static double between(double[] rates, double[] profile, long now, long from, long to) {
     double sum = 0;
     for (long at = from; at < to; ) {
@@ -68,7 +73,7 @@ public final class Forecaster {
       int day =
           (int) (Math.floorDiv(at, FillHistory.DAY_MS) - Math.floorDiv(now, FillHistory.DAY_MS));
       int hour = (int) Math.floorMod(Math.floorDiv(at, FillHistory.HOUR_MS), (long) HOURS);
-      sum += rates[day] * profile[hour] * (end - at) / FillHistory.HOUR_MS;
+      sum += rates[day + 1] * profile[hour] * (end - at) / FillHistory.HOUR_MS;
       at = end;
     }
     return sum;

@@ -94,6 +94,33 @@ class ForecasterTest {
     assertThat(full.low() * 24 * 60 * 60).isBetween(5.0, 15.0);
   }
 
+  /** Five days' worth of ids in a day, in a table that is reported every six hours. */
+  @Test
+  void a_burst_of_days_is_seen_in_reports_of_hours() {
+    FillHistory history = FillHistory.of(new Fill(0, 100_000));
+    double ids = 100_000;
+    for (long report = 1; report <= 4 * 40 + 2; report++) {
+      ids += report > 4 * 40 ? 1_250 : 250;
+      history = history.with(new Fill(6 * report * HOUR, ids));
+    }
+    Forecast forecast = forecast(history);
+    assertThat(forecast.in(0.5).median()).isGreaterThan(ids + 2_000);
+    assertThat(forecast.in(14).median()).isLessThan(ids + 14 * 1_000 + 5_000);
+  }
+
+  /** All ids of a day come within six hours: four times the day's rate is no burst then. */
+  @Test
+  void the_busy_hours_of_each_day_are_no_burst() {
+    FillHistory busy = FillHistory.of(new Fill(0, 0));
+    double ids = 0;
+    for (int hour = 1; hour <= 24 * 40 + 6; hour++) {
+      ids += Math.floorMod(hour - 1, 24) < 6 ? 40 : 0;
+      busy = busy.with(new Fill(hour * HOUR, ids));
+    }
+    assertThat(forecast(busy).in(0.75).high()).isCloseTo(ids, within(5.0));
+    assertThat(forecast(busy).in(7).median()).isCloseTo(ids + 7 * 240, within(5.0));
+  }
+
   @Test
   void only_half_a_year_is_forecast() {
     Forecast forecast = forecast(hourly(3, 0, hour -> 1));

@@ -2,6 +2,7 @@ package io.shardtide.bench.growth;
 
 import io.shardtide.bench.growth.GrowthResult.HeldRanges;
 import io.shardtide.growth.Forecast;
+import io.shardtide.growth.HashedTable;
 import io.shardtide.growth.Range;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -48,7 +49,7 @@ final class ForecastChecks {
    * forecasts have.
    */
   void untilFull(Optional<Range> forecast, GrowingTable table, long slots, int hour) {
-    double actual = table.daysUntilAbove(slots, hour, Forecast.MOST_DAYS);
+    double actual = table.daysUntilAbove((long) (HashedTable.LOAD_FACTOR * slots), hour, Forecast.MOST_DAYS);
     if (forecast.isPresent() || actual < Double.POSITIVE_INFINITY) {
       double never = Double.POSITIVE_INFINITY;
       add(UNTIL_FULL, forecast.orElse(new Range(never, never, never)), actual);

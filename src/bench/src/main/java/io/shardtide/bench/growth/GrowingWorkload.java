@@ -11,6 +11,7 @@ import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.growth.Forecast;
 import io.shardtide.growth.GrowthStep;
+import io.shardtide.growth.HashedTable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -73,7 +74,7 @@ record GrowingWorkload(
   /** A table of which nothing was measured yet, with room for 10 to 50% more ids. */
   private static TableSpec hashed(TableSpec table, GrowingTable grows, Random random) {
     return TableSpecBuilder.builder(table)
-        .rows((long) (grows.ids(0) * (1.1 + 0.4 * random.nextDouble())))
+        .rows(slots(grows.ids(0) * (1.1 + 0.4 * random.nextDouble())))
         .columns(COLUMNS[random.nextInt(COLUMNS.length)])
         .optimizer(Optional.of(Optimizer.ROWWISE_ADAGRAD))
         .storage(Optional.of(HashedStorage.PLAIN))
@@ -95,12 +96,17 @@ record GrowingWorkload(
     for (TableSpec table : tables) {
       bytes +=
           growing.containsKey(table.name())
-              ? growing.get(table.name()).ids(hour) * bytesPerSlot(table)
+              ? slots(growing.get(table.name()).ids(hour)) * bytesPerSlot(table)
               : table.bytes();
     }
     double share = isShort ? GrowthStep.FILLED : FILLED_AT_END;
     return new ClusterSpec(
         DEVICES, (long) Math.ceil(bytes / share / DEVICES), BATCH_SIZE, DEVICES_PER_NODE, hardware);
+  }
+
+  /** Returns the slots that have room for so many ids. */
+  static long slots(double ids) {
+    return (long) Math.ceil(ids / HashedTable.LOAD_FACTOR);
   }
 
   /** Returns the bytes of a slot: weights, optimizer state, key and score. */

@@ -144,15 +144,15 @@ public final class GrowthYear {
     for (Map.Entry<String, GrowingTable> entry : workload.growing().entrySet()) {
       String name = entry.getKey();
       double ofSlot = GrowingWorkload.bytesPerSlot(hashed.get(name));
-      long ids = entry.getValue().ids(hour);
+      long needs = GrowingWorkload.slots(entry.getValue().ids(hour));
       bytes += ofSlot * slots.get(name);
       knownBytes += ofSlot * known.get(name);
-      usedBytes += ofSlot * Math.min(ids, slots.get(name));
-      needed += ofSlot * Math.max(ids, slots.get(name));
-      if (ids > slots.get(name) && full.isEmpty()) {
+      usedBytes += ofSlot * Math.min(needs, slots.get(name));
+      needed += ofSlot * Math.max(needs, slots.get(name));
+      if (needs > slots.get(name) && full.isEmpty()) {
         full = Optional.of(days(hour));
       }
-      if (ids > known.get(name) && knownFull.isEmpty()) {
+      if (needs > known.get(name) && knownFull.isEmpty()) {
         knownFull = Optional.of(days(hour));
       }
     }

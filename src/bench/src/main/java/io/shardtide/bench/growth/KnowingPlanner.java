@@ -1,7 +1,6 @@
 package io.shardtide.bench.growth;
 
 import io.shardtide.growth.CapacityPolicy;
-import io.shardtide.growth.HashedTable;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -47,8 +46,7 @@ final class KnowingPlanner {
 
   /** Returns the slots that a table will need. */
   private static long in(GrowingTable table, int hour, double days) {
-    double ids = table.ids(hour + (int) Math.ceil(days * GrowingTable.HOURS));
-    return (long) Math.ceil(ids / HashedTable.LOAD_FACTOR);
+    return GrowingWorkload.slots(table.ids(hour + (int) Math.ceil(days * GrowingTable.HOURS)));
   }
 
   /** Returns the adopted capacities, by table. */
