@@ -6,8 +6,8 @@ import java.util.function.LongToDoubleFunction;
 /**
  * Growth in the latest reports that is much faster than expected: in those of two hours, or in the
  * latest four of a day. Nobody knows when it ends: it is expected to last as long again as it has
- * lasted, at most twice as long. Without a whole day of reports, the expected growth
- * is what the publisher describes.
+ * lasted, at most twice as long. Without a whole day of reports, the expected growth is what the
+ * publisher describes.
  *
  * @param idsPerDay growth beyond what is expected; 0 if there is no burst
  * @param lastedDays for how long

@@ -49,7 +49,8 @@ final class ForecastChecks {
    * forecasts have.
    */
   void untilFull(Optional<Range> forecast, GrowingTable table, long slots, int hour) {
-    double actual = table.daysUntilAbove((long) (HashedTable.LOAD_FACTOR * slots), hour, Forecast.MOST_DAYS);
+    double actual =
+        table.daysUntilAbove((long) (HashedTable.LOAD_FACTOR * slots), hour, Forecast.MOST_DAYS);
     if (forecast.isPresent() || actual < Double.POSITIVE_INFINITY) {
       double never = Double.POSITIVE_INFINITY;
       add(UNTIL_FULL, forecast.orElse(new Range(never, never, never)), actual);

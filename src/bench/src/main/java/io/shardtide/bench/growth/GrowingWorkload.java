@@ -96,7 +96,7 @@ record GrowingWorkload(
     for (TableSpec table : tables) {
       bytes +=
           growing.containsKey(table.name())
-              ? slots(growing.get(table.name()).ids(hour)) * bytesPerSlot(table)
+              ? slots((double) growing.get(table.name()).ids(hour)) * bytesPerSlot(table)
               : table.bytes();
     }
     double share = isShort ? GrowthStep.FILLED : FILLED_AT_END;

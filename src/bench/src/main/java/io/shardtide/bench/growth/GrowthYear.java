@@ -144,7 +144,7 @@ public final class GrowthYear {
     for (Map.Entry<String, GrowingTable> entry : workload.growing().entrySet()) {
       String name = entry.getKey();
       double ofSlot = GrowingWorkload.bytesPerSlot(hashed.get(name));
-      long needs = GrowingWorkload.slots(entry.getValue().ids(hour));
+      long needs = GrowingWorkload.slots((double) entry.getValue().ids(hour));
       bytes += ofSlot * slots.get(name);
       knownBytes += ofSlot * known.get(name);
       usedBytes += ofSlot * Math.min(needs, slots.get(name));

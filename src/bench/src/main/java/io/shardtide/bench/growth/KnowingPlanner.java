@@ -46,7 +46,8 @@ final class KnowingPlanner {
 
   /** Returns the slots that a table will need. */
   private static long in(GrowingTable table, int hour, double days) {
-    return GrowingWorkload.slots(table.ids(hour + (int) Math.ceil(days * GrowingTable.HOURS)));
+    return GrowingWorkload.slots(
+        (double) table.ids(hour + (int) Math.ceil(days * GrowingTable.HOURS)));
   }
 
   /** Returns the adopted capacities, by table. */
