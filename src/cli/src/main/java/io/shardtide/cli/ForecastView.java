@@ -4,7 +4,6 @@ import io.shardtide.domain.ByteSizes;
 import io.shardtide.growth.Capacities;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
-import io.shardtide.growth.Resize;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
 import java.math.BigDecimal;
@@ -79,13 +78,8 @@ final class ForecastView {
 
   /** Returns the slots that the planner gave a table and that no report has yet; else nothing. */
   private static String resizedTo(TableForecasts forecasts, TableForecast forecast) {
-    long slots =
-        forecasts.resizes().stream()
-            .filter(resize -> resize.table().equals(forecast.table()))
-            .mapToLong(Resize::capacity)
-            .findFirst()
-            .orElse(forecast.rows());
-    return slots == forecast.slots() ? "" : exactly(slots);
+    long given = forecasts.slotsGiven(forecast);
+    return given == forecast.slots() ? "" : exactly(given);
   }
 
   private static String sentence(TableForecasts forecasts, MemoryEnd end) {
