@@ -112,19 +112,21 @@ export const tableOfTables = (draw) =>
     ],
   });
 
+const share = (row) => row.ids / row.slots;
+const isFull = (row) => row.daysUntilFull?.median === 0;
+
 /** Draws which share of a table's slots is taken. */
-const fillBar = (share) =>
+const fillBar = (row) =>
   svg("svg", { class: "fill", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { width: 100, height: 10 }),
-    svg("rect", { class: share > 1 ? "held over" : "held", width: 100 * Math.min(1, share), height: 10 }));
+    svg("rect", { class: isFull(row) ? "held all" : "held", width: 100 * Math.min(1, share(row)), height: 10 }));
 
 const rangeText = ({ low, median, high }) => `${about(median)} (${about(low)} to ${about(high)})`;
 
 const idsIn = (title, key) =>
   ({ title, kind: "number", value: (table) => table[key].median, cell: (table) => rangeText(table[key]) });
 
-const share = (table) => table.ids / table.slots;
-const resized = (table) => (table.slotsGiven === table.slots ? null : table.slotsGiven);
+const resized = (row) => (row.slotsGiven === row.slots ? null : row.slotsGiven);
 
 /** Returns the forecasts of hashed tables; set(forecasts) shows some, or nothing for null. */
 export function forecasts() {
@@ -136,7 +138,7 @@ export function forecasts() {
       { title: "Table", fixed: true, kind: "wide", value: (row) => row.name },
       { title: "Ids", kind: "number", value: (row) => row.ids, cell: (row) => number(row.ids) },
       { title: "Slots", kind: "number", value: (row) => row.slots, cell: (row) => number(row.slots) },
-      { title: "Full", kind: "number", value: share, cell: (row) => el("span", {}, fillBar(share(row)), percent(share(row))) },
+      { title: "Fill", kind: "number", value: share, cell: (row) => el("span", {}, fillBar(row), percent(share(row))) },
       idsIn("In a day", "inDay"),
       idsIn("In 7 days", "inWeek"),
       idsIn("In 28 days", "inFourWeeks"),

@@ -111,6 +111,7 @@ abstract class DashboardWorkloadPage {
     site.openWorkload(DashboardSite.KINDS);
     assertThat(browser.text("main")).doesNotContain("Hash tables");
     Range soon = new Range(2.6, 3.2, 4.1);
+    Range now = new Range(0, 0, 0);
     Range ids = new Range(90_000, 91_000.4, 1_236_000);
     site.forecast(
         new TableForecasts(
@@ -119,6 +120,8 @@ abstract class DashboardWorkloadPage {
             Fixtures.TIME,
             1,
             List.of(
+                new TableForecast(
+                    "category_00", 960, 1_000, 1_000, 0, 0, 0, ids, ids, ids, Optional.of(now)),
                 new TableForecast(
                     "listing_id",
                     90_000,
@@ -145,7 +148,7 @@ abstract class DashboardWorkloadPage {
                     Optional.empty())),
             List.of(),
             Optional.of(new MemoryEnd(soon, Fixtures.GIB))));
-    browser.await("the forecasts", "document.querySelectorAll('.fill').length === 2");
+    browser.await("the forecasts", "document.querySelectorAll('.fill').length === 3");
     browser.run("document.querySelector('.fill').scrollIntoView({block: 'center'})");
     browser.await(
         "the rows, which are laid out in view",
@@ -160,7 +163,7 @@ abstract class DashboardWorkloadPage {
             "400,000",
             "110.0 %",
             "not expected");
-    assertThat(browser.count(".fill .over")).isEqualTo(1);
+    assertThat(browser.count(".fill .all")).as("full, and makes no room by itself").isEqualTo(1);
     site.checkBothSchemes("forecasts");
   }
 

@@ -41,7 +41,7 @@ final class ForecastView {
             "table",
             " ids",
             " slots",
-            " full",
+            " fill",
             "ids in a day",
             "in 7 days",
             "in 28 days",
@@ -84,8 +84,8 @@ final class ForecastView {
 
   private static String sentence(TableForecasts forecasts, MemoryEnd end) {
     return ("%s: memory holds its tables for %s after the report, whatever the plan; at the end of"
-            + " growth.warning.days, %s are missing. Give its devices at least as much more device"
-            + " or host memory in total, or add devices that have it.")
+            + " growth.warning.days, %s are missing. Add devices or host memory with at least as much"
+            + " in total, let tables evict ids, or drop tables.")
         .formatted(
             forecasts.workloadId(),
             Capacities.days(end.days()),

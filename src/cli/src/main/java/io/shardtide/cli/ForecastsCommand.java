@@ -25,7 +25,8 @@ import picocli.CommandLine.Spec;
     description = {
       "Shows how many ids hashed tables have and will have, when they are full, and when memory no"
           + " longer holds them. The planner needs growth.enabled=true.",
-      "Ranges hold in 90% of cases. Days count from the report, whose time is shown."
+      "Each range is meant to hold in nine of ten cases. Days count from the report, whose time is"
+          + " shown."
     },
     footer = {
       "",

@@ -110,12 +110,12 @@ final class ForecastCheck {
     if (!tables.isEmpty()) {
       tables.stream().limit(LISTED).forEach(full -> findings.add(full.describe()));
       addMore(findings, tables.size(), "tables");
-      remedies.add("see that the workload's training job loads its latest plan, with more slots");
+      remedies.add("docs/OPERATING.md, A table is nearly full");
     }
     if (!memory.isEmpty()) {
       memory.stream().limit(LISTED).forEach(full -> findings.add(full.describe()));
       addMore(findings, memory.size(), "workloads");
-      remedies.add("give the workload devices with more memory in total, or more host memory");
+      remedies.add("docs/OPERATING.md, Memory ends soon");
     }
     remedies.add("./shardtide forecasts shows all tables");
     return CheckResult.warning(

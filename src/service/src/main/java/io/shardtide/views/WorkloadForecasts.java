@@ -35,8 +35,8 @@ public record WorkloadForecasts(
    * @param inDay ids that it will hold in a day
    * @param inWeek in 7 days
    * @param inFourWeeks in 28 days
-   * @param daysUntilFull in how many days it holds more ids than slots; empty if it is not expected
-   *     to within 180 days, or makes room by itself
+   * @param daysUntilFull in how many days it is full, as {@link TableForecast#daysUntilFull}; empty
+   *     if it is not expected to be within 180 days, or makes room by itself
    */
   public record ForecastRow(
       String name,

@@ -55,8 +55,7 @@ class ForecastCheckTest {
                 + " 48) after its report of 2026-11-27T10:00:00Z");
     assertThat(result.remedy().orElseThrow().lines())
         .containsExactly(
-            "see that the workload's training job loads its latest plan, with more slots",
-            "./shardtide forecasts shows all tables");
+            "docs/OPERATING.md, A table is nearly full", "./shardtide forecasts shows all tables");
   }
 
   @Test
@@ -70,8 +69,7 @@ class ForecastCheckTest {
                 + " 2026-11-27T10:00:00Z; at the end of growth.warning.days, 3.0 GiB are missing");
     assertThat(result.remedy().orElseThrow().lines())
         .containsExactly(
-            "give the workload devices with more memory in total, or more host memory",
-            "./shardtide forecasts shows all tables");
+            "docs/OPERATING.md, Memory ends soon", "./shardtide forecasts shows all tables");
   }
 
   @Test
