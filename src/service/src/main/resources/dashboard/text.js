@@ -10,6 +10,11 @@ export function ms(value) {
   return value >= 1000 ? count.format(Math.round(value)) + " ms" : value.toFixed(value < 1 ? 3 : 2) + " ms";
 }
 
+const rounded = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
+/** Formats a number to three digits once it is large: "99,712", "1.24M". */
+export const about = (value) => (Math.round(value) < 100000 ? count.format(Math.round(value)) : rounded.format(value));
+
 /** Formats a number of things: "1 row", "2 rows". */
 export const counted = (value, thing) => `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
 

@@ -1,10 +1,10 @@
 // The tables of the view of a workload.
 
-import { el, link, route } from "./dom.js";
+import { el, link, route, svg } from "./dom.js";
 import { PARTS } from "./plots.js";
 import { shardingText } from "./shards.js";
 import { hiddenTable, Table } from "./table.js";
-import { bytes, clock, ms, number, percent, short, whole, words } from "./text.js";
+import { about, bytes, clock, ms, number, percent, short, whole, words } from "./text.js";
 
 /** Returns a table of the costs of a plan's devices. */
 export const tableOfDevices = (id) =>
@@ -111,3 +111,53 @@ export const tableOfTables = (draw) =>
       { title: "Share of cost", kind: "number", value: (table) => table.share, cell: (table) => percent(table.share) },
     ],
   });
+
+const share = (row) => row.ids / row.slots;
+const isFull = (row) => row.daysUntilFull?.median === 0;
+
+/** Draws which share of a table's slots is taken. */
+const fillBar = (row) =>
+  svg("svg", { class: "fill", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { width: 100, height: 10 }),
+    svg("rect", { class: isFull(row) ? "held all" : "held", width: 100 * Math.min(1, share(row)), height: 10 }));
+
+const rangeText = ({ low, median, high }) => `${about(median)} (${about(low)} to ${about(high)})`;
+
+const idsIn = (title, key) =>
+  ({ title, kind: "number", value: (table) => table[key].median, cell: (table) => rangeText(table[key]) });
+
+const resized = (row) => (row.slotsGiven === row.slots ? null : row.slotsGiven);
+
+/** Returns the forecasts of hashed tables; set(forecasts) shows some, or nothing for null. */
+export function forecasts() {
+  const table = new Table({
+    caption: "Hash tables, as last reported",
+    name: "Hash tables",
+    key: (row) => row.name,
+    columns: [
+      { title: "Table", fixed: true, kind: "wide", value: (row) => row.name },
+      { title: "Ids", kind: "number", value: (row) => row.ids, cell: (row) => number(row.ids) },
+      { title: "Slots", kind: "number", value: (row) => row.slots, cell: (row) => number(row.slots) },
+      { title: "Fill", kind: "number", value: share, cell: (row) => el("span", {}, fillBar(row), percent(share(row))) },
+      idsIn("In a day", "inDay"),
+      idsIn("In 7 days", "inWeek"),
+      idsIn("In 28 days", "inFourWeeks"),
+      { title: "Full in", value: (row) => row.daysUntilFull?.median ?? null, cell: (row) => row.daysUntilFull?.text ?? "not expected" },
+      { title: "Resized to", kind: "number", value: resized, cell: (row) => number(resized(row)) },
+    ],
+  });
+  const notes = el("div");
+  const node = el("div", {}, el("h2", {}, "Hash tables"), notes, table.node);
+  return {
+    node,
+    set(latest) {
+      node.hidden = latest === null;
+      if (latest === null) return;
+      const end = latest.memoryEnd;
+      notes.replaceChildren(
+        el("p", { class: "soft" }, `Reported ${clock(latest.measuredAt)}; ranges hold in 90% of cases.`),
+        end ? el("p", { class: "problem" }, `Memory holds the tables for ${end.days.text} after the report, whatever the plan; at the end of growth.warning.days, ${bytes(end.bytesShort)} are missing.`) : "");
+      table.set(latest.tables);
+    },
+  };
+}

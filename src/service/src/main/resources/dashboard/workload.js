@@ -8,7 +8,7 @@ import { health } from "./overview.js";
 import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption } from "./plots.js";
 import { byTable, codecsText, cutPicture, groupsText, holds, kindName, kindsText, movedShards, positionOf, rowsOf, shardText } from "./shards.js";
 import { ago, bytes, change, clock, counted, ms, number, percent, predictedStep, short, slowText, stepOf, words } from "./text.js";
-import { tableOfDevices, tableOfPlans, tableOfTables } from "./workload-tables.js";
+import { forecasts, tableOfDevices, tableOfPlans, tableOfTables } from "./workload-tables.js";
 
 const SHOWN_SHARDS = 200;
 const SHOWN_PLANS = 60;
@@ -58,6 +58,7 @@ export async function workload(id, planId) {
   const planBox = el("div", {}, chartTools(bars), el("div", { class: "pair" }, bars.node, detail), devices.node);
   const plans = tableOfPlans(id, chosen);
   const historyBox = el("div", {}, el("h2", {}, "Plans over time"), chartTools(history), history.node, plans.node);
+  const hashed = forecasts();
   const cut = el("div", { "aria-live": "polite" });
   let cutTable = null;
   const tablesTable = tableOfTables((table) => {
@@ -170,6 +171,7 @@ export async function workload(id, planId) {
     showHead();
     showHistory();
     plans.set(view.plans);
+    hashed.set(view.forecasts);
   }
 
   showAll();
@@ -211,7 +213,8 @@ export async function workload(id, planId) {
       el("h1", {}, id), head,
       planTitle, planFacts, noPlan, planBox,
       historyBox,
-      el("h2", {}, "Tables"), cut, tablesTable.node),
+      el("h2", {}, "Tables"), cut, tablesTable.node,
+      hashed.node),
     update(kind, value) {
       if (((kind === "workload" || kind === "deleted") && value.workloadId === id) || kind === "connected" ||
         (kind === "pool" && value.poolId === (view.pool?.poolId ?? value.poolId))) reload();

@@ -55,6 +55,7 @@ class CommandsPageTest {
                   + " [POOLS](POOLS.md#reproducible)"),
           Map.entry("models", "[MODELS](MODELS.md#fine-tuning-from-measured-steps)"),
           Map.entry("pools", "[POOLS](POOLS.md#the-command)"),
+          Map.entry("forecasts", "[PLANNING](PLANNING.md#tables-that-grow)"),
           Map.entry("topologies", "[topologies/](../topologies/README.md)"),
           Map.entry("bench", "[BENCHMARKS](BENCHMARKS.md)"));
 

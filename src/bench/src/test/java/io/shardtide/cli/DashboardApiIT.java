@@ -20,6 +20,10 @@ import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.growth.MemoryEnd;
+import io.shardtide.growth.Range;
+import io.shardtide.growth.TableForecast;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PoolSamples;
@@ -40,6 +44,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -88,7 +93,7 @@ class DashboardApiIT {
             List.of(TestModels.bundle()),
             PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
             TestSettings.NO_TRAINING,
-            Set.of(Extension.POOLS),
+            EnumSet.allOf(Extension.class),
             0);
     log = new LogClient(kafka.bootstrapServers(), registry.url(), "shardtide.");
     log.publish(
@@ -101,6 +106,7 @@ class DashboardApiIT {
     plans = log.plans(2);
     log.publish(Fixtures.event(OptionalLong.of(1), Fixtures.drop("a")));
     log.rejected(1);
+    log.publishValue(log.topics().currentForecasts(), Fixtures.WORKLOAD, forecasts());
     measure(plans.get(1));
     share();
     document = get("/api/openapi.json");
@@ -113,6 +119,30 @@ class DashboardApiIT {
     planner.close();
     registry.close();
     kafka.close();
+  }
+
+  private static TableForecasts forecasts() {
+    Range soon = new Range(2.5, 3, Double.POSITIVE_INFINITY);
+    return new TableForecasts(
+        Fixtures.WORKLOAD,
+        "report",
+        Fixtures.TIME,
+        1,
+        List.of(
+            new TableForecast(
+                "a",
+                70,
+                100,
+                200,
+                1,
+                2,
+                3,
+                new Range(71, 72, 73),
+                new Range(74, 75, 76),
+                new Range(77, 78, 79),
+                Optional.of(soon))),
+        List.of(),
+        Optional.of(new MemoryEnd(soon, 5)));
   }
 
   /** Gives a workload all of a pool of two devices, and waits for its plan on them. */
@@ -330,6 +360,20 @@ class DashboardApiIT {
     assertThat(get("/api/workload?id=" + POOLED).at("/pool/claim/leastDevices").intValue())
         .isEqualTo(2);
     assertThat(get("/api/workload?id=" + Fixtures.WORKLOAD).get("pool").isNull()).isTrue();
+  }
+
+  @Test
+  void forecasts_agree_with_the_log() throws Exception {
+    JsonNode forecasts = get("/api/workload?id=" + Fixtures.WORKLOAD).get("forecasts");
+    JsonNode table = forecasts.at("/tables/0");
+    assertThat(table.get("ids").longValue()).isEqualTo(70);
+    assertThat(table.get("slotsGiven").longValue()).isEqualTo(200);
+    assertThat(table.at("/inFourWeeks/high").doubleValue()).isEqualTo(79);
+    assertThat(table.at("/daysUntilFull/latest").isNull()).as("more than 180 days").isTrue();
+    assertThat(table.at("/daysUntilFull/text").textValue())
+        .isEqualTo("3.0 days (2.5 to more than 180 days)");
+    assertThat(forecasts.at("/memoryEnd/bytesShort").longValue()).isEqualTo(5);
+    assertThat(get("/api/workload?id=" + POOLED).get("forecasts").isNull()).isTrue();
   }
 
   @Test

@@ -23,6 +23,7 @@ import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Browser;
 import io.shardtide.testing.Fixtures;
@@ -40,12 +41,12 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -116,7 +117,7 @@ final class DashboardSite implements AutoCloseable {
                   List.of(TestModels.bundle(), ModelFiles.shippedForNodes()),
                   PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
                   TestSettings.NO_TRAINING,
-                  Set.of(Extension.POOLS),
+                  EnumSet.allOf(Extension.class),
                   0));
       publisher = opened(WorkloadPublisher.connect(endpoint, "test"));
       opened(
@@ -313,6 +314,11 @@ final class DashboardSite implements AutoCloseable {
         .atMost(PATIENCE)
         .until(() -> latest(SLOW).slow().equals(slow));
     return latest(SLOW);
+  }
+
+  /** Publishes forecasts as the growth topology does. */
+  void forecast(TableForecasts forecasts) throws Exception {
+    write(Topics::currentForecasts, forecasts.workloadId(), forecasts);
   }
 
   private <V> void write(Function<Topics, Topic<V>> topic, String key, V value) throws Exception {

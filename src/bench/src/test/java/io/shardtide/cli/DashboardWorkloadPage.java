@@ -7,10 +7,15 @@ import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.growth.MemoryEnd;
+import io.shardtide.growth.Range;
+import io.shardtide.growth.TableForecast;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.testing.Browser;
 import io.shardtide.testing.Fixtures;
 import java.nio.file.Files;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.openqa.selenium.Keys;
 import org.openqa.selenium.interactions.Actions;
@@ -99,6 +104,67 @@ abstract class DashboardWorkloadPage {
     browser.run(
         "[...document.querySelectorAll('button')].find(b => b.ariaLabel?.startsWith('Draw the ') && b.ariaLabel.endsWith(' of ' + arguments[0])).click()",
         table);
+  }
+
+  @Test
+  void forecasts_of_hash_tables_are_shown_as_they_come() throws Exception {
+    site.openWorkload(DashboardSite.KINDS);
+    assertThat(browser.text("main")).doesNotContain("Hash tables");
+    Range soon = new Range(2.6, 3.2, 4.1);
+    Range now = new Range(0, 0, 0);
+    Range ids = new Range(90_000, 91_000.4, 1_236_000);
+    site.forecast(
+        new TableForecasts(
+            DashboardSite.KINDS,
+            "report",
+            Fixtures.TIME,
+            1,
+            List.of(
+                new TableForecast(
+                    "category_00", 960, 1_000, 1_000, 0, 0, 0, ids, ids, ids, Optional.of(now)),
+                new TableForecast(
+                    "listing_id",
+                    90_000,
+                    100_000,
+                    400_000,
+                    0,
+                    0,
+                    0,
+                    ids,
+                    ids,
+                    ids,
+                    Optional.of(soon)),
+                new TableForecast(
+                    "member_id",
+                    110_000,
+                    100_000,
+                    100_000,
+                    0,
+                    0,
+                    0,
+                    ids,
+                    ids,
+                    ids,
+                    Optional.empty())),
+            List.of(),
+            Optional.of(new MemoryEnd(soon, Fixtures.GIB))));
+    browser.await("the forecasts", "document.querySelectorAll('.fill').length === 3");
+    browser.run("document.querySelector('.fill').scrollIntoView({block: 'center'})");
+    browser.await(
+        "the rows, which are laid out in view",
+        "document.querySelector('main').innerText.includes('not expected')");
+    assertThat(browser.text("main"))
+        .contains(
+            "Memory holds the tables for 3.2 days (2.6 to 4.1) after the report",
+            "1.0 GiB are missing",
+            "90.0 %",
+            "91,000 (90,000 to 1.24M)",
+            "3.2 days (2.6 to 4.1)",
+            "400,000",
+            "110.0 %",
+            "not expected");
+    assertThat(browser.count(".fill .all")).as("full, and makes no room by itself").isEqualTo(1);
+    site.checkBothSchemes("forecasts");
   }
 
   /** Each chart has its data as a table, for those who cannot see it. */

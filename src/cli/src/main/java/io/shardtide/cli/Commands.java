@@ -27,6 +27,7 @@ final class Commands {
           "why",
           "models",
           "pools",
+          "forecasts",
           "bench",
           "topologies",
           "completion");

@@ -1,6 +1,7 @@
 package io.shardtide.client;
 
 import io.shardtide.domain.pool.Allocation;
+import io.shardtide.wire.Extension;
 import java.util.Optional;
 
 /**
@@ -49,7 +50,8 @@ public final class AllocationSubscriber implements AutoCloseable {
                 listener,
                 (allocation, previous) ->
                     listener.allocation(new AllocationUpdate(allocation, previous)))
-            .start("shardtide-allocations", PoolTopics::open);
+            .start(
+                "shardtide-allocations", opened -> ExtensionTopics.open(opened, Extension.POOLS));
   }
 
   /**

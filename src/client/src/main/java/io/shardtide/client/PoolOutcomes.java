@@ -6,6 +6,7 @@ import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolHistory;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
@@ -70,7 +71,7 @@ final class PoolOutcomes implements OutcomeReader {
             .onUndecodable(record -> {})
             .onFailure(error -> pending.end(refusals.explain(error, AclOperation.READ)));
     try {
-      PoolTopics.open(reader);
+      ExtensionTopics.open(reader, Extension.POOLS);
     } catch (RuntimeException e) {
       throw refusals.explain(e, AclOperation.READ);
     }

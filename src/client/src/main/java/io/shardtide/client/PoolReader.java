@@ -7,6 +7,7 @@ import io.shardtide.domain.pool.PoolHistory;
 import io.shardtide.domain.pool.PoolState;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import java.time.Instant;
 import java.util.Map;
@@ -52,7 +53,7 @@ public final class PoolReader implements AutoCloseable {
                       allocations.put(allocation.poolId(), allocation))
               // The planner rejects them too.
               .onUndecodable(record -> {});
-      PoolTopics.open(reader);
+      ExtensionTopics.open(reader, Extension.POOLS);
     } catch (RuntimeException e) {
       registry.close();
       throw e;

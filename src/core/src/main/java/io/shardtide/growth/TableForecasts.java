@@ -34,4 +34,19 @@ public record TableForecasts(
     resizes = List.copyOf(resizes);
     Objects.requireNonNull(memoryEnd, "memoryEnd");
   }
+
+  /**
+   * Returns the slots that the planner gave a table: those of {@link #resizes} or, without one, of
+   * the latest plan. They differ from the slots that the table has until its training job loads the
+   * plan.
+   *
+   * @param table one of {@link #tables}
+   */
+  public long slotsGiven(TableForecast table) {
+    return resizes.stream()
+        .filter(resize -> resize.table().equals(table.table()))
+        .mapToLong(Resize::capacity)
+        .findFirst()
+        .orElse(table.rows());
+  }
 }

@@ -66,7 +66,7 @@ public final class Acls {
       case DASHBOARD -> acls.reader("displays it", "displays the planner's lag");
       case VIEWER ->
           acls.reader(
-              "reads it: export, replay, why, models list, pools show, watch",
+              "reads it: export, replay, why, models list, pools show, forecasts, watch",
               "reads the planner's progress");
     }
     return List.copyOf(acls.acls);

@@ -30,8 +30,9 @@ import org.apache.kafka.clients.admin.SupportedVersionRange;
 import org.apache.kafka.common.Node;
 
 /**
- * Checks of what a planner needs: brokers, rights, topics, state, registry, disk and clock. They
- * change nothing, wait for no server longer than seconds, and go on after a failure.
+ * Checks of what a planner needs: brokers, rights, topics, state, registry, disk and clock; and of
+ * what it announces, keys in quarantine and tables that get full. They change nothing, wait for no
+ * server longer than seconds, and go on after a failure.
  */
 public final class ClusterChecks {
   private static final int PROBE_TIMEOUT_MS = 3_000;
@@ -97,6 +98,9 @@ public final class ClusterChecks {
       add("replicas", () -> replicas(admin));
       add("state", () -> state(admin, clusterId));
       add("quarantine", () -> QuarantineCheck.run(admin, topics, settings));
+      if (settings.extensions().contains(Extension.GROWTH)) {
+        add(ForecastCheck.NAME, () -> ForecastCheck.run(admin, topics, settings));
+      }
     } catch (RuntimeException e) {
       // A client that cannot be created: a wrong setting, a host name that does not resolve.
       unreachable(e);
@@ -123,6 +127,9 @@ public final class ClusterChecks {
             "state",
             "quarantine")) {
       results.add(CheckResult.skipped(check, "needs the brokers"));
+    }
+    if (settings.extensions().contains(Extension.GROWTH)) {
+      results.add(CheckResult.skipped(ForecastCheck.NAME, "needs the brokers"));
     }
   }
 

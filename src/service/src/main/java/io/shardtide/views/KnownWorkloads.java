@@ -54,6 +54,8 @@ final class KnownWorkloads {
   void applyTombstone(String workloadId, Consumer<WorkloadProjection> tombstone) {
     if (workloads.containsKey(workloadId)) {
       applyCurrent(workloadId, tombstone);
+    } else if (unknown.containsKey(workloadId)) {
+      tombstone.accept(unknown.get(workloadId));
     }
   }
 

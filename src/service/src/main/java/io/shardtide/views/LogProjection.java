@@ -18,6 +18,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.views.LogEvent.EventKind;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -189,6 +190,14 @@ final class LogProjection {
     workloads.applyCurrent(part.workloadId(), workload -> workload.apply(part));
   }
 
+  synchronized void apply(SourcePosition at, Instant writtenAt, TableForecasts forecasts) {
+    workloads.changed(forecasts.workloadId()).apply(WorkloadForecasts.of(forecasts));
+  }
+
+  synchronized void forecastsDeleted(String workloadId) {
+    workloads.applyTombstone(workloadId, WorkloadProjection::forecastsDeleted);
+  }
+
   synchronized void tableDropped(String workloadId, String table) {
     workloads.applyTombstone(workloadId, workload -> workload.tableDropped(table));
   }
@@ -283,6 +292,7 @@ final class LogProjection {
                     w.infeasible(),
                     w.plans(),
                     w.measured(),
+                    w.forecasts(),
                     Optional.empty()));
   }
 

@@ -16,6 +16,7 @@ import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.log.RecordHandler;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
@@ -96,6 +97,9 @@ public final class Views implements AutoCloseable {
             .onFailure(failed);
     if (extensions.contains(Extension.POOLS)) {
       followPools();
+    }
+    if (extensions.contains(Extension.GROWTH)) {
+      followForecasts();
     }
     tables =
         endpoint
@@ -185,6 +189,18 @@ public final class Views implements AutoCloseable {
         Allocation::poolId,
         pools::applyCurrent);
     recent.latestOnlyAtStart(topics.currentAllocations());
+  }
+
+  private void followForecasts() {
+    follow(
+        recent,
+        topics.currentForecasts(),
+        StartPosition.BEGINNING,
+        TableForecasts::workloadId,
+        projection::apply);
+    recent
+        .onTombstone(topics.currentForecasts(), (at, key) -> projection.forecastsDeleted(key))
+        .latestOnlyAtStart(topics.currentForecasts());
   }
 
   private static <V> void follow(

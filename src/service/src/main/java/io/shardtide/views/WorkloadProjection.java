@@ -41,6 +41,7 @@ final class WorkloadProjection {
   private Optional<Instant> changedAt = Optional.empty();
   private Optional<InfeasibleWorkload> infeasible = Optional.empty();
   private Optional<DriftAlarm> alarm = Optional.empty();
+  private Optional<WorkloadForecasts> forecasts = Optional.empty();
   private Optional<PlanSummary> latest = Optional.empty();
   private long generation;
   private long clusterGeneration;
@@ -157,6 +158,15 @@ final class WorkloadProjection {
     alarm = Optional.of(raised);
   }
 
+  void apply(WorkloadForecasts newest) {
+    forecasts = Optional.of(newest);
+  }
+
+  /** The tombstone of the workload on current-forecasts. */
+  void forecastsDeleted() {
+    forecasts = Optional.empty();
+  }
+
   void changed(Instant writtenAt) {
     changedAt = Optional.of(writtenAt);
   }
@@ -171,6 +181,10 @@ final class WorkloadProjection {
 
   Optional<InfeasibleWorkload> infeasible() {
     return infeasible.filter(i -> i.generation() > plannedGeneration());
+  }
+
+  Optional<WorkloadForecasts> forecasts() {
+    return forecasts;
   }
 
   Map<String, TableSummary> tables() {

@@ -13,6 +13,8 @@ import java.util.Optional;
  * @param infeasible why its latest generation does not fit, if so
  * @param plans its latest plans, the oldest first
  * @param measured its latest measurements, the oldest first
+ * @param forecasts the latest forecasts of its hashed tables; empty before the first report of how
+ *     full they are
  * @param pool what it asks of a pool and has of it; empty without a claim
  */
 public record WorkloadView(
@@ -21,9 +23,10 @@ public record WorkloadView(
     Optional<InfeasibleWorkload> infeasible,
     List<PlanSummary> plans,
     List<MeasuredStep> measured,
+    Optional<WorkloadForecasts> forecasts,
     Optional<PoolShare> pool) {
 
   WorkloadView with(Optional<PoolShare> share) {
-    return new WorkloadView(row, cluster, infeasible, plans, measured, share);
+    return new WorkloadView(row, cluster, infeasible, plans, measured, forecasts, share);
   }
 }

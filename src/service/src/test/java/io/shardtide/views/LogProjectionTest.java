@@ -1,6 +1,7 @@
 package io.shardtide.views;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictionsBuilder;
@@ -36,6 +37,11 @@ import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.growth.MemoryEnd;
+import io.shardtide.growth.Range;
+import io.shardtide.growth.Resize;
+import io.shardtide.growth.TableForecast;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
 import io.shardtide.views.WorkloadRow.WorkloadHealth;
@@ -52,6 +58,7 @@ import org.junit.jupiter.api.Test;
 class LogProjectionTest {
   private static final String W = Fixtures.WORKLOAD;
   private static final Instant T = Fixtures.TIME;
+  private static final Range SOON = new Range(2, 4, Double.POSITIVE_INFINITY);
 
   private final LogProjection projection = new LogProjection(DetectorKind.DEFAULT);
 
@@ -372,6 +379,58 @@ class LogProjectionTest {
 
     projection.applyCurrent(at("current-plans", 3), T, plan(W, 3, null));
     assertThat(projection.rows()).singleElement().extracting(WorkloadRow::generation).isEqualTo(3L);
+  }
+
+  private static TableForecasts forecasts(long ids, Optional<MemoryEnd> end) {
+    Range range = new Range(ids, ids + 1, ids + 2);
+    return new TableForecasts(
+        W,
+        "r",
+        T,
+        1,
+        List.of(
+            new TableForecast(
+                "kept", ids, 100, 300, 0, 0, 0, range, range, range, Optional.of(SOON)),
+            new TableForecast(
+                "resized", ids, 100, 100, 0, 0, 0, range, range, range, Optional.empty())),
+        List.of(new Resize("resized", 400, "why")),
+        end);
+  }
+
+  @Test
+  void the_latest_forecasts_are_shown_until_the_workload_is_deleted() {
+    projection.apply(
+        at("current-forecasts", 1), T, forecasts(5, Optional.of(new MemoryEnd(SOON, 7))));
+    assertThat(projection.rows()).as("forecasts bring no workload").isEmpty();
+    publish(1, null);
+    WorkloadForecasts first = projection.workload(W).orElseThrow().forecasts().orElseThrow();
+    WorkloadForecasts.ForecastDays days =
+        new WorkloadForecasts.ForecastDays(
+            2,
+            OptionalDouble.of(4),
+            OptionalDouble.empty(),
+            "4.0 days (2.0 to more than 180 days)");
+    assertThat(first.memoryEnd()).contains(new WorkloadForecasts.ForecastMemoryEnd(days, 7));
+    assertThat(first.tables())
+        .extracting(
+            WorkloadForecasts.ForecastRow::name,
+            WorkloadForecasts.ForecastRow::slotsGiven,
+            WorkloadForecasts.ForecastRow::daysUntilFull)
+        .containsExactly(
+            tuple("kept", 300L, Optional.of(days)), tuple("resized", 400L, Optional.empty()));
+    projection.drainUpdates();
+    projection.apply(at("current-forecasts", 2), T, forecasts(6, Optional.empty()));
+    assertThat(projection.drainUpdates())
+        .as("pages of the workload reload")
+        .singleElement()
+        .isInstanceOf(ViewUpdate.WorkloadChanged.class);
+    WorkloadForecasts second = projection.workload(W).orElseThrow().forecasts().orElseThrow();
+    assertThat(second.memoryEnd()).isEmpty();
+    assertThat(second.tables().get(0).ids()).isEqualTo(6);
+    projection.planDeleted(W);
+    projection.forecastsDeleted(W);
+    publish(2, null);
+    assertThat(projection.workload(W).orElseThrow().forecasts()).as("of the one before").isEmpty();
   }
 
   @Test

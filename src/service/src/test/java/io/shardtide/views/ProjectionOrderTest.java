@@ -13,6 +13,8 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.SourcePosition;
+import io.shardtide.growth.MemoryEnd;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
 import java.time.Instant;
@@ -36,6 +38,7 @@ class ProjectionOrderTest {
   private static final List<String> WORKLOADS = List.of("v", "w");
   private static final List<String> TABLES = List.of("s", "t");
   private static final Instant T = Fixtures.TIME;
+  private static final Optional<MemoryEnd> NO_END = Optional.empty();
 
   private final Map<String, List<Consumer<LogProjection>>> partitions = new TreeMap<>();
   private final List<Consumer<LogProjection>> inOrder = new ArrayList<>();
@@ -115,6 +118,10 @@ class ProjectionOrderTest {
             "trainer",
             T);
     write("measured", p -> p.apply(at, T, measured));
+    TableForecasts forecasts =
+        new TableForecasts(
+            workload, "r", T.plusSeconds(generation), generation, List.of(), List.of(), NO_END);
+    write("current-forecasts", p -> p.apply(at, T, forecasts));
   }
 
   private void drop(String workload, String table) {
@@ -133,6 +140,7 @@ class ProjectionOrderTest {
     }
     write("predictions " + workload, p -> p.predictionsDeleted(workload));
     write("current-plans", p -> p.planDeleted(workload));
+    write("current-forecasts", p -> p.forecastsDeleted(workload));
   }
 
   private static LogProjection read(List<Consumer<LogProjection>> records) {
@@ -207,5 +215,6 @@ class ProjectionOrderTest {
     projection.tableDropped(workload, "t");
     projection.predictionsDeleted(workload);
     projection.planDeleted(workload);
+    projection.forecastsDeleted(workload);
   }
 }

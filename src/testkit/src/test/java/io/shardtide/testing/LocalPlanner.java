@@ -46,6 +46,11 @@ public final class LocalPlanner implements AutoCloseable {
     return start(folder, prefix, settings -> settings.with(Extension.POOLS));
   }
 
+  /** Starts one that plans each generation and forecasts hashed tables. */
+  public static LocalPlanner startWithGrowth(Path folder, String prefix) throws Exception {
+    return start(folder, prefix, settings -> settings.with(Extension.GROWTH));
+  }
+
   private static LocalPlanner start(
       Path folder, String prefix, UnaryOperator<TestSettings> settings) throws Exception {
     boolean isAlone = prefix.equals(Topics.DEFAULT_PREFIX);
