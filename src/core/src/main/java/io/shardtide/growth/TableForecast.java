@@ -9,7 +9,8 @@ import java.util.Optional;
  * @param table its name
  * @param ids ids that it holds
  * @param slots slots that it has
- * @param rows slots that it has in the latest plan, or gets in the next one
+ * @param rows slots that it has in the latest generation, or that an earlier report gave it; {@link
+ *     TableForecasts#resizes} has what this report gives
  * @param insertions ids that it took in since the report before; 0, as the next two, if the report
  *     does not have the table
  * @param evictions ids that it gave up since then
