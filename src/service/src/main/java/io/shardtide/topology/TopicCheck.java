@@ -187,7 +187,8 @@ public final class TopicCheck {
         topics.deviceSpeeds(),
         topics.poolChanges(),
         topics.curveRequests(),
-        topics.throughputCurves());
+        topics.throughputCurves(),
+        topics.tableFills());
   }
 
   private boolean isRead(Topic<?> topic) {
