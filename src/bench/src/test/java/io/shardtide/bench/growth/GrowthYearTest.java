@@ -61,7 +61,7 @@ class GrowthYearTest {
   void the_end_of_memory_is_announced_and_the_same_scenario_has_the_same_result() {
     GrowthResult result = run(1, 75, MemoryLimit.SHORT);
     double end = result.memoryFull().orElseThrow();
-    assertThat(end).isBetween(40.0, 60.0);
+    assertThat(end).isBetween(30.0, 60.0);
     assertThat(result.full().orElseThrow()).isBetween(end - 7, end + 7);
     AnnouncedEnd twoWeeksBefore =
         result.announced().stream()
