@@ -35,6 +35,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -154,13 +155,14 @@ class OddSchemaRecordsIT {
                           "main.consumer.session.timeout.ms", "300000",
                           "main.consumer.heartbeat.interval.ms", "1000"))
                   .with(Extension.POOLS)
+                  .with(Extension.GROWTH)
                   .build(),
               List.of(TestModels.bundle()),
               PlainTowers::new,
               Optional.of(Retraining::retrain))) {
         await().atMost(PATIENCE).until(planner::isRunning);
         Set<String> members = members(admin);
-        assertThat(members).as("of six topologies").hasSize(6);
+        assertThat(members).as("of seven topologies").hasSize(7);
         goesOn(log);
         assertThat(members(admin)).as("no thread was replaced").isEqualTo(members);
       } finally {
@@ -208,7 +210,8 @@ class OddSchemaRecordsIT {
             topics.driftAlarms(),
             topics.poolChanges(),
             topics.curveRequests(),
-            topics.throughputCurves())) {
+            topics.throughputCurves(),
+            topics.tableFills())) {
       await()
           .atMost(PATIENCE)
           .alias(topic.name())
@@ -225,7 +228,8 @@ class OddSchemaRecordsIT {
         .containsExactlyElementsOf(ANSWERS.stream().map(RegistryAnswer::reason).toList());
 
     try (Views views =
-            Views.start(endpoint, DetectorKind.DEFAULT, Set.of(Extension.POOLS), failures::add);
+            Views.start(
+                endpoint, DetectorKind.DEFAULT, EnumSet.allOf(Extension.class), failures::add);
         PlanSubscriber plans =
             PlanSubscriber.start(endpoint, Optional.of(Fixtures.WORKLOAD), listener)) {
       assertThat(plans).isNotNull();
