@@ -13,7 +13,7 @@ import io.shardtide.bench.growth.GrowthYear;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ByteSizes;
-import io.shardtide.growth.Capacities;
+import io.shardtide.growth.DayTexts;
 import io.shardtide.models.ModelFiles;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -162,7 +162,7 @@ final class BenchGrowthCommand implements Callable<Integer> {
         List.of(
             right("day", announced -> number("%.1f", announced.day())),
             right("actual end, days", announced -> number("%.1f", end - announced.day())),
-            right("announced, 90% range", announced -> Capacities.days(announced.inDays()))));
+            right("announced, 90% range", announced -> DayTexts.of(announced.inDays()))));
   }
 
   private static List<AnnouncedEnd> shown(List<AnnouncedEnd> all, double end) {

@@ -1,7 +1,7 @@
 package io.shardtide.cli;
 
 import io.shardtide.domain.ByteSizes;
-import io.shardtide.growth.Capacities;
+import io.shardtide.growth.DayTexts;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.TableForecast;
@@ -59,7 +59,7 @@ final class ForecastView {
             range(forecast.inDay()),
             range(forecast.inWeek()),
             range(forecast.inFourWeeks()),
-            forecast.daysUntilFull().map(Capacities::days).orElse("not expected"),
+            forecast.daysUntilFull().map(DayTexts::of).orElse("not expected"),
             resizedTo(forecasts, forecast),
             forecasts.measuredAt().truncatedTo(ChronoUnit.SECONDS).toString());
       }
@@ -88,7 +88,7 @@ final class ForecastView {
             + " in total, let tables evict ids, or drop tables.")
         .formatted(
             forecasts.workloadId(),
-            Capacities.days(end.days()),
+            DayTexts.of(end.days()),
             ByteSizes.describe(ByteSizes.roundedUp(end.bytesShort())));
   }
 

@@ -11,8 +11,6 @@ import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 class CapacitiesTest {
   private static final double PLENTY = 1e15;
@@ -106,21 +104,6 @@ class CapacitiesTest {
     CapacityDecision all = CAPACITIES.decide(List.of(flat, steep), PLENTY);
     assertThat(all.resizes()).extracting(Resize::capacity).containsExactly(4_096L, 4_096L);
     assertThat(all.memoryEnd()).as("a table that evicts always fits").isEmpty();
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "3.2, 2.6, 4.1, 3.2 days (2.6 to 4.1)",
-    "20, 9, 190, 20 days (9.0 to more than 180 days)",
-    "1.5, 0.5, 3, 36 hours (12 to 72)",
-    "0.01, 0.001, 0.02, 14 minutes (1.4 to 29)",
-    "0.0002, 0.0001, 0.01, 17 seconds (8.6 to 864)",
-    "0, 0, 0, 0.0 days (0.0 to 0.0)",
-    "Infinity, 0.0002, Infinity, 17 seconds at the earliest",
-    "Infinity, 100, Infinity, 100 days at the earliest"
-  })
-  void ranges_have_the_unit_of_their_median(double median, double low, double high, String text) {
-    assertThat(Capacities.days(new Range(low, median, high))).isEqualTo(text);
   }
 
   @Test

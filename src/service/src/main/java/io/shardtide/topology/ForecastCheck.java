@@ -5,7 +5,7 @@ import io.shardtide.client.ForecastReader;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.Names;
-import io.shardtide.growth.Capacities;
+import io.shardtide.growth.DayTexts;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.TableForecast;
@@ -65,7 +65,7 @@ final class ForecastCheck {
           .formatted(
               Names.quote(table.table()),
               Names.quote(of.workloadId()),
-              Capacities.days(days),
+              DayTexts.of(days),
               of.measuredAt());
     }
   }
@@ -75,7 +75,7 @@ final class ForecastCheck {
       return "memory holds workload %s for %s after its report of %s; at the end of growth.warning.days, %s are missing"
           .formatted(
               Names.quote(of.workloadId()),
-              Capacities.days(end.days()),
+              DayTexts.of(end.days()),
               of.measuredAt(),
               ByteSizes.describe(ByteSizes.roundedUp(end.bytesShort())));
     }

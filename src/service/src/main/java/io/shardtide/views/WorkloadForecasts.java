@@ -1,6 +1,6 @@
 package io.shardtide.views;
 
-import io.shardtide.growth.Capacities;
+import io.shardtide.growth.DayTexts;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.TableForecast;
@@ -60,7 +60,7 @@ public record WorkloadForecasts(
       double earliest, OptionalDouble median, OptionalDouble latest, String text) {
     static ForecastDays of(Range days) {
       return new ForecastDays(
-          days.low(), finite(days.median()), finite(days.high()), Capacities.days(days));
+          days.low(), finite(days.median()), finite(days.high()), DayTexts.of(days));
     }
 
     private static OptionalDouble finite(double days) {
