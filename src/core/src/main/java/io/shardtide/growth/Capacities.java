@@ -1,6 +1,5 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.AccessCdf;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -56,7 +55,8 @@ public final class Capacities {
         .anyMatch(
             t ->
                 t.evicts()
-                    ? hits(t, chosen.get(t.name())) - hits(t, t.capacity()) >= policy.leastHitGain()
+                    ? t.hits().share(chosen.get(t.name())) - t.hits().share(t.capacity())
+                        >= policy.leastHitGain()
                     : t.forecast().most(policy.leadDays()) > t.room());
   }
 
@@ -124,9 +124,7 @@ public final class Capacities {
   private static void raiseForHits(
       List<HashedTable> tables, Map<String, Long> chosen, double bytes) {
     double left = bytes;
-    List<HashedTable> open =
-        new ArrayList<>(
-            tables.stream().filter(t -> t.evicts() && t.hitShares().isKnown()).toList());
+    List<HashedTable> open = new ArrayList<>(tables.stream().filter(HashedTable::evicts).toList());
     while (!open.isEmpty()) {
       Optional<Step> best =
           open.stream()
@@ -149,48 +147,22 @@ public final class Capacities {
     }
   }
 
-  /** Returns the next entries of a table's hit shares with the most hits a byte. */
+  /** Returns the slots that add the most hits a byte, of those with a known share of hits. */
   private static Optional<Step> next(HashedTable table, long capacity) {
-    Step best = null;
-    List<Double> shares = table.hitShares().shares();
-    double now = hits(table, capacity);
-    long ids = (long) Math.max(1, Math.ceil(table.forecast().now().ids()));
-    long slots = 1;
-    for (int entry = 0; entry < shares.size(); entry++) {
-      long end = entry == shares.size() - 1 ? Math.max(slots / AccessCdf.FACTOR + 1, ids) : slots;
-      if (end > capacity) {
-        double gain =
-            table.lookups() * (shares.get(entry) - now) / ((end - capacity) * table.bytesPerSlot());
-        if (best == null || gain > best.hitsPerByte()) {
-          best = new Step(table, end, gain);
-        }
-      }
-      slots *= AccessCdf.FACTOR;
-    }
-    return Optional.ofNullable(best);
-  }
-
-  /** Returns which share of lookups finds its id; linear between known numbers of slots. */
-  private static double hits(HashedTable table, long capacity) {
-    List<Double> shares = table.hitShares().shares();
-    double ids = Math.max(1, table.forecast().now().ids());
-    if (shares.isEmpty() || capacity >= ids) {
-      return 1;
-    }
-    double slotsBefore = 0;
-    double before = 0;
-    double slots = 1;
-    for (int entry = 0; entry < shares.size(); entry++) {
-      double end = entry == shares.size() - 1 ? Math.max(ids, slots) : slots;
-      if (capacity <= end) {
-        double share = (capacity - slotsBefore) / (end - slotsBefore);
-        return before + share * (shares.get(entry) - before);
-      }
-      slotsBefore = end;
-      before = shares.get(entry);
-      slots *= AccessCdf.FACTOR;
-    }
-    return 1;
+    double now = table.hits().share(capacity);
+    return table
+        .hits()
+        .described()
+        .filter(slots -> slots > capacity)
+        .mapToObj(
+            slots ->
+                new Step(
+                    table,
+                    slots,
+                    table.lookups()
+                        * (table.hits().share(slots) - now)
+                        / ((slots - capacity) * table.bytesPerSlot())))
+        .reduce((first, second) -> second.hitsPerByte() > first.hitsPerByte() ? second : first);
   }
 
   private static String reason(HashedTable table, long capacity) {
@@ -198,8 +170,8 @@ public final class Capacities {
       return String.format(
           Locale.ROOT,
           "%.1f%% of its lookups find their id, %.1f%% with so many slots",
-          100 * hits(table, table.capacity()),
-          100 * hits(table, capacity));
+          100 * table.hits().share(table.capacity()),
+          100 * table.hits().share(capacity));
     }
     return table
         .forecast()

@@ -228,7 +228,7 @@ public final class GrowthStep {
         (double) spec.bytes() / spec.rows(),
         Forecaster.forecast(growth.history(), storage.idsPerDay()),
         storage.eviction() == Eviction.LRU || storage.eviction() == Eviction.LFU,
-        storage.hitShares(),
+        new HitCurve(storage.hitShares(), storage.ids()),
         spec.poolingFactor());
   }
 

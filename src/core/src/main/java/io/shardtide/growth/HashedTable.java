@@ -1,6 +1,5 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.AccessCdf;
 import java.util.Objects;
 
 /**
@@ -12,7 +11,7 @@ import java.util.Objects;
  * @param forecast how many ids it will have
  * @param evicts whether it makes room by itself: then it is never too full, and more slots are more
  *     lookups that find their id
- * @param hitShares which share of lookups finds its id, by slots, if that is known
+ * @param hits which share of lookups finds its id, by slots
  * @param lookups lookups of a step, which weigh hits of one table against those of others
  */
 public record HashedTable(
@@ -21,7 +20,7 @@ public record HashedTable(
     double bytesPerSlot,
     Forecast forecast,
     boolean evicts,
-    AccessCdf hitShares,
+    HitCurve hits,
     double lookups) {
 
   /**
@@ -39,7 +38,7 @@ public record HashedTable(
   public HashedTable {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(forecast, "forecast");
-    Objects.requireNonNull(hitShares, "hitShares");
+    Objects.requireNonNull(hits, "hits");
     if (capacity < 1 || !(bytesPerSlot > 0) || !(lookups >= 0)) {
       throw new IllegalArgumentException(
           "capacity must be 1 or more, bytes of a slot above 0 and lookups 0 or more, got %d, %s and %s"

@@ -28,7 +28,7 @@ class CapacitiesTest {
   /** A table with room for so many ids. */
   private static HashedTable keeping(String name, double room, double ids, double perDay) {
     return new HashedTable(
-        name, slots(room), 100, growing(ids, perDay), false, AccessCdf.UNKNOWN, 1);
+        name, slots(room), 100, growing(ids, perDay), false, new HitCurve(AccessCdf.UNKNOWN, 0), 1);
   }
 
   private static long slots(double room) {
@@ -38,7 +38,13 @@ class CapacitiesTest {
   private static HashedTable evicting(
       String name, long capacity, double ids, double lookups, Double... shares) {
     return new HashedTable(
-        name, capacity, 100, growing(ids, 0), true, new AccessCdf(List.of(shares)), lookups);
+        name,
+        capacity,
+        100,
+        growing(ids, 0),
+        true,
+        new HitCurve(new AccessCdf(List.of(shares)), (long) ids),
+        lookups);
   }
 
   @Test
@@ -181,7 +187,7 @@ class CapacitiesTest {
                                     t.bytesPerSlot(),
                                     t.forecast(),
                                     t.evicts(),
-                                    t.hitShares(),
+                                    t.hits(),
                                     t.lookups()))
                         .findFirst()
                         .orElse(t))

@@ -7,13 +7,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
+import io.shardtide.domain.Eviction;
 import io.shardtide.domain.FillReport;
+import io.shardtide.domain.HashedStorageBuilder;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardFill;
 import io.shardtide.domain.TableFill;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.WorkloadStep;
@@ -151,6 +155,30 @@ class GrowthStepTest {
     GrowthStep.Growth growth = grow(fill("a", 1_000, 960));
     assertThat(growth.forecasts().tables().get(0).daysUntilFull()).contains(new Range(0, 0, 0));
     assertThat(growth.change()).isPresent();
+  }
+
+  /** A table that evicts never reports more ids than slots; its publisher knows how many it saw. */
+  @Test
+  void a_table_that_evicts_gets_slots_for_the_ids_that_it_gave_up() {
+    AccessCdf shares = new AccessCdf(List.of(0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0));
+    TableSpec table = hashed("a", 1_000, 64, 5);
+    predict(
+        Fixtures.set(4, Fixtures.GIB),
+        new Change.TableUpserted(
+            TableSpecBuilder.builder(table)
+                .storage(
+                    Optional.of(
+                        HashedStorageBuilder.builder(table.storage().orElseThrow())
+                            .ids(4_096)
+                            .eviction(Eviction.LRU)
+                            .hitShares(shares)
+                            .build()))
+                .build()));
+    GrowthStep.Growth growth = grow(fill("a", 1_000, 1_000));
+    assertThat(growth.forecasts().resizes())
+        .containsExactly(
+            new Resize(
+                "a", 4_096, "79.4% of its lookups find their id, 100.0% with so many slots"));
   }
 
   @Test
