@@ -7,7 +7,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.function.ToDoubleFunction;
 
 /**
  * Chooses the capacities of hashed tables.
@@ -18,7 +17,7 @@ import java.util.function.ToDoubleFunction;
  * slot where it adds most hits for its bytes. No table loses slots.
  */
 public final class Capacities {
-  private static final int HOURS = 24;
+  private static final int HOURS = Forecast.HOURS;
 
   private final CapacityPolicy policy;
 
@@ -36,28 +35,33 @@ public final class Capacities {
    * @param bytes memory for all of them together
    */
   public CapacityDecision decide(List<HashedTable> tables, double bytes) {
-    Map<String, Long> chosen = choose(tables, bytes);
-    List<Resize> resizes = new ArrayList<>();
-    if (isDue(tables, chosen)) {
-      for (HashedTable table : tables) {
-        long capacity = chosen.get(table.name());
-        if (capacity > table.capacity()) {
-          resizes.add(new Resize(table.name(), capacity, reason(table, capacity)));
-        }
-      }
-    }
-    resizes.sort(Comparator.comparing(Resize::table));
-    return new CapacityDecision(resizes, memoryEnd(tables, bytes));
+    return new CapacityDecision(resizes(tables, bytes), memoryEnd(tables, bytes));
   }
 
-  private boolean isDue(List<HashedTable> tables, Map<String, Long> chosen) {
+  private List<Resize> resizes(List<HashedTable> tables, double bytes) {
+    boolean isDue = tables.stream().anyMatch(this::isDue);
+    if (!isDue && tables.stream().noneMatch(HashedTable::evicts)) {
+      return List.of();
+    }
+    Map<String, Long> chosen = choose(tables, bytes);
+    if (!isDue && tables.stream().noneMatch(t -> gainsHits(t, chosen.get(t.name())))) {
+      return List.of();
+    }
     return tables.stream()
-        .anyMatch(
-            t ->
-                t.evicts()
-                    ? t.hits().share(chosen.get(t.name())) - t.hits().share(t.capacity())
-                        >= policy.leastHitGain()
-                    : t.forecast().most(policy.leadDays()) > t.room());
+        .filter(t -> chosen.get(t.name()) > t.capacity())
+        .map(t -> new Resize(t.name(), chosen.get(t.name()), reason(t, chosen.get(t.name()))))
+        .sorted(Comparator.comparing(Resize::table))
+        .toList();
+  }
+
+  private boolean isDue(HashedTable table) {
+    return !table.evicts() && table.forecast().most(policy.leadDays()) > table.room();
+  }
+
+  private boolean gainsHits(HashedTable table, long capacity) {
+    return table.evicts()
+        && table.hits().share(capacity) - table.hits().share(table.capacity())
+            >= policy.leastHitGain();
   }
 
   private Map<String, Long> choose(List<HashedTable> tables, double bytes) {
@@ -182,41 +186,38 @@ public final class Capacities {
 
   /** Returns when memory no longer holds the ids of tables that do not evict. */
   private Optional<MemoryEnd> memoryEnd(List<HashedTable> tables, double bytes) {
-    Range days =
-        new Range(
-            firstAbove(tables, bytes, Range::high),
-            firstAbove(tables, bytes, Range::median),
-            firstAbove(tables, bytes, Range::low));
-    if (days.median() > policy.warningDays()) {
-      return Optional.empty();
-    }
-    double missing = bytesOfIds(tables, policy.warningDays(), Range::median) - bytes;
-    return Optional.of(new MemoryEnd(days, (long) Math.max(1, Math.ceil(missing))));
-  }
-
-  private static double firstAbove(
-      List<HashedTable> tables, double bytes, ToDoubleFunction<Range> of) {
+    double earliest = Double.POSITIVE_INFINITY;
+    double median = Double.POSITIVE_INFINITY;
+    double latest = Double.POSITIVE_INFINITY;
     for (int hour = 0; hour <= Forecast.MOST_DAYS * HOURS; hour += hour < 7 * HOURS ? 1 : HOURS) {
       double days = (double) hour / HOURS;
-      if (bytesOfIds(tables, days, of) > bytes) {
-        return days;
+      if (days > policy.warningDays() && median > policy.warningDays()) {
+        return Optional.empty();
       }
+      Range needed = bytesNeeded(tables, days);
+      earliest = needed.high() > bytes ? Math.min(earliest, days) : earliest;
+      median = needed.median() > bytes ? Math.min(median, days) : median;
+      latest = needed.low() > bytes ? Math.min(latest, days) : latest;
     }
-    return Double.POSITIVE_INFINITY;
+    if (median > policy.warningDays()) {
+      return Optional.empty();
+    }
+    double missing = bytesNeeded(tables, policy.warningDays()).median() - bytes;
+    return Optional.of(
+        new MemoryEnd(new Range(earliest, median, latest), (long) Math.max(1, Math.ceil(missing))));
   }
 
   /** Returns the bytes that the tables need; those that evict need what they have. */
-  private static double bytesOfIds(
-      List<HashedTable> tables, double days, ToDoubleFunction<Range> of) {
-    return tables.stream()
-        .mapToDouble(
-            t ->
-                t.bytesPerSlot()
-                    * (t.evicts()
-                        ? t.capacity()
-                        : Math.max(
-                            (double) t.capacity(),
-                            of.applyAsDouble(t.forecast().in(days)) / HashedTable.LOAD_FACTOR)))
-        .sum();
+  private static Range bytesNeeded(List<HashedTable> tables, double days) {
+    Range bytes = new Range(0, 0, 0);
+    for (HashedTable table : tables) {
+      Range ids = table.evicts() ? new Range(0, 0, 0) : table.forecast().in(days);
+      bytes =
+          bytes.plus(
+              ids.times(1 / HashedTable.LOAD_FACTOR)
+                  .atLeast((double) table.capacity())
+                  .times(table.bytesPerSlot()));
+    }
+    return bytes;
   }
 }

@@ -13,15 +13,12 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.TableFill;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.UsableMemory;
 import io.shardtide.domain.WorkloadChange;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
@@ -72,8 +69,12 @@ public final class GrowthStep {
     double fixed = header.fixedBytes();
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       TableSpec table = predicted.prediction().table();
-      fixed += fixedBytes(Optional.of(table)) - fixedBytes(store.table(id, table.name()));
-      store.putTable(id, table);
+      Optional<TableSpec> before = store.table(id, table.name());
+      // A new model predicts all tables again; they are the same.
+      if (!before.equals(Optional.of(table))) {
+        fixed += fixedBytes(Optional.of(table)) - fixedBytes(before);
+        store.putTable(id, table);
+      }
       if (table.storage().isEmpty()) {
         store.removeGrowth(id, table.name());
       }
@@ -111,23 +112,22 @@ public final class GrowthStep {
     ClusterSpec cluster = check(header, report, loggedAtMs);
     long now = report.measuredAt().toEpochMilli();
     SortedMap<String, TableGrowth> growths = new TreeMap<>(store.growths(id));
+    SortedMap<String, TableFill> fills = new TreeMap<>();
     for (TableFill fill : report.tables()) {
       hashed(store, id, fill.table());
       growths.put(fill.table(), growth(store, report, fill));
+      fills.put(fill.table(), fill);
     }
     List<HashedTable> tables = new ArrayList<>();
     growths.forEach((name, growth) -> tables.add(table(hashed(store, id, name), growth, now)));
     CapacityDecision decision = capacities.decide(tables, memory(cluster) - header.fixedBytes());
-    SortedSet<String> changed = new TreeSet<>();
-    report.tables().forEach(fill -> changed.add(fill.table()));
+    SortedSet<String> changed = new TreeSet<>(fills.keySet());
     for (Resize resize : decision.resizes()) {
       growths.compute(resize.table(), (name, growth) -> growth.asked(resize.capacity(), now));
       changed.add(resize.table());
     }
     changed.forEach(name -> store.putGrowth(id, name, growths.get(name)));
     store.putHeader(id, header.reported(report.reportId(), report.run()));
-    Map<String, TableFill> fills = new HashMap<>();
-    report.tables().forEach(fill -> fills.put(fill.table(), fill));
     List<TableForecast> forecasts =
         tables.stream()
             .map(
@@ -237,12 +237,7 @@ public final class GrowthStep {
    * may be moved. Hashed tables have no replica groups.
    */
   private static double memory(ClusterSpec cluster) {
-    UsableMemory usable = cluster.usableMemory();
-    double bytes = 0;
-    for (int device = 0; device < cluster.devices(); device++) {
-      bytes += usable.of(device) + cluster.hostMemoryBytesPerDevice();
-    }
-    return FILLED * bytes;
+    return FILLED * (cluster.usableBytes() + cluster.hostBytes());
   }
 
   private static TableForecast forecast(
