@@ -104,8 +104,8 @@ public final class Capacities {
   }
 
   /**
-   * Returns the ids to have room for: half-way between the median and the highest forecast. Tables
-   * with the highest one would need 3% more memory, and a sixth fewer resizes (RATIONALE.md).
+   * Returns the ids to have room for: half-way between the median and the highest forecast. The
+   * highest one would take up to 6% more memory for a fifth fewer resizes (RATIONALE.md).
    */
   private double needed(HashedTable table, double days) {
     Range then = table.forecast().in(days);
