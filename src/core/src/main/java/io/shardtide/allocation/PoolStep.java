@@ -21,7 +21,6 @@ import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.domain.pool.StoredPool;
 import io.shardtide.domain.pool.ThroughputCurve;
 import io.shardtide.domain.pool.WorkloadAllocation;
-import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -243,7 +242,7 @@ public final class PoolStep {
             .put(workloadId)
             .put(curveGeneration);
     SpecHash.put(hash, cluster);
-    return UUID.nameUUIDFromBytes(hash.hex().getBytes(StandardCharsets.UTF_8));
+    return hash.uuid();
   }
 
   /** Returns the cluster of an allocation; empty if the workload reserves all its memory. */

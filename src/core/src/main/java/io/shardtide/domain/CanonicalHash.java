@@ -6,6 +6,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Collection;
 import java.util.HexFormat;
+import java.util.UUID;
 import java.util.function.Consumer;
 
 /**
@@ -70,6 +71,11 @@ public final class CanonicalHash {
   /** Returns the beginning of an id, for display. */
   public static String shown(String id) {
     return id.length() > SHOWN_DIGITS ? id.substring(0, SHOWN_DIGITS) : id;
+  }
+
+  /** Returns an id of 128 bits. This hash cannot be used again. */
+  public UUID uuid() {
+    return UUID.nameUUIDFromBytes(hex().getBytes(StandardCharsets.UTF_8));
   }
 
   /** Returns 64 lower-case hexadecimal digits. This hash cannot be used again. */

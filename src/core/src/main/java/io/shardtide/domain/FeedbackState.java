@@ -134,16 +134,10 @@ public record FeedbackState(
         cluster,
         batchSince,
         plans,
-        latest(measurements, measured.measurementId(), REMEMBERED_MEASUREMENTS),
-        latest(others, new MeasuredRun(measured.run(), measured.step()), REMEMBERED_RUNS),
+        Newest.with(measurements, measured.measurementId(), REMEMBERED_MEASUREMENTS),
+        Newest.with(others, new MeasuredRun(measured.run(), measured.step()), REMEMBERED_RUNS),
         measured.planId(),
         measured.planId().equals(measuredPlan) ? planMeasurements + 1 : 1,
         speeds);
-  }
-
-  private static <T> List<T> latest(List<T> before, T next, int most) {
-    List<T> all = new ArrayList<>(before);
-    all.add(next);
-    return all.subList(Math.max(0, all.size() - most), all.size());
   }
 }

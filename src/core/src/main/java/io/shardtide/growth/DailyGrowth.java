@@ -7,13 +7,13 @@ import java.util.Arrays;
  * week. All are medians, so that a burst of some days changes none of them much.
  */
 final class DailyGrowth {
-  private static final int WEEK = 7;
+  static final int WEEK = 7;
 
-  /** Days from which the trend is estimated: four weeks. */
-  private static final int TREND_DAYS = 28;
+  /** Days that say how a table grows now: four weeks. */
+  static final int TREND_DAYS = 28;
 
   /** With fewer days, no factor of a weekday has two observations, and a trend would be noise. */
-  static final int LEAST_DAYS = 14;
+  private static final int LEAST_DAYS = 14;
 
   /**
    * A day's trend continues with this share on the next day, so that it adds at most 19 times a

@@ -11,9 +11,6 @@ final class ErrorRanges {
   /** Before a week is known, growth may stop or be so many times as fast. */
   private static final double UNKNOWN_FACTOR = 3;
 
-  /** All days of a week are known: the next days are within their extremes. */
-  private static final int WEEK = 7;
-
   private final Range[] ranges = new Range[HORIZONS.length];
 
   /**
@@ -49,10 +46,11 @@ final class ErrorRanges {
 
   /** Returns how wrong a forecast of a day may be, before past forecasts can be compared. */
   private static Range ofDays(double[] days, double expected) {
-    if (days.length < WEEK) {
+    if (days.length < DailyGrowth.WEEK) {
       double size = Math.abs(expected);
       return new Range(-size, 0, (UNKNOWN_FACTOR - 1) * size);
     }
+    // All days of a week are known: the next days are about within their extremes.
     double least = Arrays.stream(days).min().orElseThrow() - expected;
     double most = Arrays.stream(days).max().orElseThrow() - expected;
     return new Range(Math.min(0, least), 0, Math.max(0, most))

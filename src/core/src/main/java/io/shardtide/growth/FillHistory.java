@@ -1,5 +1,6 @@
 package io.shardtide.growth;
 
+import io.shardtide.domain.Newest;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -88,16 +89,8 @@ public record FillHistory(
       }
       from = to;
     }
-    List<Fill> latest = new ArrayList<>(recent);
-    latest.add(fill);
     return new FillHistory(
-        since,
-        fill,
-        newDays,
-        ofDay,
-        newHours,
-        ofHour,
-        latest.subList(Math.max(0, latest.size() - MOST_RECENT), latest.size()));
+        since, fill, newDays, ofDay, newHours, ofHour, Newest.with(recent, fill, MOST_RECENT));
   }
 
   private void addWhole(List<Double> differences, double difference, long begin, int most) {

@@ -72,31 +72,30 @@ public final class Forecast {
   }
 
   /**
-   * Returns in how many days the table will have more ids than slots: at the earliest as the
-   * highest forecast, at the latest as the lowest one has it; infinite if not within {@value
-   * #MOST_DAYS} days.
+   * Returns in how many days the table will have more ids than some: at the earliest as the highest
+   * forecast, at the latest as the lowest one has it; infinite if not within {@value #MOST_DAYS}
+   * days.
    *
-   * @return empty if not even the highest forecast is above the capacity
+   * @return empty if not even the highest forecast is above them
    */
-  public Optional<Range> daysUntilAbove(double capacity) {
-    double earliest = firstAbove(capacity, Range::high);
+  public Optional<Range> daysUntilAbove(double ids) {
+    double earliest = firstAbove(ids, Range::high);
     return earliest == Double.POSITIVE_INFINITY
         ? Optional.empty()
         : Optional.of(
-            new Range(
-                earliest, firstAbove(capacity, Range::median), firstAbove(capacity, Range::low)));
+            new Range(earliest, firstAbove(ids, Range::median), firstAbove(ids, Range::low)));
   }
 
-  private double firstAbove(double capacity, ToDoubleFunction<Range> of) {
+  private double firstAbove(double ids, ToDoubleFunction<Range> of) {
     double before = now.ids();
-    if (before > capacity) {
+    if (before > ids) {
       return 0;
     }
     double days = 0;
     for (int step = 1; daysOf(step) <= MOST_DAYS; step++) {
       double after = of.applyAsDouble(in(daysOf(step)));
-      if (after > capacity) {
-        return days + (daysOf(step) - days) * (capacity - before) / (after - before);
+      if (after > ids) {
+        return days + (daysOf(step) - days) * (ids - before) / (after - before);
       }
       before = after;
       days = daysOf(step);

@@ -7,8 +7,8 @@ import java.util.List;
  * Forecasts how many ids a table will have.
  *
  * <p>The forecast of a day is {@link DailyGrowth}, spread over its hours as the hours of the last
- * week were; its range is that of {@link PastErrors}. If the latest reports, of two hours at most,
- * show much faster growth than the range allows, that is a {@link Burst}.
+ * week were; its range is that of {@link PastErrors}. If the latest reports show much faster growth
+ * than the range allows, that is a {@link Burst}.
  */
 public final class Forecaster {
   private static final int HOURS = Forecast.HOURS;
@@ -25,7 +25,7 @@ public final class Forecaster {
   public static Forecast forecast(FillHistory history, double idsPerDay) {
     long now = history.last().atMs();
     double[] days = history.days().stream().mapToDouble(d -> d).toArray();
-    int weekday = Math.floorMod(Math.floorDiv(now, FillHistory.DAY_MS) - 1, 7);
+    int weekday = Math.floorMod(Math.floorDiv(now, FillHistory.DAY_MS) - 1, DailyGrowth.WEEK);
     DailyGrowth growth =
         days.length > 0 ? DailyGrowth.of(days, weekday) : DailyGrowth.of(idsPerDay);
     double[] rates = new double[Forecast.MOST_DAYS + 2];

@@ -1,6 +1,7 @@
 package io.shardtide.growth;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Newest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -51,13 +52,7 @@ public record GrowthState(
         generation,
         cluster,
         fixedBytes,
-        latest(reports, reportId, REMEMBERED_REPORTS),
-        latest(others, run, REMEMBERED_RUNS));
-  }
-
-  private static List<String> latest(List<String> before, String next, int most) {
-    List<String> all = new ArrayList<>(before);
-    all.add(next);
-    return all.subList(Math.max(0, all.size() - most), all.size());
+        Newest.with(reports, reportId, REMEMBERED_REPORTS),
+        Newest.with(others, run, REMEMBERED_RUNS));
   }
 }

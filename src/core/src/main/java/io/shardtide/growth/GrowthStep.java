@@ -14,7 +14,6 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.TableFill;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -25,7 +24,6 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.UUID;
 
 /**
  * Follows how full hashed tables are, forecasts it, and asks for other capacities before a table is
@@ -264,7 +262,7 @@ public final class GrowthStep {
         new CanonicalHash("capacities").put(report.workloadId()).put(report.reportId());
     hash.putAll(resizes, resize -> hash.put(resize.table()).put(resize.capacity()));
     return new WorkloadChange(
-        UUID.nameUUIDFromBytes(hash.hex().getBytes(StandardCharsets.UTF_8)),
+        hash.uuid(),
         report.workloadId(),
         report.measuredAt(),
         SOURCE,

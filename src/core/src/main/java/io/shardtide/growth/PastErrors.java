@@ -12,7 +12,7 @@ import java.util.Optional;
  */
 final class PastErrors {
   /** Forecasts of fewer days than these are not tried. */
-  private static final int LEAST_KNOWN = 7;
+  private static final int LEAST_KNOWN = DailyGrowth.WEEK;
 
   /** With fewer errors, their range says little. */
   private static final int LEAST_ERRORS = 8;
@@ -46,7 +46,7 @@ final class PastErrors {
 
   /** Errors grow with the table's growth. */
   private double scale(int known) {
-    double[] latest = Arrays.copyOfRange(days, Math.max(0, known - 28), known);
+    double[] latest = Arrays.copyOfRange(days, Math.max(0, known - DailyGrowth.TREND_DAYS), known);
     return Math.max(1, Medians.of(Arrays.stream(latest).map(Math::abs).toArray()));
   }
 

@@ -130,7 +130,9 @@ class CapacitiesTest {
         .hasMessage("leastHitGain must be above 0 to 1, got 0");
   }
 
-  /** Memory holds what is chosen, no table loses slots, and what is due and fits is raised. */
+  /**
+   * A decision fits memory, lowers no capacity, and leaves no table that another one would raise.
+   */
   @Property(tries = 200)
   void decisions_keep_to_memory(@ForAll long seed) {
     Random random = new Random(seed);
