@@ -5,27 +5,25 @@ Parts need pyarrow.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
-import io
 import json
 import os
 import pathlib
 import pickle
 import subprocess
 import sys
-import tempfile
 import tracemalloc
 import unittest
 
 PACKAGE = str(pathlib.Path(__file__).resolve().parents[3] / "src/python")
 sys.path.insert(0, PACKAGE)
 
+from profile_command import CommandCase
+
 try:
     import numpy as np
 
     from shardtide.profile import HashTableProfile, Profiler
-    from shardtide.profile import __main__ as command
     from shardtide.profile.benchmark import SkewedIds
     from shardtide.profile.growth import FirstPeriods
     from shardtide.profile.rows import ALL_HASHES
@@ -356,31 +354,7 @@ class WrongInputTest(unittest.TestCase):
 
 
 @unittest.skipUnless(np, "numpy is not installed")
-class CommandTest(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
-
-    def path(self, name):
-        return str(self.folder / name)
-
-    def profile(self, *arguments):
-        """Runs the command; returns the fields of the tables, what it printed, and its messages."""
-        out = self.folder / "profile.json"
-        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as err:
-            command.main([*arguments, "--out", str(out)])
-        return json.loads(out.read_text()), printed.getvalue(), err.getvalue()
-
-    def error(self, *arguments):
-        """Runs the command, which must fail in one line."""
-        with contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit) as ended:
-            command.main(arguments)
-        code = ended.exception.code
-        message = (code if isinstance(code, str) else err.getvalue()).strip()
-        self.assertEqual(len(message.splitlines()), 1, message)
-        return message
-
+class CommandTest(CommandCase):
     def test_files_and_folders_are_periods(self):
         for day, ids in enumerate(([1, 2, 3], [1, 4, 2**62], [5, 5, 5], [6, 7, 8])):
             (self.folder / f"day{day}").mkdir()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import collections
 import contextlib
 import io
-import json
 import pathlib
 import random
 import sys
-import tempfile
 import unittest
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
+
+from profile_command import CommandCase
 
 try:
     import numpy as np
@@ -343,32 +343,7 @@ class BatchTest(unittest.TestCase):
 
 
 @unittest.skipUnless(np, "numpy is not installed")
-class CommandTest(unittest.TestCase):
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
-
-    def path(self, name):
-        return str(self.folder / name)
-
-    def profile(self, *arguments):
-        """Runs the command; returns the fields of the tables, what it printed, and its messages."""
-        out = self.folder / "profile.json"
-        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as err:
-            command.main([*arguments, "--out", str(out)])
-        return json.loads(out.read_text()), printed.getvalue(), err.getvalue()
-
-    def error(self, *arguments):
-        """Runs the command, which must fail in one line."""
-        with contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit) as ended:
-            command.main(arguments)
-        code = ended.exception.code
-        message = (code if isinstance(code, str) else err.getvalue()).strip()
-        self.assertEqual(len(message.splitlines()), 1, message)
-        self.assertTrue(message.startswith("shardtide.profile: "), message)
-        return message
-
+class CommandTest(CommandCase):
     def test_arrays_are_profiled(self):
         np.save(self.path("user.npy"), np.arange(100_000) % 10)
         np.save(self.path("item.npy"), np.zeros((70_000, 2), np.int32))
