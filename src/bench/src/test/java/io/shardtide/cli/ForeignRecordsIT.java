@@ -15,6 +15,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
 import io.shardtide.views.Views;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import java.io.PrintWriter;
@@ -22,6 +23,7 @@ import java.io.StringWriter;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -85,7 +87,7 @@ class ForeignRecordsIT {
 
   @Test
   void every_reader_of_the_log_goes_on() throws Exception {
-    try (LocalPlanner planner = LocalPlanner.startWithPools(folder, "f.");
+    try (LocalPlanner planner = LocalPlanner.start(folder, "f.", EnumSet.allOf(Extension.class));
         LogClient log = planner.log();
         Registry registry = planner.endpoint().connectRegistry();
         WorkloadPublisher publisher = WorkloadPublisher.connect(planner.endpoint(), "test")) {

@@ -22,6 +22,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -57,7 +58,7 @@ class ForecastsCommandIT {
 
   @BeforeAll
   static void start() throws Exception {
-    planner = LocalPlanner.startWithGrowth(folder, PREFIX);
+    planner = LocalPlanner.start(folder, PREFIX, Set.of(Extension.GROWTH));
     try (LogClient log = planner.log()) {
       for (TableForecasts each :
           List.of(FEED, EARLIER, forecasts("gone", 1, ADS.memoryEnd()), ADS)) {

@@ -14,6 +14,7 @@ import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.wire.Codec;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.JsonLines;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -22,6 +23,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -47,7 +49,7 @@ class PoolsCommandIT {
 
   @BeforeAll
   static void start() throws Exception {
-    planner = LocalPlanner.startWithPools(folder, "shardtide.");
+    planner = LocalPlanner.start(folder, "shardtide.", Set.of(Extension.POOLS));
   }
 
   @AfterAll

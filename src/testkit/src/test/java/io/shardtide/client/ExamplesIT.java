@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.io.File;
 import java.io.IOException;
@@ -15,6 +16,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
@@ -160,7 +162,8 @@ class ExamplesIT {
 
   @Test
   void the_examples_compile_and_run() throws Exception {
-    try (LocalPlanner planner = LocalPlanner.startWithPools(folder, Topics.DEFAULT_PREFIX);
+    try (LocalPlanner planner =
+            LocalPlanner.start(folder, Topics.DEFAULT_PREFIX, Set.of(Extension.POOLS));
         LogClient log = planner.log()) {
       assertThat(runExample("WorkloadPublisher", planner.bootstrapServers(), planner.registryUrl()))
           .contains("generation 1");

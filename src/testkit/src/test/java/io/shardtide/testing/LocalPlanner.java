@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 
 /**
@@ -41,14 +42,16 @@ public final class LocalPlanner implements AutoCloseable {
     return start(folder, prefix, settings -> settings.partitions(partitions));
   }
 
-  /** Starts one that plans each generation and allocates pools. */
-  public static LocalPlanner startWithPools(Path folder, String prefix) throws Exception {
-    return start(folder, prefix, settings -> settings.with(Extension.POOLS));
-  }
-
-  /** Starts one that plans each generation and forecasts hashed tables. */
-  public static LocalPlanner startWithGrowth(Path folder, String prefix) throws Exception {
-    return start(folder, prefix, settings -> settings.with(Extension.GROWTH));
+  /** Starts one that plans each generation, with optional parts. */
+  public static LocalPlanner start(Path folder, String prefix, Set<Extension> extensions)
+      throws Exception {
+    return start(
+        folder,
+        prefix,
+        settings -> {
+          extensions.forEach(settings::with);
+          return settings;
+        });
   }
 
   private static LocalPlanner start(
