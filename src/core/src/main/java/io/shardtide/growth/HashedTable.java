@@ -26,7 +26,7 @@ public record HashedTable(
   /**
    * Share of the slots that ids may take. A search for a slot ends after some probes, so that some
    * ids find none before all slots are taken: with linear probing of 128 slots (as many as
-   * TorchRec's MPZCH tries) 0.01% of random ids at 80%, 0.4% at 90% and 3% at 100%, as
+   * TorchRec's MPZCH tries) 0.01% of random ids at 80%, 0.3% at 90% and 3% at 100%, as
    * examples/dlrm counts them. And a table that is full stops to grow, which looks as if it had
    * room for ever.
    */
