@@ -11,14 +11,19 @@ final class ErrorRanges {
   /** Before a week is known, growth may stop or be so many times as fast. */
   private static final double UNKNOWN_FACTOR = 3;
 
-  private final Range[] ranges = new Range[HORIZONS.length];
+  private final Range[] ranges;
+
+  private ErrorRanges(Range[] ranges) {
+    this.ranges = ranges;
+  }
 
   /**
    * @param days ids that each day added
    * @param lastWeekday weekday of the last one
    * @param growth what is expected of the next days
    */
-  ErrorRanges(double[] days, int lastWeekday, DailyGrowth growth) {
+  static ErrorRanges of(double[] days, int lastWeekday, DailyGrowth growth) {
+    Range[] ranges = new Range[HORIZONS.length];
     PastErrors errors = new PastErrors(days, lastWeekday);
     for (int h = 0; h < HORIZONS.length; h++) {
       Optional<Range> range = errors.range(HORIZONS[h]);
@@ -30,6 +35,13 @@ final class ErrorRanges {
         ranges[h] = ofDays(days, growth.on(1));
       }
     }
+    return new ErrorRanges(ranges);
+  }
+
+  /** Returns those of a table that grows so many times as fast. */
+  ErrorRanges times(double factor) {
+    return new ErrorRanges(
+        Arrays.stream(ranges).map(range -> range.times(factor)).toArray(Range[]::new));
   }
 
   /**

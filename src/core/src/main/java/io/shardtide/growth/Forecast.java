@@ -1,5 +1,6 @@
 package io.shardtide.growth;
 
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
 
@@ -25,6 +26,19 @@ public final class Forecast {
     this.expected = expected;
     this.errors = errors;
     this.burst = burst;
+  }
+
+  /**
+   * Returns what is forecast if the table grows so many times as fast from now on.
+   *
+   * @param factor 0 or more
+   */
+  Forecast times(double factor) {
+    return new Forecast(
+        now,
+        Arrays.stream(expected).map(added -> factor * added).toArray(),
+        errors.times(factor),
+        burst.times(factor));
   }
 
   /** Returns the report that it begins with. */

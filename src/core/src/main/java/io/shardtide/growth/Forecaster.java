@@ -31,7 +31,7 @@ public final class Forecaster {
     double[] rates = new double[Forecast.MOST_DAYS + 2];
     Arrays.setAll(rates, growth::on);
     double[] profile = profile(history.hours(), now);
-    ErrorRanges errors = new ErrorRanges(days, weekday, growth);
+    ErrorRanges errors = ErrorRanges.of(days, weekday, growth);
     Burst burst = Burst.of(history, since -> between(rates, profile, now, since, now), errors);
     double[] expected = new double[Forecast.MOST_DAYS * HOURS];
     double added = 0;

@@ -1,5 +1,6 @@
 package io.shardtide.growth;
 
+import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Newest;
 import java.util.ArrayList;
@@ -11,6 +12,7 @@ import java.util.Optional;
  * What the growth step stores of a workload beside its tables.
  *
  * @param generation the latest generation that was predicted
+ * @param parts parts of the next generation that were applied already
  * @param cluster its cluster; empty before the first prediction, and once it is deleted
  * @param fixedBytes bytes of the tables that are not hashed
  * @param reports ids of the latest reports, the oldest first
@@ -18,6 +20,7 @@ import java.util.Optional;
  */
 public record GrowthState(
     long generation,
+    int parts,
     Optional<ClusterSpec> cluster,
     double fixedBytes,
     List<String> reports,
@@ -31,7 +34,7 @@ public record GrowthState(
 
   /** Before the first prediction. */
   public static final GrowthState NONE =
-      new GrowthState(0, Optional.empty(), 0, List.of(), List.of());
+      new GrowthState(0, 0, Optional.empty(), 0, List.of(), List.of());
 
   /** Copies the lists. */
   public GrowthState {
@@ -40,8 +43,15 @@ public record GrowthState(
     runs = List.copyOf(runs);
   }
 
-  GrowthState with(long newGeneration, Optional<ClusterSpec> newCluster, double bytes) {
-    return new GrowthState(newGeneration, newCluster, bytes, reports, runs);
+  /** Returns this after a part of a generation's predictions. */
+  GrowthState with(CostPredictions part, double bytes) {
+    return new GrowthState(
+        part.isLast() ? part.generation() : generation,
+        part.isLast() ? 0 : part.part() + 1,
+        part.isDeletion() ? Optional.empty() : Optional.of(part.cluster()),
+        bytes,
+        reports,
+        runs);
   }
 
   /** Returns this after a report. */
@@ -50,6 +60,7 @@ public record GrowthState(
     others.remove(run);
     return new GrowthState(
         generation,
+        parts,
         cluster,
         fixedBytes,
         Newest.with(reports, reportId, REMEMBERED_REPORTS),

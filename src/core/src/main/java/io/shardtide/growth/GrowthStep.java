@@ -43,12 +43,14 @@ public final class GrowthStep {
   /** A clock that is further ahead of the log than this is wrong. */
   private static final Duration MOST_AHEAD = Duration.ofHours(1);
 
+  private final CapacityPolicy policy;
   private final Capacities capacities;
 
   /**
    * @param policy when tables are resized, and for how long
    */
   public GrowthStep(CapacityPolicy policy) {
+    this.policy = policy;
     capacities = new Capacities(policy);
   }
 
@@ -81,11 +83,7 @@ public final class GrowthStep {
       store.removeTable(id, dropped.name());
       store.removeGrowth(id, dropped.name());
     }
-    GrowthState after =
-        header.with(
-            part.isLast() ? part.generation() : header.generation(),
-            part.isDeletion() ? Optional.empty() : Optional.of(part.cluster()),
-            fixed);
+    GrowthState after = header.with(part, fixed);
     if (!after.equals(header)) {
       store.putHeader(id, after);
     }
@@ -118,7 +116,8 @@ public final class GrowthStep {
     }
     List<HashedTable> tables = new ArrayList<>();
     growths.forEach((name, growth) -> tables.add(table(hashed(store, id, name), growth, now)));
-    CapacityDecision decision = capacities.decide(tables, memory(cluster) - header.fixedBytes());
+    double memory = memory(cluster) - header.fixedBytes();
+    CapacityDecision decision = capacities.decide(tables, memory);
     SortedSet<String> changed = new TreeSet<>(fills.keySet());
     for (Resize resize : decision.resizes()) {
       growths.compute(resize.table(), (name, growth) -> growth.asked(resize.capacity(), now));
@@ -132,7 +131,11 @@ public final class GrowthStep {
                 table ->
                     forecast(
                         table,
-                        growths.get(table.name()),
+                        new TableInputs(
+                            growths.get(table.name()),
+                            storage(hashed(store, id, table.name())).idsPerDay(),
+                            table.evicts(),
+                            table.bytesPerSlot()),
                         Optional.ofNullable(fills.get(table.name()))))
             .toList();
     return new Growth(
@@ -143,7 +146,8 @@ public final class GrowthStep {
             header.generation(),
             forecasts,
             decision.resizes(),
-            decision.memoryEnd()),
+            decision.memoryEnd(),
+            Optional.of(new GrowthInputs(header.parts(), memory, policy))),
         decision.resizes().isEmpty()
             ? Optional.empty()
             : Optional.of(change(report, decision.resizes())));
@@ -218,8 +222,12 @@ public final class GrowthStep {
     return before.get().with(now, fill.slots());
   }
 
+  private static HashedStorage storage(TableSpec hashed) {
+    return hashed.storage().orElseThrow();
+  }
+
   private static HashedTable table(TableSpec spec, TableGrowth growth, long nowMs) {
-    HashedStorage storage = spec.storage().orElseThrow();
+    HashedStorage storage = storage(spec);
     return new HashedTable(
         spec.name(),
         growth.capacity(spec.rows(), nowMs),
@@ -239,12 +247,13 @@ public final class GrowthStep {
   }
 
   private static TableForecast forecast(
-      HashedTable table, TableGrowth growth, Optional<TableFill> fill) {
+      HashedTable table, TableInputs inputs, Optional<TableFill> fill) {
     Forecast forecast = table.forecast();
+    long slots = inputs.growth().slots();
     return new TableForecast(
         table.name(),
         (long) forecast.now().ids(),
-        growth.slots(),
+        slots,
         table.capacity(),
         fill.map(TableFill::insertions).orElse(0L),
         fill.map(TableFill::evictions).orElse(0L),
@@ -252,9 +261,8 @@ public final class GrowthStep {
         forecast.in(1),
         forecast.in(7),
         forecast.in(28),
-        table.evicts()
-            ? Optional.empty()
-            : forecast.daysUntilAbove(HashedTable.LOAD_FACTOR * growth.slots()));
+        table.daysUntilFull(slots),
+        Optional.of(inputs));
   }
 
   private static WorkloadChange change(FillReport report, List<Resize> resizes) {

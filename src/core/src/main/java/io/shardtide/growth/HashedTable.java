@@ -1,6 +1,7 @@
 package io.shardtide.growth;
 
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * A table whose capacity is chosen.
@@ -49,5 +50,12 @@ public record HashedTable(
   /** Returns how many ids the table holds before it is full. */
   double room() {
     return LOAD_FACTOR * capacity;
+  }
+
+  /**
+   * Returns in how many days the table is full with so many slots; empty if it is not, or evicts.
+   */
+  Optional<Range> daysUntilFull(long slots) {
+    return evicts ? Optional.empty() : forecast.daysUntilAbove(LOAD_FACTOR * slots);
   }
 }

@@ -1,5 +1,6 @@
 package io.shardtide.growth;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -21,7 +22,9 @@ import java.util.Optional;
  * @param daysUntilFull in how many days it has more ids than 80% of {@code slots} ({@link
  *     HashedTable#LOAD_FACTOR}); infinite if not within 180 days. Empty if it is not expected to be
  *     full, or makes room by itself
+ * @param inputs what it was made from; empty in records of planners that did not write it yet
  */
+@RecordBuilder
 public record TableForecast(
     String table,
     long ids,
@@ -33,7 +36,8 @@ public record TableForecast(
     Range inDay,
     Range inWeek,
     Range inFourWeeks,
-    Optional<Range> daysUntilFull) {
+    Optional<Range> daysUntilFull,
+    Optional<TableInputs> inputs) {
   /** Checks that nothing is missing. */
   public TableForecast {
     Objects.requireNonNull(table, "table");
@@ -41,5 +45,6 @@ public record TableForecast(
     Objects.requireNonNull(inWeek, "inWeek");
     Objects.requireNonNull(inFourWeeks, "inFourWeeks");
     Objects.requireNonNull(daysUntilFull, "daysUntilFull");
+    Objects.requireNonNull(inputs, "inputs");
   }
 }

@@ -1,5 +1,6 @@
 package io.shardtide.growth;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
@@ -16,7 +17,9 @@ import java.util.Optional;
  * @param resizes tables that get other capacities now
  * @param memoryEnd when memory will not hold the tables, whatever the plan; empty if it does for
  *     long enough
+ * @param inputs what they were made from; empty in records of planners that did not write it yet
  */
+@RecordBuilder
 public record TableForecasts(
     String workloadId,
     String reportId,
@@ -24,7 +27,8 @@ public record TableForecasts(
     long generation,
     List<TableForecast> tables,
     List<Resize> resizes,
-    Optional<MemoryEnd> memoryEnd) {
+    Optional<MemoryEnd> memoryEnd,
+    Optional<GrowthInputs> inputs) {
   /** Copies the lists. */
   public TableForecasts {
     Objects.requireNonNull(workloadId, "workloadId");
@@ -33,6 +37,7 @@ public record TableForecasts(
     tables = List.copyOf(tables);
     resizes = List.copyOf(resizes);
     Objects.requireNonNull(memoryEnd, "memoryEnd");
+    Objects.requireNonNull(inputs, "inputs");
   }
 
   /**

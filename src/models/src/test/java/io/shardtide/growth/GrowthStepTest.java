@@ -121,6 +121,7 @@ class GrowthStepTest {
     predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 10_000), hashedTable("b", 500));
     grow(fill("b", 500, 100));
     TableForecasts forecasts = grow(fill("a", 9_000, 200)).forecasts();
+    TableGrowth reported = store.growth(Fixtures.WORKLOAD, "a").orElseThrow();
     assertThat(forecasts.generation()).isEqualTo(1);
     assertThat(forecasts.measuredAt()).isEqualTo(now);
     Range still = new Range(200, 200, 200);
@@ -128,9 +129,24 @@ class GrowthStepTest {
         .first()
         .isEqualTo(
             new TableForecast(
-                "a", 200, 9_000, 10_000, 7, 0, 3, still, still, still, Optional.empty()));
+                "a",
+                200,
+                9_000,
+                10_000,
+                7,
+                0,
+                3,
+                still,
+                still,
+                still,
+                Optional.empty(),
+                Optional.of(
+                    new TableInputs(
+                        reported, 0, false, (double) spec("a").bytes() / spec("a").rows()))));
     assertThat(forecasts.tables().get(1).table()).isEqualTo("b");
     assertThat(forecasts.tables().get(1).insertions()).isZero();
+    assertThat(forecasts.inputs().orElseThrow().policy()).isEqualTo(CapacityPolicy.DEFAULTS);
+    assertThat(forecasts.inputs().orElseThrow().parts()).isZero();
   }
 
   @Test

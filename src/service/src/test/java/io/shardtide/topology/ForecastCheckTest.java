@@ -17,7 +17,7 @@ class ForecastCheckTest {
   private static final Optional<MemoryEnd> NEVER = Optional.empty();
 
   private static TableForecast table(String name, Optional<Range> days) {
-    return new TableForecast(name, 1, 4, 4, 0, 0, 0, IDS, IDS, IDS, days);
+    return new TableForecast(name, 1, 4, 4, 0, 0, 0, IDS, IDS, IDS, days, Optional.empty());
   }
 
   private static TableForecast full(String name, double days) {
@@ -27,7 +27,7 @@ class ForecastCheckTest {
   private static TableForecasts of(
       String workload, Optional<MemoryEnd> end, List<TableForecast> tables) {
     return new TableForecasts(
-        workload, "r", Instant.parse("2026-11-27T10:00:00Z"), 1, tables, List.of(), end);
+        workload, "r", Instant.parse("2026-11-27T10:00:00Z"), 1, tables, List.of(), end, Optional.empty());
   }
 
   @Test

@@ -45,7 +45,7 @@ class ForecastsCommandIT {
     Range soon = new Range(ids, ids + 10, ids + 20);
     TableForecast table =
         new TableForecast(
-            "user", ids, 400, 800, 1, 2, 3, soon, soon, soon, Optional.of(new Range(2, 3, 4)));
+            "user", ids, 400, 800, 1, 2, 3, soon, soon, soon, Optional.of(new Range(2, 3, 4)), Optional.empty());
     return new TableForecasts(
         workload,
         "report " + ids,
@@ -53,7 +53,7 @@ class ForecastsCommandIT {
         1,
         List.of(table),
         List.of(),
-        end);
+        end, Optional.empty());
   }
 
   @BeforeAll

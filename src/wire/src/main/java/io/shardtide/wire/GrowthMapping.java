@@ -3,11 +3,13 @@ package io.shardtide.wire;
 import io.shardtide.domain.FillReport;
 import io.shardtide.growth.Fill;
 import io.shardtide.growth.FillHistory;
+import io.shardtide.growth.GrowthInputs;
 import io.shardtide.growth.GrowthState;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.TableGrowth;
+import io.shardtide.growth.TableInputs;
 import io.shardtide.models.AvroMapping;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
@@ -55,6 +57,14 @@ interface GrowthMapping {
   io.shardtide.avro.MemoryEnd toAvro(MemoryEnd end);
 
   MemoryEnd fromAvro(io.shardtide.avro.MemoryEnd avro);
+
+  io.shardtide.avro.TableInputs toAvro(TableInputs inputs);
+
+  TableInputs fromAvro(io.shardtide.avro.TableInputs avro);
+
+  io.shardtide.avro.GrowthInputs toAvro(GrowthInputs inputs);
+
+  GrowthInputs fromAvro(io.shardtide.avro.GrowthInputs avro);
 
   io.shardtide.avro.GrowthHeader toAvro(GrowthState state);
 

@@ -3,8 +3,10 @@ package io.shardtide.wire;
 import io.shardtide.domain.FillReport;
 import io.shardtide.domain.ShardFill;
 import io.shardtide.domain.TableFill;
+import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.growth.Fill;
 import io.shardtide.growth.FillHistory;
+import io.shardtide.growth.GrowthInputs;
 import io.shardtide.growth.GrowthState;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
@@ -12,6 +14,7 @@ import io.shardtide.growth.Resize;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.TableGrowth;
+import io.shardtide.growth.TableInputs;
 import io.shardtide.testing.Samples;
 import java.time.Instant;
 import java.util.List;
@@ -54,14 +57,16 @@ final class GrowthSamples {
                 new Range(7, 8, 9),
                 new Range(10, 11, 12),
                 new Range(13, 14, 15),
-                days)),
+                days,
+                days.map(of -> new TableInputs(growth(), 19, true, 20.5)))),
         List.of(new Resize("a", 16, "why")),
-        days.map(of -> new MemoryEnd(of, 18)));
+        days.map(of -> new MemoryEnd(of, 18)),
+        days.map(of -> new GrowthInputs(21, 22.5, new CapacityPolicy(2.5, 23, 24, 0.25))));
   }
 
   static GrowthState header() {
     return new GrowthState(
-        1, Optional.of(Samples.cluster()), 2.5, List.of("r1", "r2"), List.of("run1", "run2"));
+        1, 3, Optional.of(Samples.cluster()), 2.5, List.of("r1", "r2"), List.of("run1", "run2"));
   }
 
   static TableGrowth growth() {
