@@ -140,9 +140,11 @@ class DashboardApiIT {
                 new Range(71, 72, 73),
                 new Range(74, 75, 76),
                 new Range(77, 78, 79),
-                Optional.of(soon), Optional.empty())),
+                Optional.of(soon),
+                Optional.empty())),
         List.of(),
-        Optional.of(new MemoryEnd(soon, 5)), Optional.empty());
+        Optional.of(new MemoryEnd(soon, 5)),
+        Optional.empty());
   }
 
   /** Gives a workload all of a pool of two devices, and waits for its plan on them. */

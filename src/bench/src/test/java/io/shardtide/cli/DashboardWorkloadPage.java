@@ -121,7 +121,18 @@ abstract class DashboardWorkloadPage {
             1,
             List.of(
                 new TableForecast(
-                    "category_00", 960, 1_000, 1_000, 0, 0, 0, ids, ids, ids, Optional.of(now), Optional.empty()),
+                    "category_00",
+                    960,
+                    1_000,
+                    1_000,
+                    0,
+                    0,
+                    0,
+                    ids,
+                    ids,
+                    ids,
+                    Optional.of(now),
+                    Optional.empty()),
                 new TableForecast(
                     "listing_id",
                     90_000,
@@ -133,7 +144,8 @@ abstract class DashboardWorkloadPage {
                     ids,
                     ids,
                     ids,
-                    Optional.of(soon), Optional.empty()),
+                    Optional.of(soon),
+                    Optional.empty()),
                 new TableForecast(
                     "member_id",
                     110_000,
@@ -145,9 +157,11 @@ abstract class DashboardWorkloadPage {
                     ids,
                     ids,
                     ids,
-                    Optional.empty(), Optional.empty())),
+                    Optional.empty(),
+                    Optional.empty())),
             List.of(),
-            Optional.of(new MemoryEnd(soon, Fixtures.GIB)), Optional.empty()));
+            Optional.of(new MemoryEnd(soon, Fixtures.GIB)),
+            Optional.empty()));
     browser.await("the forecasts", "document.querySelectorAll('.fill').length === 3");
     browser.run("document.querySelector('.fill').scrollIntoView({block: 'center'})");
     browser.await(

@@ -22,7 +22,8 @@ import picocli.CommandLine.Spec;
       "Writes the records that a replay needs from a cluster to a folder: events.jsonl,"
           + " predictions.jsonl, statuses.jsonl, speeds.jsonl, plans.jsonl, infeasible.jsonl (one"
           + " record a line, in Avro's JSON encoding), models/ID.avro. With pools, also"
-          + " pool-changes.jsonl, throughput-curves.jsonl, allocations.jsonl.",
+          + " pool-changes.jsonl, throughput-curves.jsonl, allocations.jsonl; with tables that grow,"
+          + " fills.jsonl, forecasts.jsonl.",
       "Reads the records that were committed when it started; writes nothing to the cluster."
     },
     footer = {

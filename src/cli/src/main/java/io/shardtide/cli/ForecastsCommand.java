@@ -4,12 +4,14 @@ import io.shardtide.client.ForecastReader;
 import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.growth.TableForecasts;
+import io.shardtide.growth.WhatIfGrowth;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.concurrent.Callable;
@@ -32,7 +34,9 @@ import picocli.CommandLine.Spec;
       "",
       "Example:",
       "  shardtide forecasts --bootstrap kafka:9092 \\",
-      "    --registry http://registry:8081 --workload ads"
+      "    --registry http://registry:8081 --workload ads",
+      "  shardtide forecasts --bootstrap kafka:9092 \\",
+      "    --registry http://registry:8081 --growth 2"
     },
     mixinStandardHelpOptions = true)
 final class ForecastsCommand implements Callable<Integer> {
@@ -47,6 +51,14 @@ final class ForecastsCommand implements Callable<Integer> {
   private Optional<String> workload;
 
   @Option(
+      names = "--growth",
+      paramLabel = "FACTOR",
+      description =
+          "What would be forecast if tables grew FACTOR times as fast from their reports on, 0 to"
+              + " 1000; 2 if growth doubles.")
+  private Optional<Double> growth;
+
+  @Option(
       names = "--json",
       description =
           "Print a line with the TableForecasts in Avro's JSON encoding for each workload, instead"
@@ -57,15 +69,24 @@ final class ForecastsCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     cluster.check(spec);
     workload.ifPresent(id -> Names.check(id, "workload id", RejectionReason.INVALID_WORKLOAD_ID));
-    Collection<TableForecasts> shown = chosen(read());
+    growth.ifPresent(factor -> WhatIfGrowth.FACTOR.check("--growth", factor));
+    Collection<TableForecasts> shown = whatIf(chosen(read()));
     PrintWriter out = spec.commandLine().getOut();
     if (asJson) {
       JsonLines<TableForecasts, ?> lines = new JsonLines<>(Codec.TABLE_FORECASTS);
       shown.forEach(forecasts -> out.print(lines.write(forecasts) + '\n'));
     } else {
+      growth.ifPresent(
+          factor -> out.printf(Locale.ROOT, "As if tables grew %s times as fast:%n", factor));
       out.print(ForecastView.text(shown));
     }
     return 0;
+  }
+
+  private Collection<TableForecasts> whatIf(Collection<TableForecasts> latest) {
+    return growth.isEmpty()
+        ? latest
+        : latest.stream().map(forecasts -> WhatIfGrowth.of(forecasts, growth.get())).toList();
   }
 
   private SortedMap<String, TableForecasts> read() throws IOException {

@@ -51,7 +51,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
 
   private final Map<String, Long> undecodable = new TreeMap<>();
 
-  /** Topics of pools that the user may not read. */
+  /** Topics of optional parts that the user may not read. */
   private final List<String> denied = new ArrayList<>();
 
   /**
@@ -60,7 +60,8 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
    * @param topics the topics
    * @param workload whose records are read, besides all of pools; empty for all
    * @param progress runs after each record
-   * @throws IOException if the cluster does not answer, or a topic is missing that is not of pools
+   * @throws IOException if the cluster does not answer, or a topic is missing that is not of an
+   *     optional part
    */
   KafkaLogRecords(
       Map<String, Object> clients,
@@ -78,7 +79,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     reader = new TopicReader(settings, registry).afterEachRecord(progress);
     try {
       for (RecordKind<?> kind : RecordKind.ALL) {
-        if (!kind.isOfPools()) {
+        if (kind.extension().isEmpty()) {
           find(kind.topic().apply(topics));
         } else {
           findIfUsed(kind.topic().apply(topics));
@@ -91,7 +92,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     }
   }
 
-  /** Finds a topic that a cluster without pools does not have. */
+  /** Finds a topic that a cluster without an optional part of the planner does not have. */
   private void findIfUsed(Topic<?> topic) throws IOException {
     try {
       Map<TopicPartition, OffsetRange> found = reader.ranges(topic);
@@ -145,7 +146,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     denied.forEach(
         topic ->
             notes.add(
-                "%s: this user may not read it, so that pools are left out".formatted(topic)));
+                "%s: this user may not read it, and what it holds is left out".formatted(topic)));
     undecodable.forEach(
         (topic, count) ->
             notes.add(

@@ -9,10 +9,11 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.replay.AllocationReplay;
-import io.shardtide.replay.AllocationReplayResult;
 import io.shardtide.replay.ExportFolder;
+import io.shardtide.replay.ForecastReplay;
 import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.OtherClusters;
+import io.shardtide.replay.Recomputed;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
@@ -48,10 +49,10 @@ import picocli.CommandLine.Spec;
           + " the other exported files in its folder. From an events file alone, predicts the"
           + " events and plans each generation by itself.",
       "Recomputes every recorded allocation of a pool too, and compares all its fields; with"
-          + " --workload, none.",
+          + " --workload, none. So too every recorded forecast of hashed tables.",
       "With --what-if: plans every generation with another model, other settings or other events,"
           + " and compares cost and moved bytes with the recorded plans.",
-      "Exit status: 0 if all plans and allocations are equal, 1 if one differs or records contradict"
+      "Exit status: 0 if all plans, allocations and forecasts are equal, 1 if one differs or records contradict"
           + " each other, 2 for wrong usage."
     },
     footer = {
@@ -249,7 +250,8 @@ final class ReplayCommand implements Callable<Integer> {
     console.print(new ReplayView().show(result));
     console.printf("%,d plans written to %s%n", result.plans().size(), out);
     boolean hasEqualAllocations = replayAllocations(records);
-    return result.isEqual() && hasEqualAllocations ? 0 : 1;
+    boolean hasEqualForecasts = replayForecasts(records);
+    return result.isEqual() && hasEqualAllocations && hasEqualForecasts ? 0 : 1;
   }
 
   /** Returns whether all recorded allocations of pools are equal. */
@@ -263,8 +265,23 @@ final class ReplayCommand implements Callable<Integer> {
       }
       return true;
     }
-    AllocationReplayResult result = AllocationReplay.run(records);
-    console().print(new ReplayView().show(result));
+    Recomputed result = AllocationReplay.run(records);
+    console().print(new ReplayView().showAllocations(result));
+    return result.isEqual();
+  }
+
+  /** Returns whether all recorded forecasts of hashed tables are equal. */
+  private boolean replayForecasts(LogRecords records) throws IOException {
+    if (!records.has(RecordKind.FORECASTS)) {
+      return true;
+    }
+    if (!records.has(RecordKind.FILLS) || !records.has(RecordKind.PREDICTIONS)) {
+      console()
+          .println("note: reports or predictions are not recorded: forecasts are not recomputed");
+      return true;
+    }
+    Recomputed result = ForecastReplay.run(records, Optional.ofNullable(workload));
+    console().print(new ReplayView().showForecasts(result));
     return result.isEqual();
   }
 

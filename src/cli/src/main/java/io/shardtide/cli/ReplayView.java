@@ -2,8 +2,8 @@ package io.shardtide.cli;
 
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CanonicalHash;
-import io.shardtide.replay.AllocationReplayResult;
 import io.shardtide.replay.Difference;
+import io.shardtide.replay.Recomputed;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayRow;
 import io.shardtide.replay.Verdict;
@@ -56,13 +56,22 @@ final class ReplayView {
     out.addAll("  ", difference.fields(), SHOWN);
   }
 
-  /** Returns how many allocations are equal, the first difference, and notes. */
-  String show(AllocationReplayResult result) {
+  /** Returns how many allocations of pools are equal, the first difference, and notes. */
+  String showAllocations(Recomputed result) {
+    return show(result, "allocations", "allocation", "pool ");
+  }
+
+  /** Returns how many forecasts of hashed tables are equal, the first difference, and notes. */
+  String showForecasts(Recomputed result) {
+    return show(result, "forecasts", "forecasts after report", "");
+  }
+
+  private static String show(Recomputed result, String all, String one, String owner) {
     TextLines out = new TextLines();
     out.add(
-        "%,d allocations equal, %,d differ, %,d not reproduced",
-        result.equal(), result.different(), result.notReproduced());
-    result.first().ifPresent(difference -> show(out, "allocation", "pool ", difference));
+        "%,d %s equal, %,d differ, %,d not reproduced",
+        result.equal(), all, result.different(), result.notReproduced());
+    result.first().ifPresent(difference -> show(out, one, owner, difference));
     out.addAll("note: ", result.notes(), SHOWN);
     return out.toString();
   }

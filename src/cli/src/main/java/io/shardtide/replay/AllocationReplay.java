@@ -5,7 +5,6 @@ import io.shardtide.domain.pool.Allocation;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,10 +23,7 @@ public final class AllocationReplay {
   /** By pool, the allocation before: the recomputed one if it has the recorded id. */
   private final Map<String, Allocation> before = new TreeMap<>();
 
-  private final Map<String, Difference> firsts = new TreeMap<>();
-  private int equal;
-  private int different;
-  private int notReproduced;
+  private final Recomputed.Tally tally = new Recomputed.Tally();
 
   private AllocationReplay(AllocationInputs inputs) {
     this.inputs = inputs;
@@ -38,7 +34,7 @@ public final class AllocationReplay {
    *
    * @throws IOException if the records cannot be read
    */
-  public static AllocationReplayResult run(LogRecords records) throws IOException {
+  public static Recomputed run(LogRecords records) throws IOException {
     AllocationReplay replay = new AllocationReplay(AllocationInputs.read(records));
     if (records.has(RecordKind.ALLOCATIONS)) {
       records.read(RecordKind.ALLOCATIONS, replay::compare);
@@ -50,32 +46,32 @@ public final class AllocationReplay {
     Optional<Allocation> previous = Optional.ofNullable(before.put(recorded.poolId(), recorded));
     Optional<String> missing = inputs.missing(recorded).or(() -> gap(recorded, previous));
     if (missing.isPresent()) {
-      notReproduced++;
-      unequal(recorded, missing.get(), List.of());
+      tally.notReproduced(Difference.of(recorded, missing.get(), List.of()));
       return;
     }
     Allocation recomputed;
     try {
       recomputed = Allocator.allocate(inputs.request(recorded, previous));
     } catch (IllegalArgumentException | IllegalStateException | ArithmeticException e) {
-      different++;
-      unequal(recorded, "this version cannot allocate the pool: " + e.getMessage(), List.of());
+      tally.different(
+          Difference.of(
+              recorded, "this version cannot allocate the pool: " + e.getMessage(), List.of()));
       return;
     }
     if (recomputed.equals(recorded)) {
-      equal++;
+      tally.equal();
       return;
     }
     if (recomputed.allocationId().equals(recorded.allocationId())) {
       before.put(recorded.poolId(), recomputed);
     }
-    different++;
-    unequal(
-        recorded,
-        recorded.hasValidId()
-            ? "its id is that of its content, and the curves are those that it names; either the pool's events were changed, or this version allocates differently"
-            : "the record was changed after the allocation was made: its id is not that of its content",
-        JsonDiff.lines(JSON, recorded, recomputed, Set.of()));
+    tally.different(
+        Difference.of(
+            recorded,
+            recorded.hasValidId()
+                ? "its id is that of its content, and the curves are those that it names; either the pool's events were changed, or this version allocates differently"
+                : "the record was changed after the allocation was made: its id is not that of its content",
+            JsonDiff.lines(JSON, recorded, recomputed, Set.of())));
   }
 
   private static Optional<String> gap(Allocation recorded, Optional<Allocation> previous) {
@@ -87,17 +83,12 @@ public final class AllocationReplay {
                 .formatted(recorded.previousId().orElse("none"), id.orElse("none")));
   }
 
-  private void unequal(Allocation recorded, String explanation, List<String> fields) {
-    firsts.putIfAbsent(recorded.poolId(), Difference.of(recorded, explanation, fields));
-  }
-
-  private AllocationReplayResult result() {
-    List<String> notes = new ArrayList<>();
+  private Recomputed result() {
     for (String pool : inputs.generations().pools()) {
       long last = inputs.generations().last(pool);
       long allocated = before.containsKey(pool) ? before.get(pool).generation() : 0;
       if (allocated < last) {
-        notes.add(
+        tally.note(
             "%s of pool %s: not allocated yet when the records were read"
                 .formatted(
                     last == allocated + 1
@@ -106,7 +97,6 @@ public final class AllocationReplay {
                     pool));
       }
     }
-    return new AllocationReplayResult(
-        equal, different, notReproduced, firsts.values().stream().findFirst(), notes);
+    return tally.result();
   }
 }

@@ -3,14 +3,16 @@ package io.shardtide.replay;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.pool.Allocation;
+import io.shardtide.growth.GrowthInputs;
+import io.shardtide.growth.TableForecasts;
 import java.util.List;
 
 /**
- * A recorded plan or allocation that was not reproduced.
+ * A recorded plan, allocation or forecast that was not reproduced.
  *
  * @param owner the workload or the pool
  * @param generation its generation
- * @param id the recorded plan or allocation
+ * @param id the recorded plan or allocation; of forecasts, the report that they follow
  * @param explanation what is known of the cause, for people
  * @param inputs what the record says it was made from, for people
  * @param fields one line per different field: its name, the recorded and the recomputed value; none
@@ -42,6 +44,20 @@ public record Difference(
                 plan.slow().isEmpty() ? "none" : plan.slow(),
                 plan.effort(),
                 plan.settings()),
+        fields);
+  }
+
+  static Difference of(TableForecasts forecasts, String explanation, List<String> fields) {
+    return new Difference(
+        forecasts.workloadId(),
+        forecasts.generation(),
+        forecasts.reportId(),
+        explanation,
+        "the report of %s, those before it, the tables of generation %d, %s"
+            .formatted(
+                forecasts.measuredAt(),
+                forecasts.generation(),
+                forecasts.inputs().map(GrowthInputs::policy).orElseThrow()),
         fields);
   }
 

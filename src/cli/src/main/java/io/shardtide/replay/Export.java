@@ -18,21 +18,22 @@ public final class Export {
   private Export() {}
 
   /**
-   * Writes all records that a replay needs. A file that cannot be completed is not created. Without
-   * pools on the log, there are no files of them.
+   * Writes all records that a replay needs. A file that cannot be completed is not created. Of
+   * optional parts of the planner that the log does not have, there are no files.
    *
    * @param records the records
    * @param directory the folder; created if necessary
-   * @return the number of records by kind, models included; without kinds of pools that have none
+   * @return the number of records by kind, models included; without kinds of optional parts that
+   *     have none
    */
   public static Map<String, Integer> write(LogRecords records, Path directory) throws IOException {
     Files.createDirectories(directory);
     Map<String, Integer> counts = new LinkedHashMap<>();
     for (RecordKind<?> kind : RecordKind.ALL) {
-      if (!kind.isOfPools() || records.has(kind)) {
+      if (kind.extension().isEmpty() || records.has(kind)) {
         counts.put(kind.name(), write(records, kind, directory.resolve(kind.file())));
       }
-      if (kind.isOfPools() && counts.getOrDefault(kind.name(), 0) == 0) {
+      if (kind.extension().isPresent() && counts.getOrDefault(kind.name(), 0) == 0) {
         // Not those of an earlier export either.
         Files.deleteIfExists(directory.resolve(kind.file()));
         counts.remove(kind.name());

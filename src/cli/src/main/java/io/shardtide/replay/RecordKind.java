@@ -2,6 +2,7 @@ package io.shardtide.replay;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.DeviceSpeeds;
+import io.shardtide.domain.FillReport;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
@@ -9,10 +10,13 @@ import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.wire.Codec;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Function;
 
 /**
@@ -20,12 +24,17 @@ import java.util.function.Function;
  *
  * @param name its name for people, and of its file, without extension
  * @param codec codec of the records
- * @param key returns the key of a record: its workload; its pool, if it is one of {@link #OF_POOLS}
+ * @param key returns the key of a record: its workload; its pool, if it {@link #isOfPools}
  * @param topic returns its topic
+ * @param extension the optional part of the planner without which a log has no such records
  * @param <V> type of the records
  */
 public record RecordKind<V>(
-    String name, Codec<V, ?> codec, Function<V, String> key, Function<Topics, Topic<V>> topic) {
+    String name,
+    Codec<V, ?> codec,
+    Function<V, String> key,
+    Function<Topics, Topic<V>> topic,
+    Optional<Extension> extension) {
   /** Events of publishers, rejected ones included. */
   public static final RecordKind<WorkloadChange> EVENTS =
       new RecordKind<>(
@@ -61,21 +70,50 @@ public record RecordKind<V>(
           InfeasibleWorkload::workloadId,
           Topics::infeasibleWorkloads);
 
+  /** Forecasts of hashed tables. */
+  public static final RecordKind<TableForecasts> FORECASTS =
+      new RecordKind<>(
+          "forecasts",
+          Codec.TABLE_FORECASTS,
+          TableForecasts::workloadId,
+          Topics::tableForecasts,
+          Optional.of(Extension.GROWTH));
+
+  /** Reports of how full hashed tables are, rejected ones included. */
+  public static final RecordKind<FillReport> FILLS =
+      new RecordKind<>(
+          "fills",
+          Codec.FILL_REPORT,
+          FillReport::workloadId,
+          Topics::tableFills,
+          Optional.of(Extension.GROWTH));
+
   /** Allocations of pools. */
   public static final RecordKind<Allocation> ALLOCATIONS =
-      new RecordKind<>("allocations", Codec.ALLOCATION, Allocation::poolId, Topics::allocations);
+      new RecordKind<>(
+          "allocations",
+          Codec.ALLOCATION,
+          Allocation::poolId,
+          Topics::allocations,
+          Optional.of(Extension.POOLS));
 
   /** Predicted throughput of workloads with a claim on a pool. */
   public static final RecordKind<CurveReport> CURVES =
       new RecordKind<>(
-          "throughput-curves", Codec.CURVE_REPORT, CurveReport::poolId, Topics::throughputCurves);
+          "throughput-curves",
+          Codec.CURVE_REPORT,
+          CurveReport::poolId,
+          Topics::throughputCurves,
+          Optional.of(Extension.POOLS));
 
   /** Events of pools, rejected ones included. */
   public static final RecordKind<PoolChange> POOL_CHANGES =
-      new RecordKind<>("pool-changes", Codec.POOL_CHANGE, PoolChange::poolId, Topics::poolChanges);
-
-  /** The kinds that a log without pools does not have. */
-  public static final List<RecordKind<?>> OF_POOLS = List.of(ALLOCATIONS, CURVES, POOL_CHANGES);
+      new RecordKind<>(
+          "pool-changes",
+          Codec.POOL_CHANGE,
+          PoolChange::poolId,
+          Topics::poolChanges,
+          Optional.of(Extension.POOLS));
 
   /**
    * All kinds, results before their inputs. A reader that determines the end offsets of a growing
@@ -87,15 +125,27 @@ public record RecordKind<V>(
           INFEASIBLE,
           STATUSES,
           SPEEDS,
+          FORECASTS,
           PREDICTIONS,
           EVENTS,
+          FILLS,
           ALLOCATIONS,
           CURVES,
           POOL_CHANGES);
 
-  /** Returns whether a log without pools does not have such records. */
+  private RecordKind(
+      String name, Codec<V, ?> codec, Function<V, String> key, Function<Topics, Topic<V>> topic) {
+    this(name, codec, key, topic, Optional.empty());
+  }
+
+  /** Returns the kinds that a log without an optional part of the planner does not have. */
+  public static List<RecordKind<?>> of(Extension part) {
+    return ALL.stream().filter(kind -> kind.extension().equals(Optional.of(part))).toList();
+  }
+
+  /** Returns whether such records belong to pools, not to workloads. */
   public boolean isOfPools() {
-    return OF_POOLS.contains(this);
+    return extension.equals(Optional.of(Extension.POOLS));
   }
 
   /** Returns the name of its file. */

@@ -28,7 +28,8 @@ class ForecastViewTest {
           new Range(70_100, 70_200.4, 70_300),
           new Range(71_000, 72_000, 73_000),
           new Range(74_000, 76_000, 120_000),
-          Optional.empty(), Optional.empty());
+          Optional.empty(),
+          Optional.empty());
   private static final TableForecast USER =
       new TableForecast(
           "user",
@@ -41,11 +42,13 @@ class ForecastViewTest {
           new Range(92_000_000, 93_000_000, 94_100_000),
           new Range(98_000_000, 110_000_000, 121_000_000),
           new Range(150_000_000, 999_600_000, 1_234_000_000),
-          Optional.of(new Range(2.6, 3.2, 4.1)), Optional.empty());
+          Optional.of(new Range(2.6, 3.2, 4.1)),
+          Optional.empty());
 
   private static TableForecasts of(
       String workload, List<Resize> resizes, Optional<MemoryEnd> end, TableForecast... tables) {
-    return new TableForecasts(workload, "r", TIME, 17, List.of(tables), resizes, end, Optional.empty());
+    return new TableForecasts(
+        workload, "r", TIME, 17, List.of(tables), resizes, end, Optional.empty());
   }
 
   @Test
@@ -81,7 +84,8 @@ class ForecastViewTest {
             ITEM.inDay(),
             ITEM.inDay(),
             ITEM.inDay(),
-            Optional.of(new Range(0, 0.5, Double.POSITIVE_INFINITY)), Optional.empty());
+            Optional.of(new Range(0, 0.5, Double.POSITIVE_INFINITY)),
+            Optional.empty());
     assertThat(ForecastView.text(List.of(of("w", List.of(), Optional.empty(), given))).lines())
         .element(1)
         .asString()

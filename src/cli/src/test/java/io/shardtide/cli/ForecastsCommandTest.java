@@ -38,6 +38,13 @@ class ForecastsCommandTest {
   }
 
   @Test
+  void growth_must_be_a_factor() {
+    assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "--growth=-2")).isEqualTo(1);
+    assertThat(err.toString().strip()).isEqualTo("shardtide: --growth must be 0 to 1000, got -2");
+    assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "--growth=double")).isEqualTo(2);
+  }
+
+  @Test
   void a_parameter_is_no_workload() {
     assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "ads")).isEqualTo(2);
     assertThat(err.toString()).contains("ads");

@@ -27,7 +27,14 @@ class ForecastCheckTest {
   private static TableForecasts of(
       String workload, Optional<MemoryEnd> end, List<TableForecast> tables) {
     return new TableForecasts(
-        workload, "r", Instant.parse("2026-11-27T10:00:00Z"), 1, tables, List.of(), end, Optional.empty());
+        workload,
+        "r",
+        Instant.parse("2026-11-27T10:00:00Z"),
+        1,
+        tables,
+        List.of(),
+        end,
+        Optional.empty());
   }
 
   @Test

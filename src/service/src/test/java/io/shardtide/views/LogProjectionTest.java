@@ -390,11 +390,34 @@ class LogProjectionTest {
         1,
         List.of(
             new TableForecast(
-                "kept", ids, 100, 300, 0, 0, 0, range, range, range, Optional.of(SOON), Optional.empty()),
+                "kept",
+                ids,
+                100,
+                300,
+                0,
+                0,
+                0,
+                range,
+                range,
+                range,
+                Optional.of(SOON),
+                Optional.empty()),
             new TableForecast(
-                "resized", ids, 100, 100, 0, 0, 0, range, range, range, Optional.empty(), Optional.empty())),
+                "resized",
+                ids,
+                100,
+                100,
+                0,
+                0,
+                0,
+                range,
+                range,
+                range,
+                Optional.empty(),
+                Optional.empty())),
         List.of(new Resize("resized", 400, "why")),
-        end, Optional.empty());
+        end,
+        Optional.empty());
   }
 
   @Test

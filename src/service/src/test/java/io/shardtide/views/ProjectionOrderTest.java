@@ -120,7 +120,14 @@ class ProjectionOrderTest {
     write("measured", p -> p.apply(at, T, measured));
     TableForecasts forecasts =
         new TableForecasts(
-            workload, "r", T.plusSeconds(generation), generation, List.of(), List.of(), NO_END, Optional.empty());
+            workload,
+            "r",
+            T.plusSeconds(generation),
+            generation,
+            List.of(),
+            List.of(),
+            NO_END,
+            Optional.empty());
     write("current-forecasts", p -> p.apply(at, T, forecasts));
   }
 

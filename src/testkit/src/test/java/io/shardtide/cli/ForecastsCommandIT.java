@@ -2,10 +2,19 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.growth.Fill;
+import io.shardtide.growth.FillHistory;
+import io.shardtide.growth.GrowthInputs;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.TableForecast;
+import io.shardtide.growth.TableForecastBuilder;
 import io.shardtide.growth.TableForecasts;
+import io.shardtide.growth.TableForecastsBuilder;
+import io.shardtide.growth.TableGrowth;
+import io.shardtide.growth.TableInputs;
+import io.shardtide.growth.WhatIfGrowth;
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
@@ -34,7 +43,7 @@ class ForecastsCommandIT {
   private static final TableForecasts EARLIER = forecasts("ads", 100, Optional.empty());
   private static final TableForecasts ADS =
       forecasts("ads", 200, Optional.of(new MemoryEnd(new Range(10, 12, 15), 1 << 30)));
-  private static final TableForecasts FEED = forecasts("feed", 300, Optional.empty());
+  private static final TableForecasts FEED = withInputs(forecasts("feed", 300, Optional.empty()));
 
   @TempDir private static Path folder;
   private static LocalPlanner planner;
@@ -45,7 +54,18 @@ class ForecastsCommandIT {
     Range soon = new Range(ids, ids + 10, ids + 20);
     TableForecast table =
         new TableForecast(
-            "user", ids, 400, 800, 1, 2, 3, soon, soon, soon, Optional.of(new Range(2, 3, 4)), Optional.empty());
+            "user",
+            ids,
+            400,
+            800,
+            1,
+            2,
+            3,
+            soon,
+            soon,
+            soon,
+            Optional.of(new Range(2, 3, 4)),
+            Optional.empty());
     return new TableForecasts(
         workload,
         "report " + ids,
@@ -53,7 +73,23 @@ class ForecastsCommandIT {
         1,
         List.of(table),
         List.of(),
-        end, Optional.empty());
+        end,
+        Optional.empty());
+  }
+
+  /** As of a table of 300 ids that are said to be 10 more each day. */
+  private static TableForecasts withInputs(TableForecasts forecasts) {
+    FillHistory history = FillHistory.of(new Fill(forecasts.measuredAt().toEpochMilli(), 300));
+    TableInputs inputs = new TableInputs(new TableGrowth(history, 400, 0, 0), 10, false, 64);
+    return TableForecastsBuilder.builder(forecasts)
+        .tables(
+            forecasts.tables().stream()
+                .map(
+                    table ->
+                        TableForecastBuilder.builder(table).inputs(Optional.of(inputs)).build())
+                .toList())
+        .inputs(Optional.of(new GrowthInputs(0, 1e6, CapacityPolicy.DEFAULTS)))
+        .build();
   }
 
   @BeforeAll
@@ -105,6 +141,22 @@ class ForecastsCommandIT {
     assertThat(lines.read(printed.get(1))).isEqualTo(FEED);
     assertThat(run(PREFIX, "--json", "--workload", "ads").out().lines())
         .containsExactly(printed.get(0));
+  }
+
+  @Test
+  void other_growth_is_forecast_from_the_latest_report() {
+    ForecastsResult doubled = run(PREFIX, "--workload", "feed", "--growth", "2");
+    assertThat(doubled.err()).isEmpty();
+    assertThat(doubled.out())
+        .startsWith("As if tables grew 2.0 times as fast:\n")
+        .endsWith(ForecastView.text(List.of(WhatIfGrowth.of(FEED, 2))))
+        // 20 a day instead of 10, until 320 of 400 slots are taken.
+        .containsPattern("feed +user +300 +400 +75.0% +320 .* 440 .* 860 .*1.0 days");
+    ForecastsResult of = run(PREFIX, "--growth", "2");
+    assertThat(of.status()).isEqualTo(1);
+    assertThat(of.err())
+        .startsWith(
+            "shardtide: forecasts of workload \"ads\" must say what they were made from, got");
   }
 
   @Test

@@ -14,6 +14,7 @@ import io.shardtide.testing.LogClient;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.topology.PoolLog;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topic;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -93,7 +94,7 @@ class PoolExportIT {
         client.publishValue(client.topics().costModels(), bundle.hardware(), bundle);
       }
       for (RecordKind<?> kind : RecordKind.ALL) {
-        if (!kind.isOfPools()) {
+        if (kind.extension().isEmpty()) {
           publish(client, records, kind);
         }
       }
@@ -109,7 +110,7 @@ class PoolExportIT {
       create(ofPools);
       assertThat(run("export", "--out", export.toString())).as("%s", out).isZero();
       checkFiles(export, false);
-      for (RecordKind<?> kind : RecordKind.OF_POOLS) {
+      for (RecordKind<?> kind : RecordKind.of(Extension.POOLS)) {
         publish(client, records, kind);
       }
       assertThat(run("export", "--out", export.toString())).as("%s", out).isZero();
@@ -134,7 +135,8 @@ class PoolExportIT {
     for (RecordKind<?> kind : RecordKind.ALL) {
       assertThat(Files.exists(export.resolve(kind.file())))
           .as(kind.file())
-          .isEqualTo(hasPools || !kind.isOfPools());
+          .isEqualTo(
+              kind.extension().map(part -> part == Extension.POOLS && hasPools).orElse(true));
     }
   }
 }

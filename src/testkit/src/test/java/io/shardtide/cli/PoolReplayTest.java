@@ -18,13 +18,14 @@ import io.shardtide.domain.pool.PoolUpdate.PoolNodeLost;
 import io.shardtide.domain.pool.PoolUpdate.PoolSet;
 import io.shardtide.replay.AllocationCollector;
 import io.shardtide.replay.AllocationReplay;
-import io.shardtide.replay.AllocationReplayResult;
 import io.shardtide.replay.Export;
+import io.shardtide.replay.Recomputed;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.topology.PoolLog;
+import io.shardtide.wire.Extension;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -108,7 +109,7 @@ class PoolReplayTest {
         .contains(", events, allocations, throughput-curves, pool-changes, models, in ")
         .contains("%d equal, 0 differ".formatted(log.all(RecordKind.PLANS).size()))
         .contains("%d allocations equal, 0 differ, 0 not".formatted(allocations().size()));
-    for (RecordKind<?> kind : RecordKind.OF_POOLS) {
+    for (RecordKind<?> kind : RecordKind.of(Extension.POOLS)) {
       assertThat(Files.readAllLines(folder.resolve(kind.file()))).hasSameSizeAs(log.all(kind));
     }
   }
@@ -117,7 +118,7 @@ class PoolReplayTest {
   void a_log_without_pools_has_no_files_of_them() throws IOException {
     Map<String, Integer> counts =
         Export.write(new RandomEvents(7, RandomEvents.BURSTS, "feed").go(3).records(), folder);
-    for (RecordKind<?> kind : RecordKind.OF_POOLS) {
+    for (RecordKind<?> kind : RecordKind.of(Extension.POOLS)) {
       assertThat(folder.resolve(kind.file())).as("an earlier export's").doesNotExist();
       assertThat(counts).doesNotContainKey(kind.name());
     }
@@ -184,7 +185,7 @@ class PoolReplayTest {
     return terminal.toString(StandardCharsets.UTF_8);
   }
 
-  private AllocationReplayResult replay() throws IOException {
+  private Recomputed replay() throws IOException {
     return AllocationReplay.run(records);
   }
 
@@ -197,7 +198,7 @@ class PoolReplayTest {
                 ? new PoolChange(
                     e.eventId(), POOL, e.occurredAt(), "test", List.of(new PoolNodeLost("n2")))
                 : e);
-    AllocationReplayResult result = replay();
+    Recomputed result = replay();
     assertThat(result.isEqual()).isFalse();
     assertThat(result.first()).get().extracting(d -> d.generation()).isEqualTo(2L);
     assertThat(result.first().get().explanation()).contains("the pool's events were changed");
@@ -209,7 +210,7 @@ class PoolReplayTest {
     String curve = allocations().get(1).curveIds().get("ads");
     records.change(
         RecordKind.CURVES, r -> r.curve().filter(c -> c.id().equals(curve)).isPresent() ? null : r);
-    AllocationReplayResult result = replay();
+    Recomputed result = replay();
     assertThat(result.notReproduced()).isPositive();
     assertThat(result.first().get().explanation())
         .isEqualTo("curve %s of ads, which it names, is not recorded".formatted(curve));

@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.shardtide.client.Endpoint;
 import io.shardtide.client.TrainerReports;
-import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.FillReport;
@@ -17,21 +16,23 @@ import io.shardtide.domain.TableFill;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.growth.GrowthStep;
-import io.shardtide.growth.MemoryGrowthStore;
 import io.shardtide.growth.TableForecasts;
+import io.shardtide.replay.ForecastReplay;
+import io.shardtide.replay.Recomputed;
+import io.shardtide.replay.RecordKind;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.Python;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Extension;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -163,29 +164,26 @@ class GrowthIT {
   }
 
   /** The same reports, after the generations that forecasts name, give the same forecasts. */
-  private static void assertReplayed(LogClient log) {
-    GrowthStep step = new GrowthStep(CapacityPolicy.DEFAULTS);
-    MemoryGrowthStore store = new MemoryGrowthStore();
-    List<TableForecasts> recorded = log.committed(log.topics().tableForecasts());
-    List<FillReport> fills = log.committed(log.topics().tableFills());
-    List<CostPredictions> predictions =
-        new ArrayList<>(log.committed(log.topics().costPredictions()));
-    List<WorkloadChange> changes = new ArrayList<>();
-    List<TableForecasts> replayed = new ArrayList<>();
-    for (int i = 0; i < recorded.size(); i++) {
-      while (!predictions.isEmpty()
-          && predictions.get(0).generation() <= recorded.get(i).generation()) {
-        step.onPredictions(store, predictions.remove(0));
-      }
-      GrowthStep.Growth growth =
-          step.report(store, fills.get(i), fills.get(i).measuredAt().toEpochMilli());
-      replayed.add(growth.forecasts());
-      growth.change().ifPresent(changes::add);
-    }
-    assertThat(replayed).isEqualTo(recorded);
+  private static void assertReplayed(LogClient log) throws IOException {
+    MemoryRecords records = new MemoryRecords();
+    log.committed(log.topics().tableForecasts())
+        .forEach(forecasts -> records.add(RecordKind.FORECASTS, forecasts));
+    log.committed(log.topics().tableFills())
+        .forEach(report -> records.add(RecordKind.FILLS, report));
+    log.committed(log.topics().costPredictions())
+        .forEach(part -> records.add(RecordKind.PREDICTIONS, part));
+    assertThat(ForecastReplay.run(records, Optional.empty()))
+        .isEqualTo(
+            new Recomputed(
+                records.all(RecordKind.FORECASTS).size(), 0, 0, Optional.empty(), List.of()));
     assertThat(log.committed(log.topics().workloadChanges()))
         .filteredOn(change -> change.source().equals(GrowthStep.SOURCE))
-        .isEqualTo(changes);
+        .extracting(WorkloadChange::occurredAt)
+        .isEqualTo(
+            records.all(RecordKind.FORECASTS).stream()
+                .filter(forecasts -> !forecasts.resizes().isEmpty())
+                .map(TableForecasts::measuredAt)
+                .toList());
   }
 
   /**

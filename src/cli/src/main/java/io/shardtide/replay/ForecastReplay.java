@@ -1,0 +1,199 @@
+package io.shardtide.replay;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.domain.FillReport;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.growth.GrowthInputs;
+import io.shardtide.growth.GrowthState;
+import io.shardtide.growth.GrowthStep;
+import io.shardtide.growth.MemoryGrowthStore;
+import io.shardtide.growth.TableForecasts;
+import io.shardtide.growth.TableGrowth;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * Recomputes the recorded forecasts of hashed tables, each from its report, the reports before it
+ * and the tables of the generation that it names, and compares all fields. No cost model is needed.
+ */
+public final class ForecastReplay {
+  private static final JsonLines<TableForecasts, ?> JSON = new JsonLines<>(Codec.TABLE_FORECASTS);
+
+  /** A rejected report may have the id of one that was accepted. */
+  private record ReportKey(String workloadId, String reportId, Instant measuredAt) {}
+
+  private final Map<CapacityPolicy, GrowthStep> steps = new HashMap<>();
+  private final MemoryGrowthStore store = new MemoryGrowthStore();
+  private final Map<ReportKey, FillReport> reports = new HashMap<>();
+
+  /** By workload, what was not compared yet. */
+  private final Map<String, Deque<TableForecasts>> recorded = new TreeMap<>();
+
+  /** Workloads of which all that was reported before is known. */
+  private final Set<String> known = new HashSet<>();
+
+  private final Recomputed.Tally tally = new Recomputed.Tally();
+  private int withoutInputs;
+
+  private ForecastReplay() {}
+
+  /**
+   * Recomputes all recorded forecasts.
+   *
+   * @param records has {@link RecordKind#FORECASTS}, {@link RecordKind#FILLS} and {@link
+   *     RecordKind#PREDICTIONS}
+   * @param workload whose forecasts are recomputed; empty for all
+   * @throws IOException if the records cannot be read
+   */
+  public static Recomputed run(LogRecords records, Optional<String> workload) throws IOException {
+    ForecastReplay replay = new ForecastReplay();
+    records.read(
+        RecordKind.FORECASTS,
+        forecasts -> {
+          String id = forecasts.workloadId();
+          if (workload.isEmpty() || workload.get().equals(id)) {
+            replay.recorded.computeIfAbsent(id, i -> new ArrayDeque<>()).add(forecasts);
+          }
+        });
+    records.read(RecordKind.FILLS, replay::add);
+    records.read(RecordKind.PREDICTIONS, replay::onPredictions);
+    return replay.result();
+  }
+
+  private void add(FillReport report) {
+    reports.putIfAbsent(
+        new ReportKey(report.workloadId(), report.reportId(), report.measuredAt()), report);
+  }
+
+  private void onPredictions(CostPredictions part) {
+    Deque<TableForecasts> waiting = recorded.get(part.workloadId());
+    if (waiting != null) {
+      compareDue(waiting);
+      // Predictions are applied in the same way, whatever the policy.
+      step(CapacityPolicy.DEFAULTS).onPredictions(store, part);
+    }
+  }
+
+  /** Compares the forecasts that were made before the next predictions. */
+  private void compareDue(Deque<TableForecasts> waiting) {
+    while (!waiting.isEmpty() && isDue(waiting.peek())) {
+      compare(waiting.remove());
+    }
+  }
+
+  private boolean isDue(TableForecasts forecasts) {
+    GrowthState header = store.header(forecasts.workloadId());
+    int parts = forecasts.inputs().map(GrowthInputs::parts).orElse(0);
+    return forecasts.generation() < header.generation()
+        || (forecasts.generation() == header.generation() && parts <= header.parts());
+  }
+
+  private GrowthStep step(CapacityPolicy policy) {
+    return steps.computeIfAbsent(policy, GrowthStep::new);
+  }
+
+  private void compare(TableForecasts forecasts) {
+    if (forecasts.inputs().isEmpty()) {
+      withoutInputs++;
+      known.remove(forecasts.workloadId());
+      return;
+    }
+    if (known.add(forecasts.workloadId()) && !isFirst(forecasts)) {
+      tally.note(
+          "forecasts of workload %s are recomputed from those after %s on: what was reported before them is not recorded"
+              .formatted(forecasts.workloadId(), forecasts.measuredAt()));
+      adopt(forecasts);
+      return;
+    }
+    FillReport report =
+        reports.get(
+            new ReportKey(forecasts.workloadId(), forecasts.reportId(), forecasts.measuredAt()));
+    if (report == null) {
+      tally.notReproduced(Difference.of(forecasts, "its report is not recorded", List.of()));
+      adopt(forecasts);
+      return;
+    }
+    TableForecasts recomputed;
+    try {
+      recomputed =
+          step(forecasts.inputs().orElseThrow().policy())
+              .report(store, report, report.measuredAt().toEpochMilli())
+              .forecasts();
+    } catch (RejectedException e) {
+      tally.different(
+          Difference.of(forecasts, "its report is rejected: " + e.getMessage(), List.of()));
+      adopt(forecasts);
+      return;
+    }
+    if (recomputed.equals(forecasts)) {
+      tally.equal();
+      return;
+    }
+    tally.different(
+        Difference.of(
+            forecasts,
+            "the record, its report or one before it was changed, or this version forecasts differently",
+            JsonDiff.lines(JSON, forecasts, recomputed, Set.of())));
+    adopt(forecasts);
+  }
+
+  /** Returns whether nothing was reported before. */
+  private static boolean isFirst(TableForecasts forecasts) {
+    return forecasts.tables().stream()
+        .flatMap(table -> table.inputs().stream())
+        .map(inputs -> inputs.growth().history())
+        .allMatch(history -> history.since().equals(history.last()));
+  }
+
+  /** Takes over what was reported until these forecasts, so that later ones can be recomputed. */
+  private void adopt(TableForecasts forecasts) {
+    Map<String, TableGrowth> growths = store.growths(forecasts.workloadId());
+    List.copyOf(growths.keySet())
+        .forEach(table -> store.removeGrowth(forecasts.workloadId(), table));
+    forecasts
+        .tables()
+        .forEach(
+            table ->
+                table
+                    .inputs()
+                    .ifPresent(
+                        inputs ->
+                            store.putGrowth(
+                                forecasts.workloadId(), table.table(), inputs.growth())));
+  }
+
+  private Recomputed result() {
+    for (Deque<TableForecasts> waiting : recorded.values()) {
+      compareDue(waiting);
+      for (TableForecasts forecasts : waiting) {
+        if (forecasts.inputs().isPresent()) {
+          tally.notReproduced(
+              Difference.of(
+                  forecasts,
+                  "predictions of generation %d are not recorded".formatted(forecasts.generation()),
+                  List.of()));
+        } else {
+          withoutInputs++;
+        }
+      }
+    }
+    if (withoutInputs > 0) {
+      tally.note(
+          "%,d forecasts are not recomputed: their planner did not write what it made them from"
+              .formatted(withoutInputs));
+    }
+    return tally.result();
+  }
+}
