@@ -1,8 +1,6 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.ByteSizes;
 import io.shardtide.growth.DayTexts;
-import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
@@ -70,7 +68,8 @@ final class ForecastView {
           .memoryEnd()
           .ifPresent(
               end ->
-                  TextLines.wrap(Printable.of(sentence(forecasts, end)), WIDTH)
+                  TextLines.wrap(
+                          Printable.of(forecasts.workloadId() + ": " + end.describe()), WIDTH)
                       .forEach(line -> text.append(line).append('\n')));
     }
     return text.toString();
@@ -80,16 +79,6 @@ final class ForecastView {
   private static String resizedTo(TableForecasts forecasts, TableForecast forecast) {
     long given = forecasts.slotsGiven(forecast);
     return given == forecast.slots() ? "" : exactly(given);
-  }
-
-  private static String sentence(TableForecasts forecasts, MemoryEnd end) {
-    return ("%s: memory holds its tables for %s after the report, whatever the plan; at the end of"
-            + " growth.warning.days, %s are missing. Add devices or host memory with at least as much"
-            + " in total, let tables evict ids, or drop tables.")
-        .formatted(
-            forecasts.workloadId(),
-            DayTexts.of(end.days()),
-            ByteSizes.describe(ByteSizes.roundedUp(end.bytesShort())));
   }
 
   private static String exactly(long number) {

@@ -145,7 +145,7 @@ final class RecordedPlans {
       records.read(
           RecordKind.INFEASIBLE,
           infeasible -> {
-            if (scope.has(infeasible.workloadId())) {
+            if (infeasible.expected().isEmpty() && scope.has(infeasible.workloadId())) {
               recorded.answers(infeasible.workloadId()).add(infeasible);
             }
           });

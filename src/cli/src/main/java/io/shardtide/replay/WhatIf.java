@@ -145,10 +145,13 @@ public final class WhatIf {
           .recorded()
           .read(
               RecordKind.INFEASIBLE,
-              infeasible ->
+              infeasible -> {
+                if (infeasible.expected().isEmpty()) {
                   outcomes(recorded, infeasible.workloadId())
                       .putIfAbsent(
-                          infeasible.generation(), GenerationOutcome.without("does not fit")));
+                          infeasible.generation(), GenerationOutcome.without("does not fit"));
+                }
+              });
     }
     SearchSettings settings = request.change().apply(used[0]);
     Map<String, Map<Long, GenerationOutcome>> hypothetical = new TreeMap<>();

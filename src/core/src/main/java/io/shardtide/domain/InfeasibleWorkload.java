@@ -1,22 +1,26 @@
 package io.shardtide.domain;
 
 import java.util.Objects;
+import java.util.Optional;
 
 /**
- * A generation of a workload for which there is no plan. The last good plan stays current.
+ * A generation of a workload for which there is no plan; the last good plan stays current. Or a
+ * workload for which there will be none, since its tables grow.
  *
  * @param workloadId the workload
- * @param generation the generation that does not fit
- * @param source where the latest change lies in the log
- * @param modelId the cost model that the search used
+ * @param generation the generation that does not fit; 0 if none does not fit yet
+ * @param source where the latest change lies in the log; of what is expected, the report of fill
+ * @param modelId the cost model that the search used; none, "", for what is expected
  * @param shortfall the memory that is missing
+ * @param expected when the workload will not fit; empty if it does not fit now
  */
 public record InfeasibleWorkload(
     String workloadId,
     long generation,
     SourcePosition source,
     String modelId,
-    Shortfall shortfall) {
+    Shortfall shortfall,
+    Optional<ExpectedTime> expected) {
 
   /** Checks that nothing is missing. */
   public InfeasibleWorkload {
@@ -24,5 +28,6 @@ public record InfeasibleWorkload(
     Objects.requireNonNull(source, "source");
     Objects.requireNonNull(modelId, "modelId");
     Objects.requireNonNull(shortfall, "shortfall");
+    Objects.requireNonNull(expected, "expected");
   }
 }

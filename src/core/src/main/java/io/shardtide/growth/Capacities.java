@@ -207,16 +207,10 @@ public final class Capacities {
         new MemoryEnd(new Range(earliest, median, latest), (long) Math.max(1, Math.ceil(missing))));
   }
 
-  /** Returns the bytes that the tables need; those that evict need what they have. */
   private static Range bytesNeeded(List<HashedTable> tables, double days) {
     Range bytes = new Range(0, 0, 0);
     for (HashedTable table : tables) {
-      Range ids = table.evicts() ? new Range(0, 0, 0) : table.forecast().in(days);
-      bytes =
-          bytes.plus(
-              ids.times(1 / HashedTable.LOAD_FACTOR)
-                  .atLeast((double) table.capacity())
-                  .times(table.bytesPerSlot()));
+      bytes = bytes.plus(table.bytesNeeded(days));
     }
     return bytes;
   }

@@ -2,7 +2,9 @@ package io.shardtide.growth;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.FillReport;
 import io.shardtide.domain.Newest;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -16,6 +18,7 @@ import java.util.Optional;
  * @param cluster its cluster; empty before the first prediction, and once it is deleted
  * @param fixedBytes bytes of the tables that are not hashed
  * @param reports ids of the latest reports, the oldest first
+ * @param announced for when the end of memory was announced last; empty if it never was
  * @param runs the latest runs that reported, the oldest first; the last one is followed
  */
 public record GrowthState(
@@ -23,6 +26,7 @@ public record GrowthState(
     int parts,
     Optional<ClusterSpec> cluster,
     double fixedBytes,
+    Optional<Instant> announced,
     List<String> reports,
     List<String> runs) {
 
@@ -34,11 +38,12 @@ public record GrowthState(
 
   /** Before the first prediction. */
   public static final GrowthState NONE =
-      new GrowthState(0, 0, Optional.empty(), 0, List.of(), List.of());
+      new GrowthState(0, 0, Optional.empty(), 0, Optional.empty(), List.of(), List.of());
 
   /** Copies the lists. */
   public GrowthState {
     Objects.requireNonNull(cluster, "cluster");
+    Objects.requireNonNull(announced, "announced");
     reports = List.copyOf(reports);
     runs = List.copyOf(runs);
   }
@@ -50,20 +55,22 @@ public record GrowthState(
         part.isLast() ? 0 : part.part() + 1,
         part.isDeletion() ? Optional.empty() : Optional.of(part.cluster()),
         bytes,
+        part.isDeletion() ? Optional.empty() : announced,
         reports,
         runs);
   }
 
-  /** Returns this after a report. */
-  GrowthState reported(String reportId, String run) {
+  /** Returns this after a report, and the announcement that followed, if any. */
+  GrowthState reported(FillReport report, Optional<MemoryWarning> warning) {
     List<String> others = new ArrayList<>(runs);
-    others.remove(run);
+    others.remove(report.run());
     return new GrowthState(
         generation,
         parts,
         cluster,
         fixedBytes,
-        Newest.with(reports, reportId, REMEMBERED_REPORTS),
-        Newest.with(others, run, REMEMBERED_RUNS));
+        warning.map(of -> of.time().median()).or(() -> announced),
+        Newest.with(reports, report.reportId(), REMEMBERED_REPORTS),
+        Newest.with(others, report.run(), REMEMBERED_RUNS));
   }
 }

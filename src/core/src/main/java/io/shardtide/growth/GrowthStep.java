@@ -59,8 +59,10 @@ public final class GrowthStep {
    *
    * @param forecasts what is forecast now
    * @param change gives tables other capacities; empty if all stay
+   * @param warning that memory will not hold the workload, if that is news
    */
-  public record Growth(TableForecasts forecasts, Optional<WorkloadChange> change) {}
+  public record Growth(
+      TableForecasts forecasts, Optional<WorkloadChange> change, Optional<MemoryWarning> warning) {}
 
   /** Applies one part of a generation's predictions. */
   public void onPredictions(GrowthStore store, CostPredictions part) {
@@ -124,7 +126,12 @@ public final class GrowthStep {
       changed.add(resize.table());
     }
     changed.forEach(name -> store.putGrowth(id, name, growths.get(name)));
-    store.putHeader(id, header.reported(report.reportId(), report.run()));
+    Optional<MemoryWarning> warning =
+        decision
+            .memoryEnd()
+            .map(end -> MemoryWarning.of(end, tables, policy, report.measuredAt()))
+            .filter(of -> of.isNews(header.announced(), report.measuredAt(), policy));
+    store.putHeader(id, header.reported(report, warning));
     List<TableForecast> forecasts =
         tables.stream()
             .map(
@@ -150,7 +157,8 @@ public final class GrowthStep {
             Optional.of(new GrowthInputs(header.parts(), memory, policy))),
         decision.resizes().isEmpty()
             ? Optional.empty()
-            : Optional.of(change(report, decision.resizes())));
+            : Optional.of(change(report, decision.resizes())),
+        warning);
   }
 
   private static ClusterSpec check(GrowthState header, FillReport report, long loggedAtMs) {

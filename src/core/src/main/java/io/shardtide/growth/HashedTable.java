@@ -52,6 +52,12 @@ public record HashedTable(
     return LOAD_FACTOR * capacity;
   }
 
+  /** Returns the bytes that the table needs in some days; one that evicts needs what it has. */
+  Range bytesNeeded(double days) {
+    Range ids = evicts ? new Range(0, 0, 0) : forecast.in(days);
+    return ids.times(1 / LOAD_FACTOR).atLeast((double) capacity).times(bytesPerSlot);
+  }
+
   /**
    * Returns in how many days the table is full with so many slots; empty if it is not, or evicts.
    */

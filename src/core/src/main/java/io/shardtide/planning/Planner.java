@@ -161,7 +161,8 @@ public final class Planner {
               predicted.generation(),
               predicted.source(),
               predicted.modelId(),
-              notFound.shortfall()));
+              notFound.shortfall(),
+              Optional.empty()));
     }
     SearchResult.Found found = (SearchResult.Found) result;
     Map<String, TableSpec> tables =

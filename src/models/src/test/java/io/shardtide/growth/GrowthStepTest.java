@@ -315,4 +315,42 @@ class GrowthStepTest {
     assertThatThrownBy(() -> report("run", fill("a", 1, 1), fill("a", 1, 1)))
         .hasMessage("a report of fill must have each table once, got \"a\" twice");
   }
+
+  /** Without more memory, a table is full in three weeks: said once, and again when that moves. */
+  @Test
+  void the_end_of_memory_is_announced_once_until_it_moves() {
+    predict(Fixtures.set(1, Fixtures.GIB), hashedTable("a", 1_000_000));
+    List<MemoryWarning> warnings = new ArrayList<>();
+    List<Instant> at = new ArrayList<>();
+    for (int hour = 1; hour <= 24 * 24; hour++) {
+      long ids = 500_000 + 2_500L * Math.min(hour, 480) + 10_000L * Math.max(0, hour - 480);
+      GrowthStep.Growth growth = grow(fill("a", spec("a").rows(), ids));
+      growth.change().ifPresent(this::predict);
+      growth
+          .warning()
+          .ifPresent(
+              warning -> {
+                warnings.add(warning);
+                at.add(now);
+              });
+      assertThat(growth.warning().isPresent() && growth.forecasts().memoryEnd().isEmpty())
+          .isFalse();
+    }
+    assertThat(warnings).hasSizeBetween(2, 6);
+    MemoryWarning first = warnings.get(0);
+    assertThat(first.shortfall().bytesShort()).isPositive();
+    assertThat(first.shortfall().tablesToBlame())
+        .singleElement()
+        .satisfies(table -> assertThat(table.table()).isEqualTo("a"))
+        .satisfies(table -> assertThat(table.bytes()).isGreaterThan(Fixtures.GIB));
+    assertThat(first.shortfall().message())
+        .startsWith("memory holds its tables for ")
+        .contains(" are missing. Add devices or host memory");
+    assertThat(first.time().earliest()).isBeforeOrEqualTo(first.time().median());
+    assertThat(first.time().median()).isAfter(at.get(0).plus(Duration.ofDays(10)));
+    MemoryWarning last = warnings.get(warnings.size() - 1);
+    assertThat(last.time().median()).isBefore(warnings.get(0).time().median());
+    predict(new Change.WorkloadDeleted("test"));
+    assertThat(store.header(Fixtures.WORKLOAD).announced()).isEmpty();
+  }
 }

@@ -26,6 +26,7 @@ import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.Eviction;
+import io.shardtide.domain.ExpectedTime;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
@@ -277,7 +278,23 @@ public final class Samples {
         8,
         Fixtures.at(4),
         TestModels.bundle().modelId(),
-        new Shortfall(17, true, List.of(new Shortfall.TableBytes("a", 18)), "17 bytes short"));
+        new Shortfall(17, true, List.of(new Shortfall.TableBytes("a", 18)), "17 bytes short"),
+        Optional.empty());
+  }
+
+  /** A workload that fits, and will not. */
+  public static InfeasibleWorkload expectedInfeasible() {
+    return new InfeasibleWorkload(
+        Fixtures.WORKLOAD,
+        0,
+        Fixtures.at(4),
+        "",
+        infeasible().shortfall(),
+        Optional.of(
+            new ExpectedTime(
+                Fixtures.TIME,
+                Fixtures.TIME.plusSeconds(1),
+                Optional.of(Fixtures.TIME.plusSeconds(2)))));
   }
 
   public static RejectedEvent rejected() {

@@ -2,16 +2,18 @@ package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.FillReport;
+import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.growth.GrowthStep;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import java.util.Optional;
 import org.apache.kafka.streams.Topology;
 
 /**
- * table-fills to table-forecasts, current-forecasts and workload-changes: forecasts how full hashed
- * tables will be, and gives them other capacities before they are full. Tables and clusters are
- * those of cost-predictions.
+ * table-fills to table-forecasts, current-forecasts, workload-changes and infeasible-workloads:
+ * forecasts how full hashed tables will be, gives them other capacities before they are full, and
+ * announces workloads that memory will not hold. Tables and clusters are those of cost-predictions.
  */
 public final class GrowthTopology {
   private GrowthTopology() {}
@@ -37,6 +39,7 @@ public final class GrowthTopology {
         .writes(NodeName.WRITE_FORECASTS, topics.tableForecasts())
         .writes(NodeName.WRITE_CURRENT_FORECASTS, topics.currentForecasts())
         .writes(NodeName.WRITE_CHANGES, topics.workloadChanges())
+        .writes(NodeName.WRITE_INFEASIBLE, topics.infeasibleWorkloads())
         .build(
             NodeName.FORECAST_TABLES,
             skeleton -> new ForecastTables(skeleton, topics, step, metrics),
@@ -83,6 +86,13 @@ public final class GrowthTopology {
       forward(id, growth.forecasts(), timestamp, NodeName.WRITE_FORECASTS);
       forward(id, growth.forecasts(), timestamp, NodeName.WRITE_CURRENT_FORECASTS);
       growth.change().ifPresent(change -> forward(id, change, timestamp, NodeName.WRITE_CHANGES));
+      growth
+          .warning()
+          .map(
+              warning ->
+                  new InfeasibleWorkload(
+                      id, 0, source, "", warning.shortfall(), Optional.of(warning.time())))
+          .ifPresent(infeasible -> forward(id, infeasible, timestamp, NodeName.WRITE_INFEASIBLE));
       shown.show(growth.forecasts());
       metrics.growth().forecast(growth);
       written();

@@ -125,6 +125,15 @@ final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, InfeasibleWorkload infeasible) {
+    if (infeasible.expected().isPresent()) {
+      logEvent(
+          EventKind.INFEASIBLE,
+          writtenAt,
+          infeasible.workloadId(),
+          infeasible.shortfall().message(),
+          "EXPECTED");
+      return;
+    }
     workloads.changed(infeasible.workloadId()).apply(infeasible);
     logEvent(
         EventKind.INFEASIBLE,

@@ -43,6 +43,7 @@ import io.shardtide.growth.Resize;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Samples;
 import io.shardtide.testing.TestModels;
 import io.shardtide.views.WorkloadRow.WorkloadHealth;
 import java.time.Instant;
@@ -255,12 +256,27 @@ class LogProjectionTest {
             2,
             at("workload-changes", 2),
             "m",
-            new Shortfall(1024, true, List.of(), "too large")));
+            new Shortfall(1024, true, List.of(), "too large"),
+            Optional.empty()));
     assertThat(row().health()).isEqualTo(WorkloadHealth.DOES_NOT_FIT);
     assertThat(row().problem()).contains("Generation 2 does not fit, 1.0 KiB short: too large");
     publish(3, plan.planId());
     assertThat(row().health()).isEqualTo(WorkloadHealth.GOOD);
     assertThat(row().problem()).isEmpty();
+  }
+
+  @Test
+  void a_workload_that_will_not_fit_is_an_event_and_fits_until_then() {
+    publish(1, null);
+    InfeasibleWorkload expected = Samples.expectedInfeasible();
+    projection.apply(at("infeasible-workloads", 1), T, expected);
+    assertThat(row().health()).isEqualTo(WorkloadHealth.GOOD);
+    assertThat(projection.events())
+        .anySatisfy(
+            event -> {
+              assertThat(event.text()).isEqualTo(expected.shortfall().message());
+              assertThat(event.code()).isEqualTo("EXPECTED");
+            });
   }
 
   /** The alarm is about the plan before: the device is slow until a plan has full speed again. */

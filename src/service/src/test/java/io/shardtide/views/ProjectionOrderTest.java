@@ -87,7 +87,12 @@ class ProjectionOrderTest {
     if (random.nextInt(4) == 0) {
       InfeasibleWorkload infeasible =
           new InfeasibleWorkload(
-              workload, generation, at, "m", new Shortfall(1, true, List.of(), "too large"));
+              workload,
+              generation,
+              at,
+              "m",
+              new Shortfall(1, true, List.of(), "too large"),
+              Optional.empty());
       write("infeasible", p -> p.apply(at, T, infeasible));
       return;
     }

@@ -1,5 +1,6 @@
 package io.shardtide.wire;
 
+import io.shardtide.domain.ExpectedTime;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.models.AvroMapping;
 import org.mapstruct.Mapper;
@@ -15,4 +16,8 @@ interface InfeasibleWorkloadMapping {
 
   @Mapping(target = "shortfall", source = "avro")
   InfeasibleWorkload fromAvro(io.shardtide.avro.InfeasibleWorkload avro);
+
+  io.shardtide.avro.ExpectedTime toAvro(ExpectedTime time);
+
+  ExpectedTime fromAvro(io.shardtide.avro.ExpectedTime avro);
 }

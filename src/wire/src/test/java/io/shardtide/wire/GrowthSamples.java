@@ -66,7 +66,13 @@ final class GrowthSamples {
 
   static GrowthState header() {
     return new GrowthState(
-        1, 3, Optional.of(Samples.cluster()), 2.5, List.of("r1", "r2"), List.of("run1", "run2"));
+        1,
+        3,
+        Optional.of(Samples.cluster()),
+        2.5,
+        Optional.of(TIME),
+        List.of("r1", "r2"),
+        List.of("run1", "run2"));
   }
 
   static TableGrowth growth() {

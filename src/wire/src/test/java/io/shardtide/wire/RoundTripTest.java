@@ -107,6 +107,7 @@ class RoundTripTest {
                 .build()),
         Arguments.of(Codec.TABLE_SPEC, Fixtures.hashed("a", 5, 4, 1)),
         Arguments.of(Codec.INFEASIBLE_WORKLOAD, Samples.infeasible()),
+        Arguments.of(Codec.INFEASIBLE_WORKLOAD, Samples.expectedInfeasible()),
         Arguments.of(Codec.REJECTED_EVENT, Samples.rejected()),
         Arguments.of(Codec.TABLE_SPEC, Samples.table()),
         Arguments.of(Codec.TRAINING_STATE, TrainingState.begin(7)),
