@@ -232,7 +232,8 @@ class GrowthIT {
   }
 
   @Test
-  void a_report_of_a_table_with_fixed_rows_is_rejected_and_others_go_on() throws Exception {
+  void a_report_of_a_table_with_fixed_rows_is_rejected_and_memory_that_ends_is_announced()
+      throws Exception {
     EmbeddedKafka kafka = SharedCluster.kafka();
     DevelopmentRegistry registry = SharedCluster.registry();
     try (LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
@@ -249,18 +250,7 @@ class GrowthIT {
       await().atMost(PATIENCE).until(() -> log.plansOf("good").size() == 1);
       int before = log.committed(log.topics().tableForecasts()).size();
       for (String id : List.of("bad", "good")) {
-        FillReport report =
-            new FillReport(
-                "r",
-                id,
-                "p",
-                "run",
-                "trainer",
-                Instant.now(),
-                List.of(
-                    new TableFill(
-                        id.equals("bad") ? "fixed" : "user_id",
-                        List.of(new ShardFill(0, 0, CAPACITY, 10, 0, 0, 0)))));
+        FillReport report = report(id, "r", id.equals("bad") ? "fixed" : "user_id", 10);
         log.publishValue(log.topics().tableFills(), id, report);
       }
       await()
@@ -272,6 +262,34 @@ class GrowthIT {
           .doesNotContain("bad");
       RejectedEvent rejected = log.rejected(1).get(0);
       assertThat(rejected.reason()).isEqualTo(RejectionReason.UNKNOWN_TABLE);
+
+      log.publishValue(
+          log.topics().tableFills(), "good", report("good", "r2", "user_id", 1_000 * CAPACITY));
+      await()
+          .atMost(PATIENCE)
+          .untilAsserted(
+              () ->
+                  assertThat(log.committed(log.topics().infeasibleWorkloads()))
+                      .filteredOn(infeasible -> infeasible.workloadId().equals("good"))
+                      .singleElement()
+                      .satisfies(
+                          infeasible -> {
+                            assertThat(infeasible.generation()).isZero();
+                            assertThat(infeasible.expected()).isPresent();
+                            assertThat(infeasible.source().topic())
+                                .isEqualTo(log.topics().tableFills().name());
+                          }));
     }
+  }
+
+  private static FillReport report(String workload, String id, String table, long ids) {
+    return new FillReport(
+        id,
+        workload,
+        "p",
+        "run",
+        "trainer",
+        Instant.now(),
+        List.of(new TableFill(table, List.of(new ShardFill(0, 0, CAPACITY, ids, 0, 0, 0)))));
   }
 }
