@@ -2,6 +2,7 @@ package io.shardtide.growth;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.StepMemory;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
@@ -118,7 +119,7 @@ public final class GrowthStep {
     }
     List<HashedTable> tables = new ArrayList<>();
     growths.forEach((name, growth) -> tables.add(table(hashed(store, id, name), growth, now)));
-    double memory = memory(cluster) - header.fixedBytes();
+    double memory = memory(store, id, cluster) - header.fixedBytes();
     CapacityDecision decision = capacities.decide(tables, memory);
     SortedSet<String> changed = new TreeSet<>(fills.keySet());
     for (Resize resize : decision.resizes()) {
@@ -247,11 +248,16 @@ public final class GrowthStep {
   }
 
   /**
-   * Returns the bytes that a plan may fill: of device memory, and of host memory, to which tables
-   * may be moved. Hashed tables have no replica groups.
+   * Returns the bytes that a plan may fill: of device memory, without what a step needs there
+   * whatever the plan, and of host memory, to which tables may be moved. Hashed tables have no
+   * replica groups.
    */
-  private static double memory(ClusterSpec cluster) {
-    return FILLED * (cluster.usableBytes() + cluster.hostBytes());
+  private static double memory(GrowthStore store, String id, ClusterSpec cluster) {
+    double stepBytes =
+        cluster.pipeline().isEmpty()
+            ? 0
+            : (double) cluster.devices() * StepMemory.ofDevice(store.tables(id).values(), cluster);
+    return FILLED * (cluster.usableBytes() - stepBytes + cluster.hostBytes());
   }
 
   private static TableForecast forecast(

@@ -15,6 +15,9 @@ public interface GrowthStore {
   /** Returns a table, if stored. */
   Optional<TableSpec> table(String workloadId, String name);
 
+  /** Returns a workload's tables by their names. */
+  SortedMap<String, TableSpec> tables(String workloadId);
+
   /** Stores a table under its name. */
   void putTable(String workloadId, TableSpec table);
 

@@ -11,7 +11,7 @@ import java.util.TreeMap;
 /** The state of {@link GrowthStep} in memory: of replays and tests. */
 public final class MemoryGrowthStore implements GrowthStore {
   private final Map<String, GrowthState> headers = new HashMap<>();
-  private final Map<String, Map<String, TableSpec>> tables = new HashMap<>();
+  private final Map<String, SortedMap<String, TableSpec>> tables = new HashMap<>();
   private final Map<String, SortedMap<String, TableGrowth>> growths = new HashMap<>();
 
   @Override
@@ -26,17 +26,28 @@ public final class MemoryGrowthStore implements GrowthStore {
 
   @Override
   public Optional<TableSpec> table(String workloadId, String name) {
-    return Optional.ofNullable(tables.getOrDefault(workloadId, Map.of()).get(name));
+    return Optional.ofNullable(tables(workloadId).get(name));
+  }
+
+  @Override
+  public SortedMap<String, TableSpec> tables(String workloadId) {
+    return all(tables, workloadId);
+  }
+
+  private static <V> SortedMap<String, V> all(
+      Map<String, SortedMap<String, V>> of, String workloadId) {
+    return Collections.unmodifiableSortedMap(
+        of.getOrDefault(workloadId, Collections.emptySortedMap()));
   }
 
   @Override
   public void putTable(String workloadId, TableSpec table) {
-    tables.computeIfAbsent(workloadId, id -> new HashMap<>()).put(table.name(), table);
+    tables.computeIfAbsent(workloadId, id -> new TreeMap<>()).put(table.name(), table);
   }
 
   @Override
   public void removeTable(String workloadId, String name) {
-    tables.getOrDefault(workloadId, new HashMap<>()).remove(name);
+    tables.getOrDefault(workloadId, new TreeMap<>()).remove(name);
   }
 
   @Override
@@ -46,8 +57,7 @@ public final class MemoryGrowthStore implements GrowthStore {
 
   @Override
   public SortedMap<String, TableGrowth> growths(String workloadId) {
-    return Collections.unmodifiableSortedMap(
-        growths.getOrDefault(workloadId, Collections.emptySortedMap()));
+    return all(growths, workloadId);
   }
 
   @Override

@@ -7,8 +7,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import io.shardtide.cost.StepMemory;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Eviction;
 import io.shardtide.domain.FillReport;
 import io.shardtide.domain.HashedStorageBuilder;
@@ -18,11 +21,13 @@ import io.shardtide.domain.ShardFill;
 import io.shardtide.domain.TableFill;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.WorkloadStep;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
+import io.shardtide.testing.TestModels;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -314,6 +319,28 @@ class GrowthStepTest {
         .hasMessage("a report of fill must have between 1 and 20000 tables, got 0");
     assertThatThrownBy(() -> report("run", fill("a", 1, 1), fill("a", 1, 1)))
         .hasMessage("a report of fill must have each table once, got \"a\" twice");
+  }
+
+  @Test
+  void memory_of_a_step_is_no_room_for_slots() {
+    ClusterSpec cluster =
+        new ClusterSpec(4, Fixtures.GIB, 65_536, 4, TestModels.bundle().hardware());
+    predict(new Change.ClusterSet(cluster), hashedTable("a", 10_000), upsert("b", 1_000, 64, 5));
+    double without = memory(grow(fill("a", 10_000, 100)));
+    ClusterSpec counted =
+        ClusterSpecBuilder.builder(cluster)
+            .countsStepMemory(true)
+            .pipeline(Optional.of(TrainingPipeline.SPARSE_DIST))
+            .build();
+    predict(new Change.ClusterSet(counted));
+    double step = StepMemory.ofDevice(store.tables(Fixtures.WORKLOAD).values(), counted);
+    assertThat(step).isPositive();
+    assertThat(memory(grow(fill("a", 10_000, 100))))
+        .isCloseTo(without - GrowthStep.FILLED * 4 * step, within(1.0));
+  }
+
+  private static double memory(GrowthStep.Growth growth) {
+    return growth.forecasts().inputs().orElseThrow().memoryBytes();
   }
 
   /** Without more memory, a table is full in three weeks: said once, and again when that moves. */

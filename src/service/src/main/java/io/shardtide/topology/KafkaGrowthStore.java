@@ -47,6 +47,18 @@ final class KafkaGrowthStore implements GrowthStore {
   }
 
   @Override
+  public SortedMap<String, TableSpec> tables(String workloadId) {
+    return all(tables, workloadId);
+  }
+
+  private static <V> SortedMap<String, V> all(KeyedStore<V> store, String workloadId) {
+    SortedMap<String, V> all = new TreeMap<>();
+    int prefix = StoreKeys.of(workloadId, "").length();
+    store.forEach(workloadId, entry -> all.put(entry.key.substring(prefix), entry.value));
+    return all;
+  }
+
+  @Override
   public void putTable(String workloadId, TableSpec table) {
     tables.put(StoreKeys.of(workloadId, table.name()), table);
   }
@@ -63,10 +75,7 @@ final class KafkaGrowthStore implements GrowthStore {
 
   @Override
   public SortedMap<String, TableGrowth> growths(String workloadId) {
-    SortedMap<String, TableGrowth> all = new TreeMap<>();
-    int prefix = StoreKeys.of(workloadId, "").length();
-    growths.forEach(workloadId, entry -> all.put(entry.key.substring(prefix), entry.value));
-    return all;
+    return all(growths, workloadId);
   }
 
   @Override
