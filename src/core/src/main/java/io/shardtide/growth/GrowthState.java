@@ -29,7 +29,7 @@ public record GrowthState(
   /** A trainer, its successor, and some that came between. */
   public static final int REMEMBERED_RUNS = 8;
 
-  /** Before the first prediction. */
+  /** Before the first prediction, and after a deletion. */
   public static final GrowthState NONE =
       new GrowthState(0, Optional.empty(), 0, List.of(), List.of());
 
@@ -40,8 +40,8 @@ public record GrowthState(
     runs = List.copyOf(runs);
   }
 
-  GrowthState with(long newGeneration, Optional<ClusterSpec> newCluster, double bytes) {
-    return new GrowthState(newGeneration, newCluster, bytes, reports, runs);
+  GrowthState with(long newGeneration, ClusterSpec newCluster, double bytes) {
+    return new GrowthState(newGeneration, Optional.of(newCluster), bytes, reports, runs);
   }
 
   /** Returns this after a report. */

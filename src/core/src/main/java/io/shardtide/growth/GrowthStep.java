@@ -60,11 +60,18 @@ public final class GrowthStep {
    */
   public record Growth(TableForecasts forecasts, Optional<WorkloadChange> change) {}
 
-  /** Applies one part of a generation's predictions. */
-  public void onPredictions(GrowthStore store, CostPredictions part) {
+  /**
+   * Applies one part of a generation's predictions. A deletion leaves nothing of the workload: one
+   * with its id begins afresh.
+   *
+   * @return whether the workload's latest forecasts are obsolete: none of their tables is hashed or
+   *     exists any more
+   */
+  public boolean onPredictions(GrowthStore store, CostPredictions part) {
     String id = part.workloadId();
     GrowthState header = store.header(id);
     double fixed = header.fixedBytes();
+    boolean wasReported = false;
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       TableSpec table = predicted.prediction().table();
       Optional<TableSpec> before = store.table(id, table.name());
@@ -74,21 +81,22 @@ public final class GrowthStep {
         store.putTable(id, table);
       }
       if (table.storage().isEmpty()) {
-        store.removeGrowth(id, table.name());
+        wasReported = store.removeGrowth(id, table.name());
       }
     } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
       fixed -= fixedBytes(store.table(id, dropped.name()));
       store.removeTable(id, dropped.name());
-      store.removeGrowth(id, dropped.name());
+      wasReported = store.removeGrowth(id, dropped.name());
     }
     GrowthState after =
-        header.with(
-            part.isLast() ? part.generation() : header.generation(),
-            part.isDeletion() ? Optional.empty() : Optional.of(part.cluster()),
-            fixed);
+        part.isDeletion()
+            ? GrowthState.NONE
+            : header.with(
+                part.isLast() ? part.generation() : header.generation(), part.cluster(), fixed);
     if (!after.equals(header)) {
       store.putHeader(id, after);
     }
+    return wasReported && store.growths(id).isEmpty();
   }
 
   private static double fixedBytes(Optional<TableSpec> table) {
