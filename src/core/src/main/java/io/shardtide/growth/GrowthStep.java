@@ -82,6 +82,11 @@ public final class GrowthStep {
       }
       if (table.storage().isEmpty()) {
         wasReported = store.removeGrowth(id, table.name());
+      } else {
+        store
+            .growth(id, table.name())
+            .filter(growth -> growth.isResizedBy(table.rows()))
+            .ifPresent(growth -> store.putGrowth(id, table.name(), growth.asked(0, 0)));
       }
     } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
       fixed -= fixedBytes(store.table(id, dropped.name()));
@@ -127,8 +132,12 @@ public final class GrowthStep {
     List<HashedTable> tables = new ArrayList<>();
     growths.forEach((name, growth) -> tables.add(table(hashed(store, id, name), growth, now)));
     CapacityDecision decision = capacities.decide(tables, memory(cluster) - header.fixedBytes());
+    List<Resize> resizes =
+        decision.resizes().stream()
+            .map(resize -> growths.get(resize.table()).afterAsked(resize))
+            .toList();
     SortedSet<String> changed = new TreeSet<>(fills.keySet());
-    for (Resize resize : decision.resizes()) {
+    for (Resize resize : resizes) {
       growths.compute(resize.table(), (name, growth) -> growth.asked(resize.capacity(), now));
       changed.add(resize.table());
     }
@@ -150,11 +159,9 @@ public final class GrowthStep {
             report.measuredAt(),
             header.generation(),
             forecasts,
-            decision.resizes(),
+            resizes,
             decision.memoryEnd()),
-        decision.resizes().isEmpty()
-            ? Optional.empty()
-            : Optional.of(change(report, decision.resizes())));
+        resizes.isEmpty() ? Optional.empty() : Optional.of(change(report, resizes)));
   }
 
   private static ClusterSpec check(GrowthState header, FillReport report, long loggedAtMs) {

@@ -219,6 +219,20 @@ class GrowthStepTest {
     assertThat(again.eventId()).isNotEqualTo(first.eventId());
   }
 
+  /** Reports that waited for a planner, and are processed before its resizes are predicted. */
+  @Test
+  void a_resize_gives_no_fewer_slots_than_one_that_is_on_its_way() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000));
+    WorkloadChange first = grow(fill("a", 1_000, 5_000)).change().orElseThrow();
+    WorkloadChange second = grow(fill("a", 1_000, 1_500)).change().orElseThrow();
+    assertThat(second.changes()).isEqualTo(first.changes());
+    predict(first);
+    predict(Fixtures.resize("a", 1_000, "by its owner"));
+    Change.TableResized later =
+        (Change.TableResized) grow(fill("a", 1_000, 1_600)).change().orElseThrow().changes().get(0);
+    assertThat(later.rows()).as("the first was answered").isBetween(2_000L, 4_000L);
+  }
+
   @Test
   void reports_that_cannot_be_used_change_nothing() {
     predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000), upsert("b", 1_000, 64, 5));
