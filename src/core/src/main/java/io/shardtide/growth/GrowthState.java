@@ -36,7 +36,7 @@ public record GrowthState(
   /** A trainer, its successor, and some that came between. */
   public static final int REMEMBERED_RUNS = 8;
 
-  /** Before the first prediction. */
+  /** Before the first prediction, and after a deletion. */
   public static final GrowthState NONE =
       new GrowthState(0, 0, Optional.empty(), 0, Optional.empty(), List.of(), List.of());
 
@@ -48,16 +48,18 @@ public record GrowthState(
     runs = List.copyOf(runs);
   }
 
-  /** Returns this after a part of a generation's predictions. */
+  /** Returns this after a part of a generation's predictions; a deletion leaves nothing. */
   GrowthState with(CostPredictions part, double bytes) {
-    return new GrowthState(
-        part.isLast() ? part.generation() : generation,
-        part.isLast() ? 0 : part.part() + 1,
-        part.isDeletion() ? Optional.empty() : Optional.of(part.cluster()),
-        bytes,
-        part.isDeletion() ? Optional.empty() : announced,
-        reports,
-        runs);
+    return part.isDeletion()
+        ? NONE
+        : new GrowthState(
+            part.isLast() ? part.generation() : generation,
+            part.isLast() ? 0 : part.part() + 1,
+            Optional.of(part.cluster()),
+            bytes,
+            announced,
+            reports,
+            runs);
   }
 
   /** Returns this after a report, and the announcement that followed, if any. */

@@ -65,11 +65,18 @@ public final class GrowthStep {
   public record Growth(
       TableForecasts forecasts, Optional<WorkloadChange> change, Optional<MemoryWarning> warning) {}
 
-  /** Applies one part of a generation's predictions. */
-  public void onPredictions(GrowthStore store, CostPredictions part) {
+  /**
+   * Applies one part of a generation's predictions. A deletion leaves nothing of the workload: one
+   * with its id begins afresh.
+   *
+   * @return whether the workload's latest forecasts are obsolete: none of their tables is hashed or
+   *     exists any more
+   */
+  public boolean onPredictions(GrowthStore store, CostPredictions part) {
     String id = part.workloadId();
     GrowthState header = store.header(id);
     double fixed = header.fixedBytes();
+    boolean wasReported = false;
     if (part.update().orElse(null) instanceof Update.Predicted predicted) {
       TableSpec table = predicted.prediction().table();
       Optional<TableSpec> before = store.table(id, table.name());
@@ -79,17 +86,23 @@ public final class GrowthStep {
         store.putTable(id, table);
       }
       if (table.storage().isEmpty()) {
-        store.removeGrowth(id, table.name());
+        wasReported = store.removeGrowth(id, table.name());
+      } else {
+        store
+            .growth(id, table.name())
+            .filter(growth -> growth.isResizedBy(table.rows()))
+            .ifPresent(growth -> store.putGrowth(id, table.name(), growth.asked(0, 0)));
       }
     } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
       fixed -= fixedBytes(store.table(id, dropped.name()));
       store.removeTable(id, dropped.name());
-      store.removeGrowth(id, dropped.name());
+      wasReported = store.removeGrowth(id, dropped.name());
     }
     GrowthState after = header.with(part, fixed);
     if (!after.equals(header)) {
       store.putHeader(id, after);
     }
+    return wasReported && store.growths(id).isEmpty();
   }
 
   private static double fixedBytes(Optional<TableSpec> table) {
@@ -121,8 +134,12 @@ public final class GrowthStep {
     growths.forEach((name, growth) -> tables.add(table(hashed(store, id, name), growth, now)));
     double memory = memory(store, id, cluster) - header.fixedBytes();
     CapacityDecision decision = capacities.decide(tables, memory);
+    List<Resize> resizes =
+        decision.resizes().stream()
+            .map(resize -> growths.get(resize.table()).afterAsked(resize))
+            .toList();
     SortedSet<String> changed = new TreeSet<>(fills.keySet());
-    for (Resize resize : decision.resizes()) {
+    for (Resize resize : resizes) {
       growths.compute(resize.table(), (name, growth) -> growth.asked(resize.capacity(), now));
       changed.add(resize.table());
     }
@@ -153,12 +170,10 @@ public final class GrowthStep {
             report.measuredAt(),
             header.generation(),
             forecasts,
-            decision.resizes(),
+            resizes,
             decision.memoryEnd(),
             Optional.of(new GrowthInputs(header.parts(), memory, policy))),
-        decision.resizes().isEmpty()
-            ? Optional.empty()
-            : Optional.of(change(report, decision.resizes())),
+        resizes.isEmpty() ? Optional.empty() : Optional.of(change(report, resizes)),
         warning);
   }
 

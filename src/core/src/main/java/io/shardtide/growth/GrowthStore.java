@@ -33,6 +33,6 @@ public interface GrowthStore {
   /** Stores what was reported of a table. */
   void putGrowth(String workloadId, String table, TableGrowth growth);
 
-  /** Removes what was reported of a table. */
-  void removeGrowth(String workloadId, String table);
+  /** Removes what was reported of a table; returns whether anything was. */
+  boolean removeGrowth(String workloadId, String table);
 }

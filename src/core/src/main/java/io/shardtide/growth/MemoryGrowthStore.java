@@ -66,7 +66,7 @@ public final class MemoryGrowthStore implements GrowthStore {
   }
 
   @Override
-  public void removeGrowth(String workloadId, String table) {
-    growths.getOrDefault(workloadId, new TreeMap<>()).remove(table);
+  public boolean removeGrowth(String workloadId, String table) {
+    return growths.getOrDefault(workloadId, new TreeMap<>()).remove(table) != null;
   }
 }

@@ -7,7 +7,7 @@ import java.util.Objects;
  *
  * @param history how many ids it had
  * @param slots slots that it had in the latest report
- * @param askedRows the capacity of the latest resize; 0 if there was none
+ * @param askedRows the capacity of the latest resize; 0 if there was none, or the table has it
  * @param askedAtMs when it was asked for, by the clock of the reports
  */
 public record TableGrowth(FillHistory history, long slots, long askedRows, long askedAtMs) {
@@ -31,7 +31,20 @@ public record TableGrowth(FillHistory history, long slots, long askedRows, long 
     return new TableGrowth(history.with(fill), newSlots, askedRows, askedAtMs);
   }
 
+  /**
+   * Returns a resize with at least the capacity of one that is still on its way: reports may have
+   * waited together, and be hours apart.
+   */
+  Resize afterAsked(Resize resize) {
+    return new Resize(resize.table(), Math.max(resize.capacity(), askedRows), resize.reason());
+  }
+
   TableGrowth asked(long rows, long atMs) {
     return new TableGrowth(history, slots, rows, atMs);
+  }
+
+  /** Returns whether a capacity is at least that of a resize that was on its way. */
+  boolean isResizedBy(long rows) {
+    return askedRows > 0 && rows >= askedRows;
   }
 }

@@ -47,14 +47,16 @@ class GrowthStepTest {
   private int reports;
   private Instant now = Fixtures.TIME;
 
-  private void predict(WorkloadChange event) {
-    predicting
-        .apply(workloads, Fixtures.at(offset++), event)
-        .forEach(part -> step.onPredictions(store, part));
+  /** Returns whether the latest forecasts are obsolete. */
+  private boolean predict(WorkloadChange event) {
+    return predicting.apply(workloads, Fixtures.at(offset++), event).stream()
+            .filter(part -> step.onPredictions(store, part))
+            .count()
+        == 1;
   }
 
-  private void predict(Change... changes) {
-    predict(event(changes));
+  private boolean predict(Change... changes) {
+    return predict(event(changes));
   }
 
   private static Change hashedTable(String name, long rows) {
@@ -238,6 +240,20 @@ class GrowthStepTest {
     assertThat(again.eventId()).isNotEqualTo(first.eventId());
   }
 
+  /** Reports that waited for a planner, and are processed before its resizes are predicted. */
+  @Test
+  void a_resize_gives_no_fewer_slots_than_one_that_is_on_its_way() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000));
+    WorkloadChange first = grow(fill("a", 1_000, 5_000)).change().orElseThrow();
+    WorkloadChange second = grow(fill("a", 1_000, 1_500)).change().orElseThrow();
+    assertThat(second.changes()).isEqualTo(first.changes());
+    predict(first);
+    predict(Fixtures.resize("a", 1_000, "by its owner"));
+    Change.TableResized later =
+        (Change.TableResized) grow(fill("a", 1_000, 1_600)).change().orElseThrow().changes().get(0);
+    assertThat(later.rows()).as("the first was answered").isBetween(2_000L, 4_000L);
+  }
+
   @Test
   void reports_that_cannot_be_used_change_nothing() {
     predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000), upsert("b", 1_000, 64, 5));
@@ -281,13 +297,15 @@ class GrowthStepTest {
   void deletion_and_drop_remove_what_was_reported() {
     predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000), hashedTable("b", 1_000));
     grow(fill("a", 1_000, 100), fill("b", 1_000, 100));
-    predict(Fixtures.drop("a"));
+    assertThat(predict(Fixtures.drop("a"))).as("forecasts of b remain").isFalse();
     assertThat(store.growths(Fixtures.WORKLOAD)).containsOnlyKeys("b");
-    predict(new Change.TableUpserted(Fixtures.table("b", 1_000, 64, 5)));
+    assertThat(predict(new Change.TableUpserted(Fixtures.table("b", 1_000, 64, 5)))).isTrue();
     assertThat(store.growths(Fixtures.WORKLOAD)).as("no longer hashed").isEmpty();
     assertThat(store.header(Fixtures.WORKLOAD).fixedBytes()).isEqualTo((double) spec("b").bytes());
-    predict(Fixtures.delete());
-    assertThat(store.header(Fixtures.WORKLOAD).fixedBytes()).isZero();
+    predict(hashedTable("b", 1_000));
+    grow(fill("b", 1_000, 100));
+    assertThat(predict(Fixtures.delete())).isTrue();
+    assertThat(store.header(Fixtures.WORKLOAD)).isEqualTo(GrowthState.NONE);
     assertRejected(
         report("run", fill("b", 1_000, 100)), RejectionReason.UNKNOWN_WORKLOAD, "deleted workload");
   }

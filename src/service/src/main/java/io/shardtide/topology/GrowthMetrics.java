@@ -68,7 +68,7 @@ final class GrowthMetrics {
       latest.put(forecasts.workloadId(), forecasts);
     }
 
-    /** Shows nothing of a deleted workload any more. */
+    /** Shows nothing of a workload any more: it was deleted, or has no reported table. */
     void remove(String workloadId) {
       latest.remove(workloadId);
     }

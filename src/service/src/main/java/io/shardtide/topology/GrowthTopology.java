@@ -71,10 +71,8 @@ public final class GrowthTopology {
     }
 
     private void onPredictions(CostPredictions part, SourcePosition source, long timestamp) {
-      step.onPredictions(store, part);
-      if (part.isDeletion()) {
+      if (step.onPredictions(store, part)) {
         shown.remove(part.workloadId());
-        // Of a workload without reports there is nothing to remove.
         forward(part.workloadId(), null, timestamp, NodeName.WRITE_CURRENT_FORECASTS);
         written();
       }

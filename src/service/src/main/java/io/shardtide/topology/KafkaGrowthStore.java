@@ -84,9 +84,8 @@ final class KafkaGrowthStore implements GrowthStore {
   }
 
   @Override
-  public void removeGrowth(String workloadId, String table) {
-    if (growths.get(StoreKeys.of(workloadId, table)) != null) {
-      growths.delete(StoreKeys.of(workloadId, table));
-    }
+  public boolean removeGrowth(String workloadId, String table) {
+    String key = StoreKeys.of(workloadId, table);
+    return growths.get(key) != null && growths.delete(key) != null;
   }
 }
