@@ -16,6 +16,7 @@ import io.shardtide.embedded.KafkaCluster;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.RecordKind;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.JsonLines;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
@@ -206,7 +207,7 @@ final class DemoCommand implements Callable<Integer> {
                 models(bundle),
                 PLANNING,
                 TRAINING,
-                Set.of(),
+                Set.of(Extension.GROWTH),
                 port);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
         DemoClient client =

@@ -75,6 +75,10 @@ final class ForecastsCommand implements Callable<Integer> {
     if (asJson) {
       JsonLines<TableForecasts, ?> lines = new JsonLines<>(Codec.TABLE_FORECASTS);
       shown.forEach(forecasts -> out.print(lines.write(forecasts) + '\n'));
+    } else if (shown.isEmpty()) {
+      out.println(
+          "No forecasts yet: the first of a workload follows a report of how full its hashed tables"
+              + " are");
     } else {
       growth.ifPresent(
           factor -> out.printf(Locale.ROOT, "As if tables grew %s times as fast:%n", factor));

@@ -4,10 +4,11 @@ import java.util.List;
 import java.util.function.LongToDoubleFunction;
 
 /**
- * Growth in the latest reports that is much faster than expected: in those of two hours, or in the
- * latest four of a day. Nobody knows when it ends: it is expected to last as long again as it has
- * lasted, at most twice as long. Without a whole day of reports, the expected growth is what the
- * publisher describes.
+ * Growth in the latest reports that is much faster than expected: in the latest eight of two hours,
+ * or in the latest four of a day. It began with the report from which on the growth was at least
+ * half as fast, a day ago at most. Nobody knows when it ends: it is expected to last as long again
+ * as it has lasted, at most twice as long. Without a whole day of reports, the expected growth is
+ * what the publisher describes.
  *
  * @param idsPerDay growth beyond what is expected; 0 if there is no burst
  * @param lastedDays for how long
@@ -43,7 +44,8 @@ record Burst(double idsPerDay, double lastedDays) {
     if (!isFirstDay && now - recent.get(from).atMs() > OLDEST_MS) {
       return NONE;
     }
-    while (from > 0 && (isFirstDay || now - recent.get(from - 1).atMs() <= LATEST_MS)) {
+    int least = Math.max(0, recent.size() - FillHistory.NEWEST);
+    while (from > least && (isFirstDay || now - recent.get(from - 1).atMs() <= LATEST_MS)) {
       from--;
     }
     List<Fill> latest = recent.subList(from, recent.size());
@@ -52,9 +54,21 @@ record Burst(double idsPerDay, double lastedDays) {
             .mapToDouble(fill -> (double) (fill.atMs() - now) / FillHistory.DAY_MS)
             .toArray();
     double slope = Medians.slope(days, latest.stream().mapToDouble(Fill::ids).toArray());
-    double lasted = -days[0];
-    double usual = Math.max(0, expected.applyAsDouble(latest.get(0).atMs()) / lasted);
-    return slope > 2 * (usual + errors.in(1).high()) ? new Burst(slope - usual, lasted) : NONE;
+    double usual = Math.max(0, expected.applyAsDouble(latest.get(0).atMs()) / -days[0]);
+    if (slope <= 2 * (usual + errors.in(1).high())) {
+      return NONE;
+    }
+    while (from > 0
+        && now - recent.get(from - 1).atMs() <= OLDEST_MS
+        && slope(recent.get(from - 1), recent.get(from)) >= slope / 2) {
+      from--;
+    }
+    return new Burst(slope - usual, (double) (now - recent.get(from).atMs()) / FillHistory.DAY_MS);
+  }
+
+  /** Returns by how many ids a day a table grew from one report to another. */
+  private static double slope(Fill from, Fill to) {
+    return (to.ids() - from.ids()) * FillHistory.DAY_MS / (to.atMs() - from.atMs());
   }
 
   /** Returns the burst of a table that grows so many times as fast. */

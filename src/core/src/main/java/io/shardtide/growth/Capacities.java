@@ -55,7 +55,7 @@ public final class Capacities {
   }
 
   private boolean isDue(HashedTable table) {
-    return !table.evicts() && table.forecast().most(policy.leadDays()) > table.room();
+    return !table.evicts() && table.forecast().likelyMost(policy.leadDays()) > table.room();
   }
 
   private boolean gainsHits(HashedTable table, long capacity) {

@@ -1,6 +1,5 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.Newest;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -15,7 +14,8 @@ import java.util.List;
  * @param today by how many ids the day of the latest report differs so far
  * @param hours the same of the latest whole hours; at most {@value #MOST_HOURS}
  * @param thisHour the same of the hour of the latest report
- * @param recent the latest reports; at most {@value #MOST_RECENT}
+ * @param recent the {@value #NEWEST} latest reports and, the older the fewer, some before them; at
+ *     most {@value #MOST_RECENT}
  */
 public record FillHistory(
     Fill since,
@@ -33,6 +33,12 @@ public record FillHistory(
   public static final int MOST_HOURS = 168;
 
   /** Enough for a slope that one wrong report does not change. */
+  static final int NEWEST = 8;
+
+  /**
+   * Eight more, each about as much older as the ones after it together: whether reports come every
+   * second or every hour, they say how long a burst has lasted.
+   */
   public static final int MOST_RECENT = 16;
 
   static final long HOUR_MS = 3_600_000;
@@ -89,8 +95,33 @@ public record FillHistory(
       }
       from = to;
     }
-    return new FillHistory(
-        since, fill, newDays, ofDay, newHours, ofHour, Newest.with(recent, fill, MOST_RECENT));
+    return new FillHistory(since, fill, newDays, ofDay, newHours, ofHour, withRecent(fill));
+  }
+
+  /** Returns the recent reports with another; without the one that is missed least. */
+  private List<Fill> withRecent(Fill fill) {
+    List<Fill> reports = new ArrayList<>(recent);
+    reports.add(fill);
+    if (reports.size() > MOST_RECENT) {
+      reports.remove(missedLeast(reports));
+    }
+    return reports;
+  }
+
+  /** Returns the oldest report if it is a day old, or the one with the closest neighbours. */
+  private static int missedLeast(List<Fill> reports) {
+    long now = reports.get(reports.size() - 1).atMs();
+    int least = 0;
+    double closest = Double.POSITIVE_INFINITY;
+    for (int i = 1; i < reports.size() - NEWEST; i++) {
+      long before = reports.get(i - 1).atMs();
+      double distance = (double) (reports.get(i + 1).atMs() - before) / (now - before);
+      if (distance < closest) {
+        closest = distance;
+        least = i;
+      }
+    }
+    return now - reports.get(0).atMs() > DAY_MS ? 0 : least;
   }
 
   private void addWhole(List<Double> differences, double difference, long begin, int most) {

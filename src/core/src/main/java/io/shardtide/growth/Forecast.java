@@ -2,6 +2,7 @@ package io.shardtide.growth;
 
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.function.DoubleUnaryOperator;
 import java.util.function.ToDoubleFunction;
 
 /** How many ids a table will have, for half a year. */
@@ -71,9 +72,24 @@ public final class Forecast {
    * @param days from now on, 0 to {@value #MOST_DAYS}
    */
   public double most(double days) {
-    double most = Math.max(now.ids(), in(days).high());
+    return most(days, at -> in(at).high());
+  }
+
+  /**
+   * Returns the same if a burst lasts only as long again as it has lasted. A table that is given
+   * room for the highest forecast has more than that until the burst has lasted half as long again,
+   * although the forecast rises with each report.
+   *
+   * @param days from now on, 0 to {@value #MOST_DAYS}
+   */
+  double likelyMost(double days) {
+    return most(days, at -> in(at).high() - burst.in(at).high() + burst.in(at).median());
+  }
+
+  private double most(double days, DoubleUnaryOperator ids) {
+    double most = Math.max(now.ids(), ids.applyAsDouble(days));
     for (int step = 1; daysOf(step) < days; step++) {
-      most = Math.max(most, in(daysOf(step)).high());
+      most = Math.max(most, ids.applyAsDouble(daysOf(step)));
     }
     return most;
   }

@@ -94,6 +94,22 @@ class ForecasterTest {
     assertThat(full.low() * 24 * 60 * 60).isBetween(5.0, 15.0);
   }
 
+  /** Reports every two seconds: the latest ones are of half a minute, the burst of 20 minutes. */
+  @Test
+  void a_burst_is_expected_to_last_as_long_again_however_often_it_is_reported() {
+    FillHistory history = hourly(20, 1_000_000, hour -> 1_000);
+    double ids = history.last().ids();
+    long at = history.last().atMs();
+    for (int second = 2; second <= 60 * 60; second += 2) {
+      ids += second > 40 * 60 ? 500 : 0.5;
+      history = history.with(new Fill(at + second * 1_000L, ids));
+      assertThat(history.recent()).hasSizeLessThanOrEqualTo(FillHistory.MOST_RECENT);
+    }
+    double added = 500.0 * 600;
+    assertThat(forecast(history).in(1).median() - ids).isBetween(0.8 * added, 1.2 * added + 24_000);
+    assertThat(forecast(history).in(1).high() - ids).isGreaterThan(1.7 * added);
+  }
+
   /** Five days' worth of ids in a day, in a table that is reported every six hours. */
   @Test
   void a_burst_of_days_is_seen_in_reports_of_hours() {

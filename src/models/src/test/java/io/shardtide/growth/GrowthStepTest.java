@@ -339,6 +339,26 @@ class GrowthStepTest {
         .hasMessage("a report of fill must have each table once, got \"a\" twice");
   }
 
+  /** A table of 10,000 slots gets 720,000 ids within an hour: each resize is worth its reshard. */
+  @Test
+  void a_long_burst_that_is_reported_often_leads_to_few_resizes() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 10_000));
+    int resizes = 0;
+    for (int second = 0; second < 3_600; second += 2) {
+      now = now.plus(Duration.ofSeconds(2));
+      long ids = 5_000 + 200L * second;
+      GrowthStep.Growth growth =
+          step.report(store, report("run", fill("a", spec("a").rows(), ids)), now.toEpochMilli());
+      resizes += growth.change().isPresent() ? 1 : 0;
+      growth.change().ifPresent(this::predict);
+      if (second > 6) {
+        assertThat(spec("a").rows()).as("second %d", second).isGreaterThan(ids);
+      }
+    }
+    assertThat(resizes).isBetween(3, 20);
+    assertThat(spec("a").rows()).isLessThan(5 * 725_000);
+  }
+
   @Test
   void memory_of_a_step_is_no_room_for_slots() {
     ClusterSpec cluster =
