@@ -105,11 +105,15 @@ public final class Capacities {
 
   /**
    * Returns the ids to have room for: half-way between the median and the highest forecast. The
-   * highest one would take up to 6% more memory for a fifth fewer resizes (RATIONALE.md).
+   * highest one would take up to 6% more memory for a fifth fewer resizes. At least twice the
+   * growth of the lead time: during a burst, each report raises that, and would lead to a plan
+   * (RATIONALE.md).
    */
   private double needed(HashedTable table, double days) {
-    Range then = table.forecast().in(days);
-    return Math.max(table.forecast().most(policy.leadDays()), (then.median() + then.high()) / 2);
+    Forecast forecast = table.forecast();
+    Range then = forecast.in(days);
+    double most = forecast.most(policy.leadDays());
+    return Math.max(2 * most - forecast.now().ids(), (then.median() + then.high()) / 2);
   }
 
   /** Rounds to three digits, which people can compare; at most 1% more. */
