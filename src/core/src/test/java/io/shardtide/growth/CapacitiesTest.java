@@ -70,6 +70,32 @@ class CapacitiesTest {
             new Resize("later", 16_000, "it is full in 20 days (20 to 20)"));
   }
 
+  /** 100 more ids a minute: the longer it lasts, the more are expected. */
+  @Test
+  void not_each_report_of_a_burst_leads_to_a_resize() {
+    FillHistory history = FillHistory.of(new Fill(0, 10_000));
+    long capacity = slots(10_500);
+    List<Integer> resizedAt = new ArrayList<>();
+    for (int minute = 1; minute <= 120; minute++) {
+      history = history.with(new Fill(60_000L * minute, 10_000 + 100 * minute));
+      HashedTable table =
+          new HashedTable(
+              "a",
+              capacity,
+              100,
+              Forecaster.forecast(history, 0),
+              false,
+              new HitCurve(AccessCdf.UNKNOWN, 0),
+              1);
+      for (Resize resize : CAPACITIES.decide(List.of(table), PLENTY).resizes()) {
+        resizedAt.add(minute);
+        capacity = resize.capacity();
+      }
+      assertThat(capacity).as("minute %d", minute).isGreaterThan(slots(10_000 + 100 * minute));
+    }
+    assertThat(resizedAt).hasSizeBetween(4, 10);
+  }
+
   @Test
   void memory_is_shared_so_that_tables_are_full_at_the_same_time() {
     // 100 slots a day each: 1,000 more slots are ten days for both.

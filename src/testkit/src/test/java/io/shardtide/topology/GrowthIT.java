@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.client.Endpoint;
+import io.shardtide.client.ForecastReader;
 import io.shardtide.client.TrainerReports;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.Change;
@@ -33,14 +34,17 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** From reports of fill to plans with other capacities, on a broker. */
 class GrowthIT {
@@ -119,7 +123,7 @@ class GrowthIT {
           .matches(
               ".*\"user_id\" has [0-9,]+ slots instead of [0-9,]+: it is full in [0-9.]+ (seconds|minutes) .*");
       assertThat(log.committed(log.topics().rejectedEvents())).isEmpty();
-      assertReplayed(log);
+      assertReplayed(log, Fixtures.WORKLOAD);
     }
   }
 
@@ -163,8 +167,11 @@ class GrowthIT {
     return found.get();
   }
 
-  /** The same reports, after the generations that forecasts name, give the same forecasts. */
-  private static void assertReplayed(LogClient log) throws IOException {
+  /**
+   * The same reports, after the generations that forecasts name, give the same forecasts; each
+   * resize is on the log once, and each report has a forecast or a rejection.
+   */
+  static void assertReplayed(LogClient log, String workload) throws IOException {
     MemoryRecords records = new MemoryRecords();
     log.committed(log.topics().tableForecasts())
         .forEach(forecasts -> records.add(RecordKind.FORECASTS, forecasts));
@@ -172,27 +179,54 @@ class GrowthIT {
         .forEach(report -> records.add(RecordKind.FILLS, report));
     log.committed(log.topics().costPredictions())
         .forEach(part -> records.add(RecordKind.PREDICTIONS, part));
-    assertThat(ForecastReplay.run(records, Optional.empty()))
-        .isEqualTo(
-            new Recomputed(
-                records.all(RecordKind.FORECASTS).size(), 0, 0, Optional.empty(), List.of()));
-    assertThat(log.committed(log.topics().workloadChanges()))
+    List<TableForecasts> forecasts =
+        of(workload, TableForecasts::workloadId, records.all(RecordKind.FORECASTS));
+    assertThat(ForecastReplay.run(records, Optional.of(workload)))
+        .isEqualTo(new Recomputed(forecasts.size(), 0, 0, Optional.empty(), List.of()));
+    assertThat(forecasts).extracting(TableForecasts::measuredAt).doesNotHaveDuplicates();
+    assertThat(
+            of(workload, WorkloadChange::workloadId, log.committed(log.topics().workloadChanges())))
         .filteredOn(change -> change.source().equals(GrowthStep.SOURCE))
         .extracting(WorkloadChange::occurredAt)
         .isEqualTo(
-            records.all(RecordKind.FORECASTS).stream()
-                .filter(forecasts -> !forecasts.resizes().isEmpty())
+            forecasts.stream()
+                .filter(of -> !of.resizes().isEmpty())
                 .map(TableForecasts::measuredAt)
                 .toList());
+    assertThat(log.committed(log.topics().rejectedEvents()))
+        .filteredOn(r -> r.source().topic().equals(log.topics().tableFills().name()))
+        .filteredOn(r -> r.workloadId().equals(Optional.of(workload)))
+        .hasSize(
+            of(workload, FillReport::workloadId, records.all(RecordKind.FILLS)).size()
+                - forecasts.size());
   }
 
-  /**
-   * Two tables of a real training program, half full at first, have more ids than their first slots
-   * within a minute. None is ever full.
-   */
+  private static <V> List<V> of(String workload, Function<V, String> idOf, List<V> values) {
+    return values.stream().filter(value -> idOf.apply(value).equals(workload)).toList();
+  }
+
   @Test
   void the_reference_trainer_goes_to_plans_with_more_slots_before_tables_are_full()
       throws Exception {
+    train(2, 8, 0);
+  }
+
+  @Tag("nightly")
+  @ParameterizedTest(name = "seed {0}")
+  @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+  void tables_of_the_reference_trainer_that_double_their_ids_are_never_full(int seed)
+      throws Exception {
+    train(1 + seed % 4, 4 + seed % 5, seed);
+  }
+
+  /**
+   * Tables of a real training program are half full at first: the smallest has more ids than its
+   * first slots within a minute. None is ever full, and not each report leads to a reshard.
+   *
+   * @param tables how many; each has twice the slots of the next one, the smallest 3,000
+   * @param newIds ids that a step brings to each
+   */
+  private void train(int tables, int newIds, int seed) throws Exception {
     Python.assumeHas("torch", "confluent_kafka", "avro");
     EmbeddedKafka kafka = SharedCluster.kafka();
     DevelopmentRegistry registry = SharedCluster.registry();
@@ -205,30 +239,114 @@ class GrowthIT {
               Map.of("OMP_NUM_THREADS", "1"),
               ("-m torch.distributed.run --standalone --nproc-per-node 2 examples/dlrm/train.py"
                       + " %s %s --prefix %s --workload dlrm --hardware %s --memory-gib 1"
-                      + " --batch-size 256 --features 4 --rows 6000 --hashed 2"
-                      + " --new-ids-per-step 8 --steps 500 --report-every 5 --follow-every 2")
+                      + " --batch-size 256 --features 4 --rows %d --hashed %d --seed %d"
+                      + " --new-ids-per-step %d --steps 500 --report-every 5 --follow-every 2")
                   .formatted(
                       kafka.bootstrapServers(),
                       registry.url(),
                       prefix,
-                      TestModels.bundle().hardware())
+                      TestModels.bundle().hardware(),
+                      1_500 << tables,
+                      tables,
+                      seed,
+                      newIds)
                   .split(" "));
       assertThat(trained.status()).as(trained.err()).isZero();
       List<FillReport> fills = log.committed(log.topics().tableFills());
-      Set<Long> capacities = new TreeSet<>();
       for (FillReport report : fills) {
-        assertThat(report.tables()).hasSize(2);
+        assertThat(report.tables()).hasSize(tables);
         for (TableFill table : report.tables()) {
           assertThat(table.evictions()).as("%s", report).isZero();
           assertThat(table.ids()).as("%s", report).isLessThan(table.slots());
         }
-        capacities.add(report.tables().get(0).slots());
       }
-      assertThat(capacities).hasSizeGreaterThan(1);
-      assertThat(fills.get(fills.size() - 1).tables().get(0).ids())
-          .isGreaterThan(fills.get(0).tables().get(0).slots());
+      assertThat(fills.get(fills.size() - 1).tables().get(tables - 1).ids())
+          .isGreaterThan(fills.get(0).tables().get(tables - 1).slots());
+      int resizes = log.committed(log.topics().workloadChanges()).size() - 1;
+      assertThat(resizes).as("reshards").isLessThan(fills.size() / 4);
       assertThat(log.committed(log.topics().rejectedEvents())).isEmpty();
     }
+  }
+
+  static FillReport fill(
+      String workload, String reportId, String run, Instant at, String table, long ids) {
+    return new FillReport(
+        reportId,
+        workload,
+        "p",
+        run,
+        "trainer",
+        at,
+        List.of(new TableFill(table, List.of(new ShardFill(0, 0, CAPACITY, ids, 0, 0, 0)))));
+  }
+
+  /** What was reported before a deletion is reported again, and the same is forecast. */
+  @Test
+  void a_workload_that_is_deleted_and_a_table_that_is_dropped_begin_afresh() throws Exception {
+    EmbeddedKafka kafka = SharedCluster.kafka();
+    DevelopmentRegistry registry = SharedCluster.registry();
+    Instant now = Instant.now();
+    List<FillReport> fills = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      fills.add(
+          fill(
+              Fixtures.WORKLOAD,
+              "r" + i,
+              i < 2 ? "first" : "second",
+              now.plusSeconds(i),
+              "user_id",
+              1_000L * i));
+    }
+    try (LogClient log = new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
+        PlannerService planner = start(kafka, registry, "deleting");
+        ForecastReader current =
+            ForecastReader.connect(
+                Endpoint.of(kafka.bootstrapServers(), registry.url()).withPrefix(prefix))) {
+      assertThat(planner).isNotNull();
+      Change hashed = new Change.TableUpserted(Fixtures.hashed("user_id", CAPACITY, 64, 5));
+      Change fixed = Fixtures.upsert("fixed", 100_000, 64, 8);
+      predict(log, 1, Fixtures.set(4, Fixtures.GIB), fixed, hashed);
+      publish(log, fills);
+      assertThat(current.read()).containsOnlyKeys(Fixtures.WORKLOAD);
+      predict(log, 2, Fixtures.drop("user_id"));
+      assertThat(current.read()).isEmpty();
+      predict(log, 3, hashed);
+      // Earlier than what was reported before.
+      FillReport again = fill(Fixtures.WORKLOAD, "again", "second", now, "user_id", 10);
+      publish(log, List.of(again));
+      assertThat(current.read()).containsOnlyKeys(Fixtures.WORKLOAD);
+      predict(log, 3, Fixtures.delete());
+      assertThat(current.read()).isEmpty();
+      predict(log, 4, Fixtures.set(4, Fixtures.GIB), fixed, hashed);
+      publish(log, fills);
+      assertThat(log.committed(log.topics().rejectedEvents())).isEmpty();
+      List<TableForecasts> forecasts = log.committed(log.topics().tableForecasts());
+      assertThat(forecasts.subList(fills.size() + 1, forecasts.size()))
+          .usingRecursiveComparison()
+          .ignoringFields("generation")
+          .isEqualTo(forecasts.subList(0, fills.size()));
+      assertThat(current.read()).containsValue(forecasts.get(forecasts.size() - 1));
+    }
+  }
+
+  /** Publishes an event, and waits until so many plans are made and growth knows its tables. */
+  private void predict(LogClient log, int plans, Change... changes) throws Exception {
+    int before = log.committed(log.topics().costPredictions()).size();
+    log.publish(Fixtures.event(changes));
+    log.plans(plans);
+    log.read(log.topics().costPredictions(), before + 1);
+    log.awaitRead(TopologyName.GROWTH.applicationId(prefix), log.topics().costPredictions());
+  }
+
+  /** Waits until all are answered. */
+  private static void publish(LogClient log, List<FillReport> fills) throws Exception {
+    int before = log.committed(log.topics().tableForecasts()).size();
+    for (FillReport fill : fills) {
+      log.publishValue(log.topics().tableFills(), fill.workloadId(), fill);
+    }
+    await()
+        .atMost(PATIENCE)
+        .until(() -> log.committed(log.topics().tableForecasts()).size() == before + fills.size());
   }
 
   @Test
@@ -250,7 +368,8 @@ class GrowthIT {
       await().atMost(PATIENCE).until(() -> log.plansOf("good").size() == 1);
       int before = log.committed(log.topics().tableForecasts()).size();
       for (String id : List.of("bad", "good")) {
-        FillReport report = report(id, "r", id.equals("bad") ? "fixed" : "user_id", 10);
+        FillReport report =
+            fill(id, "r", "run", Instant.now(), id.equals("bad") ? "fixed" : "user_id", 10);
         log.publishValue(log.topics().tableFills(), id, report);
       }
       await()
@@ -264,7 +383,9 @@ class GrowthIT {
       assertThat(rejected.reason()).isEqualTo(RejectionReason.UNKNOWN_TABLE);
 
       log.publishValue(
-          log.topics().tableFills(), "good", report("good", "r2", "user_id", 1_000 * CAPACITY));
+          log.topics().tableFills(),
+          "good",
+          fill("good", "r2", "run", Instant.now(), "user_id", 1_000 * CAPACITY));
       await()
           .atMost(PATIENCE)
           .untilAsserted(
@@ -280,16 +401,5 @@ class GrowthIT {
                                 .isEqualTo(log.topics().tableFills().name());
                           }));
     }
-  }
-
-  private static FillReport report(String workload, String id, String table, long ids) {
-    return new FillReport(
-        id,
-        workload,
-        "p",
-        "run",
-        "trainer",
-        Instant.now(),
-        List.of(new TableFill(table, List.of(new ShardFill(0, 0, CAPACITY, ids, 0, 0, 0)))));
   }
 }

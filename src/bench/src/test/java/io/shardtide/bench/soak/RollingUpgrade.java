@@ -5,13 +5,20 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.client.Endpoint;
+import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.FillReport;
+import io.shardtide.domain.ShardFill;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.TableFill;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.KafkaCluster;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.replay.Verdict;
 import io.shardtide.testing.EarlierVersion;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
@@ -19,6 +26,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -85,8 +93,12 @@ abstract class RollingUpgrade {
     registryServer.close();
   }
 
-  /** Starts a planner. It has no samples enough to retrain a model, which would take minutes. */
-  private RunningService planner(String name, String classPath) throws Exception {
+  /**
+   * Starts a planner. It has no samples enough to retrain a model, which would take minutes.
+   *
+   * @param more further lines of its settings
+   */
+  private RunningService planner(String name, String classPath, String... more) throws Exception {
     Path home = Files.createDirectories(folder.resolve(name));
     Path settings =
         Files.writeString(
@@ -99,12 +111,14 @@ abstract class RollingUpgrade {
             planning.deep.after.ms=500
             training.samples=1000000
             http.port=0
+            %s
             """
                 .formatted(
                     brokers.bootstrapServers(),
                     registryServer.url(),
                     home.resolve("state"),
-                    PARTITIONS));
+                    PARTITIONS,
+                    String.join("\n", more)));
     RunningService planner = RunningService.start(settings, classPath);
     await()
         .atMost(PATIENCE)
@@ -233,6 +247,44 @@ abstract class RollingUpgrade {
             .as("plans that a version recomputes")
             .isSubsetOf(recomputedPlans(from, to));
       }
+    }
+  }
+
+  /** Turns growth on: a hashed table of a workload that planners know already is forecast. */
+  void turnOnGrowth() throws Exception {
+    planners.set(0, planner("planner-0", present(), "growth.enabled=true"));
+    try (LogClient client =
+        new LogClient(brokers.bootstrapServers(), registryServer.url(), Topics.DEFAULT_PREFIX)) {
+      Topics topics = client.topics();
+      String workload = client.committed(topics.costPredictions()).get(0).workloadId();
+      int plans = client.plansOf(workload).size();
+      client.publish(
+          Fixtures.eventOf(
+              workload, new Change.TableUpserted(Fixtures.hashed("hashed", 1_000, 64, 5))));
+      await().atMost(PATIENCE).until(() -> client.plansOf(workload).size() > plans);
+      client.awaitRead("shardtide.growth", topics.costPredictions());
+      client.publishValue(
+          topics.tableFills(),
+          workload,
+          new FillReport(
+              "r",
+              workload,
+              "p",
+              "run",
+              "trainer",
+              Instant.now(),
+              List.of(new TableFill("hashed", List.of(new ShardFill(0, 0, 1_000, 10, 0, 0, 0))))));
+      assertThat(client.read(topics.tableForecasts(), 1))
+          .singleElement()
+          .satisfies(
+              forecasts ->
+                  assertThat(forecasts.generation())
+                      .isEqualTo(
+                          client.committed(topics.costPredictions()).stream()
+                              .filter(part -> part.workloadId().equals(workload))
+                              .mapToLong(CostPredictions::generation)
+                              .max()
+                              .orElseThrow()));
     }
   }
 

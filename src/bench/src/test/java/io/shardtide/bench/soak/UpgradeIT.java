@@ -3,11 +3,12 @@ package io.shardtide.bench.soak;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** From the last released version to this one. */
+/** From the last released version to this one, then with a part that only this one has. */
 @Tag("nightly")
 class UpgradeIT extends RollingUpgrade {
   @Test
   void planners_are_upgraded_under_load() throws Exception {
     replaceUnderLoad(released(), present());
+    turnOnGrowth();
   }
 }
