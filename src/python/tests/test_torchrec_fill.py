@@ -1,7 +1,7 @@
 """How full tables of managed collision modules are: real TorchRec, sharded on two processes with gloo, and unsharded.
 
-FBGEMM's CPU kernel of MPZCH only reads. What its GPU kernel would write while training, ids in slots, is therefore
-written by the test: where FBGEMM's own lookup looks for them.
+FBGEMM's CPU kernel of MPZCH only reads. What its GPU kernel writes while training, ids in slots, is therefore written
+by the test, where FBGEMM's lookup finds them. Sorting modules train.
 """
 
 import pathlib
@@ -16,6 +16,7 @@ import sequence_models as models
 from sequence_models import Table
 
 from shardtide import torchrec
+from shardtide.torchrec import publish
 from shardtide.torchrec.modules import unwrapped
 from shardtide.train import FillReporter, Ranks
 
@@ -24,12 +25,19 @@ if not models.WHY_NOT:
     import torch.distributed as dist
     from torchrec.distributed.mc_embedding import ManagedCollisionEmbeddingCollectionSharder
     from torchrec.distributed.mc_embeddingbag import ManagedCollisionEmbeddingBagCollectionSharder
+    from torchrec.modules.hash_mc_evictions import HashZchEvictionConfig
+    from torchrec.modules.hash_mc_evictions import HashZchEvictionPolicyName as Policy
     from torchrec.modules.hash_mc_modules import HashZchManagedCollisionModule
     from torchrec.modules.mc_embedding_modules import (
         ManagedCollisionEmbeddingBagCollection,
         ManagedCollisionEmbeddingCollection,
     )
-    from torchrec.modules.mc_modules import LFU_EvictionPolicy, ManagedCollisionCollection, MCHManagedCollisionModule
+    from torchrec.modules.mc_modules import (
+        DistanceLFU_EvictionPolicy,
+        LFU_EvictionPolicy,
+        ManagedCollisionCollection,
+        MCHManagedCollisionModule,
+    )
     from torchrec.sparse.jagged_tensor import JaggedTensor
 
 PATHS = ("bags", "sequences")
@@ -51,7 +59,7 @@ def hashing():
 
 
 def net(module):
-    """Returns a model with a table of a pooled collection, bags_a, and one of a collection of sequences, sequences_a."""
+    """Returns a model with a table of a pooled collection, bags_a, and one of sequences, sequences_a."""
     found = models.nn.Module()
     for path, of, config, managing in (
         ("bags", models.EmbeddingBagCollection, models.EmbeddingBagConfig, ManagedCollisionEmbeddingBagCollection),
@@ -63,10 +71,10 @@ def net(module):
     return found
 
 
-def sharded(model):
-    """Returns the model under a plan of Shardtide with all tables row-wise on two ranks."""
+def sharded(model, kind="row_wise"):
+    """Returns the model under a plan of Shardtide on two ranks."""
     tables = {f"{path}_a": path for path in PATHS}
-    plan = models.plan([(Table(name, SLOTS, 8), "row_wise", 0) for name in tables], 2, 2)
+    plan = models.plan([(Table(name, SLOTS, 8), kind, 0) for name in tables], 2, 2)
     description = torchrec.describe(plan, tables, devices_per_node=2, device="cpu")
     return models.DistributedModelParallel(
         model,
@@ -102,7 +110,7 @@ def counts(fills):
 
 
 def sorted_ids(is_sharded):
-    """Trains tables that fill up, then evict; returns what is counted after each step, and slots of ids, of all ranks."""
+    """Trains tables that fill up, then evict; returns counts after each step, and slots with ids, of all ranks."""
     rank, ranks = dist.get_rank(), dist.get_world_size()
     model = sharded(net(sorting)) if is_sharded else net(sorting)
     counter = torchrec.FillCounter(model)
@@ -147,7 +155,7 @@ def finds(module, id_):
 
 
 def put(module, id_):
-    """Writes an id as training on a GPU does: into the first free slot from its own on, or over the id in its own."""
+    """Writes an id where FBGEMM finds it: into the first free slot from its own on, or over the id in its own."""
     own, identities = where(module, id_), module._hash_zch_identities.data
     slot = next((slot for i in range(8) if identities[slot := (own + i) % 8, 0] == -1), own)
     identities[slot, 0] = id_
@@ -214,9 +222,49 @@ class FillTest(unittest.TestCase):
         self.assertGreater(totals[3][2], 0)
         self.assertGreater(totals[4][2], 0)
 
+    def test_torchrec_shards_them_by_rows_only(self):
+        with self.assertRaisesRegex(AssertionError, "Only ROW_WISE sharding is supported"):
+            models.run(lambda: sharded(net(sorting), "table_wise"), 2, 2)
+
     def test_fbgemm_does_not_train_hashed_tables_on_cpus(self):
         with self.assertRaisesRegex(RuntimeError, "readonly"):
             train(net(hashing), [1])
+
+    def test_their_storage_is_published(self):
+        ttl = HashZchEvictionConfig(features=["bags_a"], single_ttl=24)
+        cpu = torch.device("cpu")
+        for module, expected in (
+            (hashing, {"slotBytes": 8, "eviction": "none"}),
+            # With the hour in which an id expires.
+            (
+                lambda: HashZchManagedCollisionModule(
+                    SLOTS, cpu, 2, eviction_policy_name=Policy.SINGLE_TTL_EVICTION, eviction_config=ttl
+                ),
+                {"slotBytes": 12, "eviction": "age"},
+            ),
+            (
+                lambda: HashZchManagedCollisionModule(
+                    SLOTS, cpu, 2, eviction_policy_name=Policy.LRU_EVICTION, eviction_config=ttl
+                ),
+                {"slotBytes": 12, "eviction": "lru"},
+            ),
+            (sorting, {"slotBytes": 24, "eviction": "lfu"}),
+            (
+                lambda: MCHManagedCollisionModule(SLOTS, cpu, DistanceLFU_EvictionPolicy(), eviction_interval=1),
+                {"slotBytes": 32, "eviction": "lfu"},
+            ),
+        ):
+            model = net(module)
+            storage = torchrec.managed_storage(model)
+            self.assertEqual(storage, {"bags_a": expected, "sequences_a": expected})
+            collections = [getattr(model, path)._managed_collision_collection for path in PATHS]
+            configs = [config for collection in collections for config in collection.embedding_configs()]
+            change = publish.workload_change("w", configs, {"bags_a": 1, "sequences_a": 1}, {}, storage=storage)
+            self.assertEqual([one["table"]["storage"] for one in change["changes"][1:]], [expected] * 2)
+            self.assertEqual([one["table"]["rows"] for one in change["changes"][1:]], [SLOTS] * 2)
+        managed(model)["bags_a"]._eviction_policy = object()
+        with self.assertRaisesRegex(ValueError, 'Table "bags_a" has the eviction policy object; must be one of SINGLE'):
+            torchrec.managed_storage(model)
 
     def test_models_that_cannot_be_counted_are_refused(self):
         plain = models.nn.Module()

@@ -1,4 +1,4 @@
-"""How full the managed collision modules of a TorchRec model are: tables whose ids are mapped to rows while training."""
+"""How full the managed collision modules of a TorchRec model are, which map ids to rows of a table while it trains."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ from shardtide.train.fill import ShardFill
 # module.
 _HASHED_EMPTY = -1
 _SORTED_EMPTY = 2**63 - 1
+
+# What an eviction policy of TorchRec is in a HashedStorage: of HashZchManagedCollisionModule by name, of
+# MCHManagedCollisionModule by class.
+_EVICTIONS = {
+    None: "none",
+    "SINGLE_TTL_EVICTION": "age",
+    "PER_FEATURE_TTL_EVICTION": "age",
+    "LRU_EVICTION": "lru",
+    "LFU_EvictionPolicy": "lfu",
+    "DistanceLFU_EvictionPolicy": "lfu",
+    "LRU_EvictionPolicy": "lru",
+}
 
 
 class _Slots(NamedTuple):
@@ -36,7 +48,7 @@ class FillCounter:
 
     Tables of HashZchManagedCollisionModule (MPZCH) and of MCHManagedCollisionModule, sharded or not. TorchRec counts
     insertions and evictions for its own log only, so that they are found by comparing the id of each slot with that of
-    the last take(): an id that came and went in between is in neither. Collisions are 0: nothing in a module tells them.
+    the last take(): an id that came and went in between is in neither. Collisions are 0: no module keeps them.
     An expired id of MPZCH counts as held until another takes its slot. The last slot of each shard of an
     MCHManagedCollisionModule is that of all ids without one, and never holds an id.
 
@@ -53,7 +65,7 @@ class FillCounter:
         self._before = {table: _slots(module) for table, module in self._modules.items()}
 
     def take(self) -> list[ShardFill]:
-        """Returns the fill of this rank's shards, with insertions and evictions since the last call, or since the start.
+        """Returns the fill of this rank's shards, with insertions and evictions since the last call or the start.
 
         Copies the ids of all slots to the host, and so waits for a GPU. In no collective.
         """
@@ -74,6 +86,31 @@ class FillCounter:
                 )
             )
         return found
+
+
+def managed_storage(model: Any) -> dict[str, dict[str, Any]]:
+    """Returns the storage of the tables of a model's managed collision modules, as workload_change() takes it: the
+    slotBytes and the eviction of each, by name. Their configs are those of any others, with slots as num_embeddings.
+
+    model: as for FillCounter
+
+    ValueError as FillCounter, and if a module has another eviction policy than TorchRec's own.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for table, module in _modules(model).items():
+        if hasattr(module, "_hash_zch_identities"):
+            policy = getattr(module._eviction_policy_name, "value", None)
+            buffers = [module._hash_zch_identities, module._hash_zch_metadata]
+            buffers.append(getattr(module, "_hash_zch_runtime_meta", None))
+        else:
+            policy = type(module._eviction_policy).__name__
+            buffers = [module._mch_sorted_raw_ids, module._mch_remapped_ids_mapping, *module._mch_metadata.values()]
+        if policy not in _EVICTIONS:
+            known = ", ".join(name for name in _EVICTIONS if name)
+            raise ValueError(f'Table "{table}" has the eviction policy {policy}; must be one of {known}, or none')
+        size = sum(of.numel() * of.element_size() for of in buffers if of is not None)
+        found[table] = {"slotBytes": size / module.output_size(), "eviction": _EVICTIONS[policy]}
+    return found
 
 
 def _modules(model: Any) -> dict[str, Any]:
