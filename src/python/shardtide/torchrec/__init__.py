@@ -3,7 +3,8 @@
 `python -m shardtide.torchrec.publish` publishes the tables of EmbeddingBagCollections and EmbeddingCollections. A
 description is a dict that JSON can represent: the object that `./shardtide plan --format torchrec` and `watch --format
 torchrec` write on each line, with TorchRec's own names and layout under "plan". What makes TorchRec's objects of it
-imports torch and torchrec when it is called. ShardtidePlanner stands in for TorchRec's own planner.
+imports torch and torchrec when it is called. ShardtidePlanner stands in for TorchRec's own planner. FillCounter counts
+how full tables of managed collision modules are, and managed_storage describes them.
 """
 
 from shardtide.torchrec.changes import NotReshardable, changes
@@ -16,6 +17,7 @@ from shardtide.torchrec.conversions import (
     to_sharding_spec,
 )
 from shardtide.torchrec.descriptions import DEFAULT_MODULE, describe
+from shardtide.torchrec.fill import FillCounter, managed_storage
 from shardtide.torchrec.modules import check_model, check_nodes, collections, describe_for, table_modules, table_size
 from shardtide.torchrec.planner import ShardtidePlanner
 from shardtide.torchrec.resharder import TorchRecResharder, drain_pipeline
@@ -24,6 +26,7 @@ from shardtide.torchrec.sources import FileSource, LogSource, PlanRefused, PlanS
 __all__ = [
     "DEFAULT_MODULE",
     "FileSource",
+    "FillCounter",
     "LogSource",
     "NotReshardable",
     "PlanRefused",
@@ -39,6 +42,7 @@ __all__ = [
     "describe_for",
     "drain_pipeline",
     "from_sharding_plan",
+    "managed_storage",
     "reshard_call",
     "running_description",
     "table_modules",

@@ -20,8 +20,8 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
 --kernels    JSON: an object with what is decided about kernels of tables by name: computeKernel, cacheLoadFactor,
              cacheAlgorithm, outputType, stochasticRounding and enforceHbm, each optional
 --storage    JSON: an object with the hash tables that store rows of tables without a fixed size, by name: ids,
-             idsPerDay, slotBytes, eviction and hitShares, each optional. Their num_embeddings are slots. Plans of such
-             tables are not for TorchRec
+             idsPerDay, slotBytes, eviction and hitShares, each optional. Their num_embeddings are slots. In TorchRec,
+             only managed collision collections have such tables, row-wise: shardtide.torchrec.managed_storage()
 --pipeline   of the training program: none, sparse_dist (TrainPipelineSparseDist) or prefetch
              (PrefetchTrainPipelineSparseDist). Device memory then also has to hold what a step allocates
 --previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
@@ -116,7 +116,8 @@ def table(
     weights: by feature, one of WEIGHTS: whether a batch gives weights of the ids, or a feature processor computes them.
         The features of a table have all the same ones
     storage: by table, the hash table that stores its rows: fields of a HashedStorage in avro/TableSpec.avsc, such as
-        {"ids": 800_000, "eviction": "lru"}. Its num_embeddings are slots. TorchRec cannot run its plans
+        {"ids": 800_000, "eviction": "lru"}. Its num_embeddings are slots. In TorchRec, only managed collision
+        collections have such tables, row-wise: see managed_storage()
 
     ValueError names what is missing or unknown. The planner checks the ranges of other numbers.
     """

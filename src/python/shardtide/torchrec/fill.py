@@ -1,0 +1,142 @@
+"""How full the managed collision modules of a TorchRec model are, which map ids to rows of a table while it trains."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from shardtide.torchrec.modules import unwrapped
+from shardtide.train.fill import ShardFill
+
+# What stands in the buffer of a module for a slot without an id: in FBGEMM's kernel of MPZCH, and in TorchRec's sorting
+# module.
+_HASHED_EMPTY = -1
+_SORTED_EMPTY = 2**63 - 1
+
+# What an eviction policy of TorchRec is in a HashedStorage: of HashZchManagedCollisionModule by name, of
+# MCHManagedCollisionModule by class.
+_EVICTIONS = {
+    None: "none",
+    "SINGLE_TTL_EVICTION": "age",
+    "PER_FEATURE_TTL_EVICTION": "age",
+    "LRU_EVICTION": "lru",
+    "LFU_EvictionPolicy": "lfu",
+    "DistanceLFU_EvictionPolicy": "lfu",
+    "LRU_EvictionPolicy": "lru",
+}
+
+
+class _Slots(NamedTuple):
+    """The slots of a module on this rank.
+
+    row_offset: the row of the first one
+    ids: of each slot, in host memory
+    empty: what stands for none
+    """
+
+    row_offset: int
+    ids: Any
+    empty: int
+
+
+class FillCounter:
+    """Counts how full the tables of a model's managed collision modules are. On every rank:
+
+        counter = FillCounter(model)
+        for batch in batches:
+            train(batch)
+            fills.step(counter.take)
+
+    Tables of HashZchManagedCollisionModule (MPZCH) and of MCHManagedCollisionModule, sharded or not. TorchRec counts
+    insertions and evictions for its own log only, so that they are found by comparing the id of each slot with that of
+    the last take(): an id that came and went in between is in neither. Collisions are 0: no module keeps them.
+    An expired id of MPZCH counts as held until another takes its slot. The last slot of each shard of an
+    MCHManagedCollisionModule is that of all ids without one, and never holds an id.
+
+    Keeps 8 bytes of host memory for each slot.
+
+    model: a module, sharded or not, or the DistributedModelParallel that wraps it. Ids that it holds are not counted as
+        insertions: create this after a checkpoint is loaded, and again after the model is sharded otherwise
+
+    ValueError if the model has no such module, one of another class, or a table's name twice.
+    """
+
+    def __init__(self, model: Any):
+        self._modules = _modules(model)
+        self._before = {table: _slots(module) for table, module in self._modules.items()}
+
+    def take(self) -> list[ShardFill]:
+        """Returns the fill of this rank's shards, with insertions and evictions since the last call or the start.
+
+        Copies the ids of all slots to the host, and so waits for a GPU. In no collective.
+        """
+        found = []
+        for table, module in self._modules.items():
+            before, now = self._before[table], _slots(module)
+            self._before[table] = now
+            changed = before.ids != now.ids
+            held = now.ids != now.empty
+            found.append(
+                ShardFill(
+                    table,
+                    now.row_offset,
+                    slots=now.ids.numel(),
+                    ids=int(held.sum()),
+                    insertions=int((changed & held).sum()),
+                    evictions=int((changed & (before.ids != before.empty)).sum()),
+                )
+            )
+        return found
+
+
+def managed_storage(model: Any) -> dict[str, dict[str, Any]]:
+    """Returns the storage of the tables of a model's managed collision modules, as workload_change() takes it: the
+    slotBytes and the eviction of each, by name. Their configs are those of any others, with slots as num_embeddings.
+
+    model: as for FillCounter
+
+    ValueError as FillCounter, and if a module has another eviction policy than TorchRec's own.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for table, module in _modules(model).items():
+        if hasattr(module, "_hash_zch_identities"):
+            policy = getattr(module._eviction_policy_name, "value", None)
+            buffers = [module._hash_zch_identities, module._hash_zch_metadata]
+            buffers.append(getattr(module, "_hash_zch_runtime_meta", None))
+        else:
+            policy = type(module._eviction_policy).__name__
+            buffers = [module._mch_sorted_raw_ids, module._mch_remapped_ids_mapping, *module._mch_metadata.values()]
+        if policy not in _EVICTIONS:
+            known = ", ".join(name for name in _EVICTIONS if name)
+            raise ValueError(f'Table "{table}" has the eviction policy {policy}; must be one of {known}, or none')
+        size = sum(of.numel() * of.element_size() for of in buffers if of is not None)
+        found[table] = {"slotBytes": size / module.output_size(), "eviction": _EVICTIONS[policy]}
+    return found
+
+
+def _modules(model: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    paths: dict[str, str] = {}
+    for path, collection in unwrapped(model).named_modules():
+        for table, module in dict(getattr(collection, "_managed_collision_modules", {})).items():
+            if table in found:
+                raise ValueError(f'Table "{table}" is in modules "{paths[table]}" and "{path}"; must be in one')
+            if not any(hasattr(module, ids) for ids in ("_hash_zch_identities", "_mch_sorted_raw_ids")):
+                raise ValueError(
+                    f'Table "{table}" of module "{path}" has a {type(module).__name__}, which is not supported; must be'
+                    " a HashZchManagedCollisionModule or an MCHManagedCollisionModule"
+                )
+            found[table], paths[table] = module, path
+    if not found:
+        raise ValueError(f"{type(unwrapped(model)).__name__} has no ManagedCollisionCollection")
+    return found
+
+
+def _slots(module: Any) -> _Slots:
+    if hasattr(module, "_hash_zch_identities"):
+        ids = module._hash_zch_identities.detach()[:, 0].to("cpu", copy=True)
+        return _Slots(module._output_segments[module._start_bucket], ids, _HASHED_EMPTY)
+    # Sorted by id; each has its slot beside it.
+    first = module._output_global_offset
+    ids = module._mch_sorted_raw_ids.new_empty(module._zch_size)
+    ids[module._mch_remapped_ids_mapping - first] = module._mch_sorted_raw_ids
+    return _Slots(first, ids.to("cpu"), _SORTED_EMPTY)
