@@ -194,7 +194,11 @@ abstract class ExtensionFixture {
         .atMost(PATIENCE)
         .pollInterval(Duration.ofMillis(100))
         .during(IDLE)
-        .until(() -> isEnd.getAsBoolean() && planned().equals(changes()));
+        .untilAsserted(
+            () -> {
+              assertThat(isEnd.getAsBoolean()).as("is at its end").isTrue();
+              assertThat(planned()).as("planned generations").isEqualTo(changes());
+            });
   }
 
   /**
