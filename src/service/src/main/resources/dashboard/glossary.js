@@ -13,7 +13,7 @@ const MEANINGS = {
   "Fairness loss": "Part of the pool that is in other hands than in the fair allocation.",
   "Forward communication": "Collectives that carry outputs of lookups to the devices that use them.",
   "From the optimum": "By how much another allocation within the bounds may be better at most.",
-  "Full in": "When ids take more than 95% of the slots: the median, and 90% of cases. The time counts from the report.",
+  "Full in": "When ids take more than 80% of the slots: the median, and 90% of cases. The time counts from the report.",
   "Generation": "Number of the workload's accepted events. A plan answers one or several generations.",
   "Hardware": "The kind of devices; it selects the cost model.",
   "Health": "Whether the workload fits, is planned, and costs what was predicted.",

@@ -2,7 +2,7 @@
 
 import { tooltip } from "./chart.js";
 import { positionOf } from "./shards.js";
-import { bytes, clock, ms, short } from "./text.js";
+import { about, bytes, clock, day, ms, number, percent, rangeText, short } from "./text.js";
 
 /** The parts of a device's step in the order in which they happen. */
 export const PARTS = [
@@ -342,5 +342,97 @@ export const ratiosOption = (points, alarms) => (c) => {
         data: alarmed.map((i) => [i, points[i].ratio]),
       },
     ],
+  };
+};
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Returns the ids of a hash table by time, { at, low, median, high }: what was reported, without a range, and what is
+ * forecast from the latest report on, with it.
+ */
+export function fills(row, measuredAt) {
+  const past = row.past.length ? row.past : [{ atMs: Date.parse(measuredAt), ids: row.ids }];
+  const { atMs: now, ids } = past.at(-1);
+  const ranges = [[0, { low: ids, median: ids, high: ids }], [1, row.inDay], [7, row.inWeek], [28, row.inFourWeeks]];
+  return {
+    past: past.map((fill) => ({ at: fill.atMs, median: fill.ids })),
+    forecast: ranges.map(([days, range]) => ({ at: now + days * DAY_MS, ...range })),
+  };
+}
+
+/** Returns on which day a hash table is full. */
+function fullText({ earliest, median, latest }, now) {
+  const on = (days) => (days === null ? "more than 180 days later" : day(now + days * DAY_MS));
+  if (median === 0) return "full";
+  return median === null ? `may be full from ${on(earliest)} on` : `full on ${on(median)} (${on(earliest)} to ${on(latest)})`;
+}
+
+/** Returns what a screen reader says of the ids of a hash table. */
+export function fillText(row, measuredAt) {
+  const { past, forecast: [now, ...forecast] } = fills(row, measuredAt);
+  return [
+    `Ids of ${row.name}: ` + [past[0], now].slice(past.length > 1 ? 0 : 1).map(({ at, median }) => `${about(median)} on ${day(at)}`).join(", "),
+    `${number(row.slots)} slots`,
+    "forecast: " + forecast.map((range) => `${rangeText(range)} on ${day(range.at)}`).join(", "),
+    ...(row.daysUntilFull ? [fullText(row.daysUntilFull, now.at)] : []),
+    ...(row.lastResize ? [`resized to ${number(row.lastResize.slots)} slots on ${day(row.lastResize.at)}`] : []),
+  ].join("; ");
+}
+
+/** The ids of a hash table over time, its forecast, its slots, when it is full, and the latest resize. */
+export const fillOption = (row, measuredAt) => (c) => {
+  const { past, forecast } = fills(row, measuredAt);
+  const [now, end] = [forecast[0].at, forecast.at(-1).at];
+  const full = row.daysUntilFull;
+  const resize = row.lastResize && Date.parse(row.lastResize.at);
+  const line = (name, color, data, style, extra) => ({
+    type: "line", name, symbol: "none", itemStyle: { color }, lineStyle: { width: 1.5, ...style }, data, ...extra,
+  });
+  const band = (data, extra) => line(undefined, c.band, data, { opacity: 0 }, { stack: "band", ...extra });
+  const level = (name, color, slots, type) => line(name, color, [[now, slots], [end, slots]], { type });
+  const when = (days, extra) => ({ value: [now + (days ?? 180) * DAY_MS, row.fullAt], symbol: "none", ...extra });
+  const shown = [
+    line("ids reported", c.compute, past.map(({ at, median }) => [at, median]), { width: 2 }, {
+      markLine: resize < past[0].at ? null : {
+        silent: true, symbol: "none", lineStyle: { color: c.forward, type: "dashed" },
+        data: resize ? [{ xAxis: resize, label: { formatter: `resized ${day(resize)}`, color: c.soft } }] : [],
+      },
+    }),
+    line("forecast", c.compute, forecast.map(({ at, median }) => [at, median]), { type: "dashed" }, { symbol: "circle" }),
+    band(forecast.map(({ at, low }) => [at, low])),
+    band(forecast.map(({ at, low, high }) => [at, high - low]), { name: "90% range", icon: "rect", areaStyle: { color: c.band, opacity: 1 }, z: 1 }),
+    level("slots", c.ink, row.slots, "solid"),
+    ...(row.slotsGiven === row.slots ? [] : [level("slots given", c.forward, row.slotsGiven, "dotted")]),
+    ...(row.fullAt === null ? [] : [level(`full: ${percent(row.fullAt / row.slots, 0)} of the slots`, c.alert, row.fullAt, "dashed")]),
+    ...(full === null ? [] : [line("when it is full", c.alert, [
+      when(full.earliest),
+      when(full.median, {
+        symbol: "diamond", symbolSize: 14,
+        label: {
+          show: true, formatter: `full ${day(now + full.median * DAY_MS)}`, position: "bottom", align: full.median > 14 ? "right" : "left",
+          color: c.ink, backgroundColor: c.panel,
+        },
+      }),
+      when(full.latest),
+    ], { width: 6, opacity: 0.5 }, { icon: "diamond" })]),
+  ];
+  const texts = new Map([
+    ...past.map(({ at, median }) => [at, [`${about(median)} ids`]]),
+    ...forecast.slice(1).map((range) => [range.at, [`${about(range.median)} ids`, `90% range: ${about(range.low)} to ${about(range.high)}`]]),
+  ]);
+  return {
+    legend: {
+      ...legend(c, shown.filter(({ name }) => name).map(({ name, icon }) => ({ name, icon, itemStyle: icon ? {} : { opacity: 0 } }))), itemWidth: 28,
+    },
+    tooltip: {
+      ...pointTooltip(c, ([{ value: [at] }]) => tooltip(clock(at), ...(texts.get(at) ?? [fullText(full, now)]))), trigger: "axis",
+    },
+    grid: { left: 66, right: 40, top: 64, bottom: 30 },
+    xAxis: {
+      ...category(c, {}), type: "time", min: past[0].at, max: end, axisLabel: { color: c.soft, formatter: (at) => day(at).slice(5), padding: [0, 5], hideOverlap: true },
+    },
+    yAxis: value(c, { name: "ids", nameLocation: "middle", nameGap: 50, min: 0, axisLabel: { color: c.soft, formatter: about } }),
+    series: shown,
   };
 };

@@ -15,6 +15,9 @@ const rounded = new Intl.NumberFormat("en", { notation: "compact", maximumSignif
 /** Formats a number to three digits once it is large: "99,712", "1.24M". */
 export const about = (value) => (Math.round(value) < 100000 ? count.format(Math.round(value)) : rounded.format(value));
 
+/** Formats a forecast with its range. */
+export const rangeText = ({ low, median, high }) => `${about(median)} (${about(low)} to ${about(high)})`;
+
 /** Formats a number of things: "1 row", "2 rows". */
 export const counted = (value, thing) => `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
 
@@ -53,6 +56,8 @@ export function clock(time) {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ` +
     `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
+
+export const day = (time) => clock(time).slice(0, 10);
 
 /** Returns the first characters of an id. */
 export const short = (id) => (id ? id.slice(0, 12) : "");

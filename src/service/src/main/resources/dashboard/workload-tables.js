@@ -1,10 +1,12 @@
 // The tables of the view of a workload.
 
+import { Chart } from "./chart.js";
 import { el, link, route, svg } from "./dom.js";
-import { PARTS } from "./plots.js";
+import { chartTools } from "./export.js";
+import { PARTS, fillOption, fillText, fills } from "./plots.js";
 import { shardingText } from "./shards.js";
 import { hiddenTable, Table } from "./table.js";
-import { about, bytes, clock, ms, number, percent, short, whole, words } from "./text.js";
+import { about, bytes, clock, ms, number, percent, rangeText, short, whole, words } from "./text.js";
 
 /** Returns a table of the costs of a plan's devices. */
 export const tableOfDevices = (id) =>
@@ -121,22 +123,25 @@ const fillBar = (row) =>
     svg("rect", { width: 100, height: 10 }),
     svg("rect", { class: isFull(row) ? "held all" : "held", width: 100 * Math.min(1, share(row)), height: 10 }));
 
-const rangeText = ({ low, median, high }) => `${about(median)} (${about(low)} to ${about(high)})`;
-
 const idsIn = (title, key) =>
   ({ title, kind: "number", value: (table) => table[key].median, cell: (table) => rangeText(table[key]) });
 
 const resized = (row) => (row.slotsGiven === row.slots ? null : row.slotsGiven);
 
-/** Returns the forecasts of hashed tables; set(forecasts) shows some, or nothing for null. */
-export function forecasts() {
+const daysLeft = (row) => row.daysUntilFull?.median ?? Infinity;
+
+/** Returns the forecasts of a workload's hashed tables; set(forecasts) shows some, or nothing for null. */
+export function forecasts(id) {
+  let shown = null;
+  let chosen = null;
   const table = new Table({
     caption: "Hash tables, as last reported",
     name: "Hash tables",
     key: (row) => row.name,
+    rowClass: (row) => (row.name === chosen ? "marked" : ""),
     columns: [
       { title: "Table", fixed: true, kind: "wide", value: (row) => row.name },
-      { title: "Ids", kind: "number", value: (row) => row.ids, cell: (row) => number(row.ids) },
+      { title: "Ids", kind: "number", value: (row) => row.ids, cell: (row) => idsButton(row) },
       { title: "Slots", kind: "number", value: (row) => row.slots, cell: (row) => number(row.slots) },
       { title: "Fill", kind: "number", value: share, cell: (row) => el("span", {}, fillBar(row), percent(share(row))) },
       idsIn("In a day", "inDay"),
@@ -146,18 +151,60 @@ export function forecasts() {
       { title: "Resized to", kind: "number", value: resized, cell: (row) => number(resized(row)) },
     ],
   });
+  const idsButton = (row) =>
+    el("button", {
+      type: "button",
+      "aria-label": `Draw the ${number(row.ids)} ids of ${row.name} over time`,
+      onclick: () => {
+        chosen = row.name;
+        draw();
+        table.refresh();
+        picture.scrollIntoView({ block: "nearest" });
+      },
+    }, number(row.ids));
+  const chart = new Chart(`ids of ${id}`);
+  const title = el("h3", { "aria-live": "polite" });
+  const points = hiddenTable("Ids over time as a table", {
+    caption: "Ids over time, reported and forecast",
+    name: `Ids of ${id}`,
+    key: (point) => point.at,
+    columns: [
+      { title: "Time", fixed: true, value: (point) => point.at, cell: (point) => clock(point.at) },
+      ...[["Ids", "median"], ["90% from", "low"], ["90% to", "high"]].map(([heading, key]) =>
+        ({ title: heading, kind: "number", value: (point) => point[key], cell: (point) => (point[key] === undefined ? "" : about(point[key])) })),
+    ],
+  });
+  const picture = el("div", {}, title, chartTools(chart), chart.node, points.node);
+
+  /** Draws the chosen table, or else the one that is full first. */
+  function draw() {
+    const row = shown.tables.find(({ name }) => name === chosen) ??
+      shown.tables.reduce((first, other) => (first && daysLeft(first) <= daysLeft(other) ? first : other), null);
+    picture.hidden = row === null;
+    if (row === null) return;
+    chosen = row.name;
+    const heading = `Ids of ${chosen} over time`;
+    if (title.textContent !== heading) title.textContent = heading;
+    chart.show(fillOption(row, shown.measuredAt), { label: fillText(row, shown.measuredAt), height: 340 });
+    const { past, forecast } = fills(row, shown.measuredAt);
+    points.set([...past, ...forecast.slice(1)]);
+  }
+
   const notes = el("div");
-  const node = el("div", {}, el("h2", {}, "Hash tables"), notes, table.node);
+  const node = el("div", {}, el("h2", {}, "Hash tables"), notes, picture, table.node);
   return {
     node,
     set(latest) {
       node.hidden = latest === null;
       if (latest === null) return;
+      shown = latest;
       const end = latest.memoryEnd;
       notes.replaceChildren(
         el("p", { class: "soft" }, `Reported ${clock(latest.measuredAt)}; ranges hold in 90% of cases.`),
         end ? el("p", { class: "problem" }, `Memory holds the tables for ${end.days.text} after the report, whatever the plan; at the end of growth.warning.days, ${bytes(end.bytesShort)} are missing.`) : "");
+      draw();
       table.set(latest.tables);
     },
+    close: () => chart.close(),
   };
 }

@@ -58,7 +58,7 @@ export async function workload(id, planId) {
   const planBox = el("div", {}, chartTools(bars), el("div", { class: "pair" }, bars.node, detail), devices.node);
   const plans = tableOfPlans(id, chosen);
   const historyBox = el("div", {}, el("h2", {}, "Plans over time"), chartTools(history), history.node, plans.node);
-  const hashed = forecasts();
+  const hashed = forecasts(id);
   const cut = el("div", { "aria-live": "polite" });
   let cutTable = null;
   const tablesTable = tableOfTables((table) => {
@@ -228,6 +228,7 @@ export async function workload(id, planId) {
       clearInterval(timer);
       history.close();
       bars.close();
+      hashed.close();
     },
   };
 }

@@ -20,10 +20,14 @@ import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.growth.Fill;
+import io.shardtide.growth.FillHistory;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
+import io.shardtide.growth.TableGrowth;
+import io.shardtide.growth.TableInputs;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PoolSamples;
@@ -70,6 +74,8 @@ class DashboardApiIT {
 
   /** A workload with a claim on a pool. */
   private static final String POOLED = "pooled";
+
+  private static final long T_MS = Fixtures.TIME.toEpochMilli();
 
   @TempDir private static Path folder;
 
@@ -141,7 +147,16 @@ class DashboardApiIT {
                 new Range(74, 75, 76),
                 new Range(77, 78, 79),
                 Optional.of(soon),
-                Optional.empty())),
+                Optional.of(
+                    new TableInputs(
+                        new TableGrowth(
+                            FillHistory.of(new Fill(T_MS - 1_000, 65)).with(new Fill(T_MS, 70)),
+                            100,
+                            200,
+                            T_MS),
+                        0,
+                        false,
+                        8)))),
         List.of(),
         Optional.of(new MemoryEnd(soon, 5)),
         Optional.empty());
@@ -370,6 +385,10 @@ class DashboardApiIT {
     JsonNode table = forecasts.at("/tables/0");
     assertThat(table.get("ids").longValue()).isEqualTo(70);
     assertThat(table.get("slotsGiven").longValue()).isEqualTo(200);
+    assertThat(table.get("fullAt").doubleValue()).isEqualTo(80);
+    assertThat(table.at("/past/0/ids").doubleValue()).isEqualTo(65);
+    assertThat(table.at("/past/1/atMs").longValue()).isEqualTo(T_MS);
+    assertThat(table.at("/lastResize/at").textValue()).isEqualTo("2026-11-21T10:15:30.000Z");
     assertThat(table.at("/inFourWeeks/high").doubleValue()).isEqualTo(79);
     assertThat(table.at("/daysUntilFull/latest").isNull()).as("more than 180 days").isTrue();
     assertThat(table.at("/daysUntilFull/text").textValue())

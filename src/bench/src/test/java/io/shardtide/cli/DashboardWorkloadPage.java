@@ -7,13 +7,18 @@ import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.growth.Fill;
+import io.shardtide.growth.FillHistory;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
+import io.shardtide.growth.TableGrowth;
+import io.shardtide.growth.TableInputs;
 import io.shardtide.testing.Browser;
 import io.shardtide.testing.Fixtures;
 import java.nio.file.Files;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -106,6 +111,19 @@ abstract class DashboardWorkloadPage {
         table);
   }
 
+  /** Returns what was reported of a table that took in 2,000 ids a day for 40 days. */
+  private static TableInputs grown() {
+    FillHistory history = FillHistory.of(new Fill(daysBefore(40), 10_000));
+    for (int days = 39; days >= 0; days--) {
+      history = history.with(new Fill(daysBefore(days), 90_000 - 2_000 * days));
+    }
+    return new TableInputs(new TableGrowth(history, 125_000, 400_000, daysBefore(3)), 0, false, 8);
+  }
+
+  private static long daysBefore(int days) {
+    return Fixtures.TIME.minus(Duration.ofDays(days)).toEpochMilli();
+  }
+
   @Test
   void forecasts_of_hash_tables_are_shown_as_they_come() throws Exception {
     site.openWorkload(DashboardSite.KINDS);
@@ -136,16 +154,16 @@ abstract class DashboardWorkloadPage {
                 new TableForecast(
                     "listing_id",
                     90_000,
-                    100_000,
+                    125_000,
                     400_000,
                     0,
                     0,
                     0,
-                    ids,
-                    ids,
-                    ids,
+                    new Range(92_400, 93_000, 93_800),
+                    new Range(104_000, 109_000, 117_000),
+                    new Range(138_000, 152_000, 185_000),
                     Optional.of(soon),
-                    Optional.empty()),
+                    Optional.of(grown())),
                 new TableForecast(
                     "member_id",
                     110_000,
@@ -171,14 +189,52 @@ abstract class DashboardWorkloadPage {
         .contains(
             "Memory holds the tables for 3.2 days (2.6 to 4.1) after the report",
             "1.0 GiB are missing",
-            "90.0 %",
+            "72.0 %",
             "91,000 (90,000 to 1.24M)",
             "3.2 days (2.6 to 4.1)",
             "400,000",
             "110.0 %",
             "not expected");
     assertThat(browser.count(".fill .all")).as("full, and makes no room by itself").isEqualTo(1);
+    assertDrawn();
     site.checkBothSchemes("forecasts");
+    site.click("summary", "Ids over time as a table");
+    browser.await(
+        "29 reported and 3 forecast",
+        "[...document.querySelectorAll('details')].at(-1).querySelectorAll('tbody tr').length === 32");
+  }
+
+  /** The table that is full first is drawn, with a forecast alone; then the one with a history. */
+  private void assertDrawn() {
+    String chart = "document.querySelector('.chart[aria-label^=\"Ids of \"]')";
+    assertThat(browser.run("return %s.ariaLabel".formatted(chart)))
+        .isEqualTo(
+            "Ids of category_00: 960 on 2026-11-21; 1,000 slots; forecast:"
+                + " 91,000 (90,000 to 1.24M) on 2026-11-22, 91,000 (90,000 to 1.24M) on 2026-11-28,"
+                + " 91,000 (90,000 to 1.24M) on 2026-12-19; full");
+    browser.run(
+        "[...document.querySelectorAll('button')].find(b => b.ariaLabel?.startsWith('Draw the 90,000 ids of listing_id')).focus()");
+    site.press(Keys.ENTER);
+    browser.await(
+        "the other table", "%s.ariaLabel.startsWith('Ids of listing_id: ')".formatted(chart));
+    assertThat(browser.run("return %s.ariaLabel".formatted(chart)))
+        .asString()
+        .contains(
+            ", 90,000 on 2026-11-21; 125,000 slots; ",
+            "; full on 2026-11-24 (2026-11-2",
+            "; resized to 400,000 slots on 2026-11-18");
+    assertThat(browser.text("tr.marked:has(.fill)")).startsWith("listing_id");
+    browser.await(
+        "the picture",
+        "['slots given', 'full: 80 %% of the slots', 'resized 2026-11-18', 'full 2026-11-24'].every(t => %s.textContent.includes(t))"
+            .formatted(chart));
+    new Actions(browser.driver())
+        .moveToElement(browser.find(".chart[aria-label^='Ids of ']"), -200, 0)
+        .perform();
+    browser.await(
+        "what was reported then",
+        "/2026-1\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\d\\d,\\d+ ids/.test(%s.textContent)"
+            .formatted(chart));
   }
 
   /** Each chart has its data as a table, for those who cannot see it. */

@@ -1,6 +1,8 @@
 package io.shardtide.growth;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 
 /**
@@ -122,6 +124,37 @@ public record FillHistory(
       }
     }
     return now - reports.get(0).atMs() > DAY_MS ? 0 : least;
+  }
+
+  /**
+   * Returns how many ids the table had, earliest first, from the first report to the latest one: at
+   * the ends of the whole days (UTC) that are kept; of the whole hours, while there are fewer than
+   * two whole days; in the latest reports, while there is no whole hour.
+   */
+  public List<Fill> past() {
+    if (hours.isEmpty()) {
+      return recent;
+    }
+    return days.size() < 2 ? past(hours, thisHour, HOUR_MS) : past(days, today, DAY_MS);
+  }
+
+  private List<Fill> past(List<Double> differences, double latest, long unitMs) {
+    Deque<Fill> past = new ArrayDeque<>(List.of(last));
+    long at = Math.floorDiv(last.atMs(), unitMs) * unitMs;
+    double ids = last.ids() - latest;
+    for (int i = differences.size(); i >= 0; i--) {
+      if (at < last.atMs()) {
+        // Sums are rounded.
+        past.addFirst(new Fill(at, Math.max(0, ids)));
+      }
+      at -= unitMs;
+      ids -= i > 0 ? differences.get(i - 1) : 0;
+    }
+    // Part of a day or an hour before the first whole one.
+    if (at < since.atMs() && since.atMs() < past.getFirst().atMs()) {
+      past.addFirst(since);
+    }
+    return List.copyOf(past);
   }
 
   private void addWhole(List<Double> differences, double difference, long begin, int most) {

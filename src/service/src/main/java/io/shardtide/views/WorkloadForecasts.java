@@ -1,10 +1,16 @@
 package io.shardtide.views;
 
 import io.shardtide.growth.DayTexts;
+import io.shardtide.growth.Fill;
+import io.shardtide.growth.FillHistory;
+import io.shardtide.growth.HashedTable;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
+import io.shardtide.growth.TableGrowth;
+import io.shardtide.growth.TableInputs;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -32,6 +38,11 @@ public record WorkloadForecasts(
    * @param ids ids that it holds
    * @param slots slots that it has, as reported
    * @param slotsGiven slots that the planner gave it
+   * @param fullAt ids above which it is full; empty if it makes room by itself
+   * @param past ids that it had in the four weeks until its latest report, as {@link
+   *     FillHistory#past}; empty if an earlier planner made the forecast
+   * @param lastResize what the planner gave it last; empty if it gave nothing, or an earlier
+   *     planner made the forecast
    * @param inDay ids that it will hold in a day
    * @param inWeek in 7 days
    * @param inFourWeeks in 28 days
@@ -43,10 +54,34 @@ public record WorkloadForecasts(
       long ids,
       long slots,
       long slotsGiven,
+      OptionalDouble fullAt,
+      List<Fill> past,
+      Optional<ForecastResize> lastResize,
       Range inDay,
       Range inWeek,
       Range inFourWeeks,
-      Optional<ForecastDays> daysUntilFull) {}
+      Optional<ForecastDays> daysUntilFull) {
+
+    /** Copies the list. */
+    public ForecastRow {
+      past = List.copyOf(past);
+    }
+  }
+
+  /**
+   * A resize by the planner.
+   *
+   * @param at the report after which it was made
+   * @param slots slots that the table got
+   */
+  public record ForecastResize(Instant at, long slots) {
+    static Optional<ForecastResize> of(TableGrowth growth) {
+      return growth.askedRows() == 0
+          ? Optional.empty()
+          : Optional.of(
+              new ForecastResize(Instant.ofEpochMilli(growth.askedAtMs()), growth.askedRows()));
+    }
+  }
 
   /**
    * In how many days something is expected.
@@ -88,14 +123,28 @@ public record WorkloadForecasts(
   }
 
   private static ForecastRow row(TableForecasts forecasts, TableForecast table) {
+    Optional<TableGrowth> growth = table.inputs().map(TableInputs::growth);
+    boolean evicts =
+        table.inputs().map(TableInputs::evicts).orElse(table.daysUntilFull().isEmpty());
     return new ForecastRow(
         table.table(),
         table.ids(),
         table.slots(),
         forecasts.slotsGiven(table),
+        evicts
+            ? OptionalDouble.empty()
+            : OptionalDouble.of(HashedTable.LOAD_FACTOR * table.slots()),
+        growth.map(g -> latest(g.history().past())).orElse(List.of()),
+        growth.flatMap(ForecastResize::of),
         table.inDay(),
         table.inWeek(),
         table.inFourWeeks(),
         table.daysUntilFull().map(ForecastDays::of));
+  }
+
+  /** Returns the fills of as much time as is forecast. */
+  private static List<Fill> latest(List<Fill> past) {
+    long from = past.get(past.size() - 1).atMs() - Duration.ofDays(28).toMillis();
+    return past.stream().filter(fill -> fill.atMs() >= from).toList();
   }
 }

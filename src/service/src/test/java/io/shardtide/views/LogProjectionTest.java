@@ -1,6 +1,7 @@
 package io.shardtide.views;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.offset;
 import static org.assertj.core.api.Assertions.tuple;
 
 import io.shardtide.cost.CostPredictions;
@@ -37,15 +38,20 @@ import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.growth.Fill;
+import io.shardtide.growth.FillHistory;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.Resize;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
+import io.shardtide.growth.TableGrowth;
+import io.shardtide.growth.TableInputs;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
 import io.shardtide.testing.TestModels;
 import io.shardtide.views.WorkloadRow.WorkloadHealth;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -430,10 +436,42 @@ class LogProjectionTest {
                 range,
                 range,
                 Optional.empty(),
-                Optional.empty())),
+                Optional.of(grown()))),
         List.of(new Resize("resized", 400, "why")),
         end,
         Optional.empty());
+  }
+
+  /** Returns what was reported until T of a table that has an id more each day, for 40 days. */
+  private static TableInputs grown() {
+    FillHistory history = FillHistory.of(new Fill(T.minus(Duration.ofDays(40)).toEpochMilli(), 0));
+    for (int days : new int[] {20, 0}) {
+      history = history.with(new Fill(T.minus(Duration.ofDays(days)).toEpochMilli(), 40.0 - days));
+    }
+    return new TableInputs(new TableGrowth(history, 100, 400, T.toEpochMilli()), 0, true, 8);
+  }
+
+  @Test
+  void the_past_of_a_table_is_four_weeks_and_its_latest_resize() {
+    publish(1, null);
+    projection.apply(at("current-forecasts", 1), T, forecasts(40, Optional.empty()));
+    List<WorkloadForecasts.ForecastRow> rows =
+        projection.workload(W).orElseThrow().forecasts().orElseThrow().tables();
+    WorkloadForecasts.ForecastRow earlier = rows.get(0);
+    assertThat(earlier.past()).as("of an earlier planner").isEmpty();
+    assertThat(earlier.lastResize()).isEmpty();
+    assertThat(earlier.fullAt()).hasValue(80);
+    WorkloadForecasts.ForecastRow evicts = rows.get(1);
+    assertThat(evicts.fullAt()).as("makes room by itself").isEmpty();
+    assertThat(evicts.lastResize()).contains(new WorkloadForecasts.ForecastResize(T, 400));
+    assertThat(evicts.past()).hasSize(29);
+    Instant first = Instant.parse("2026-10-25T00:00:00Z");
+    assertThat(evicts.past().get(0).atMs())
+        .as("the first end of a day in 28 days")
+        .isEqualTo(first.toEpochMilli());
+    assertThat(evicts.past().get(0).ids())
+        .isCloseTo(40 - Duration.between(first, T).toMinutes() / 1440.0, offset(1e-3));
+    assertThat(evicts.past().get(28)).isEqualTo(new Fill(T.toEpochMilli(), 40));
   }
 
   @Test
