@@ -91,7 +91,7 @@ public final class GrowthStep {
         store
             .growth(id, table.name())
             .filter(growth -> growth.isResizedBy(table.rows()))
-            .ifPresent(growth -> store.putGrowth(id, table.name(), growth.asked(0, 0)));
+            .ifPresent(growth -> store.putGrowth(id, table.name(), growth.answered()));
       }
     } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
       fixed -= fixedBytes(store.table(id, dropped.name()));

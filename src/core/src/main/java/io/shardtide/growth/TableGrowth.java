@@ -8,7 +8,8 @@ import java.util.Objects;
  * @param history how many ids it had
  * @param slots slots that it had in the latest report
  * @param askedRows the capacity of the latest resize; 0 if there was none, or the table has it
- * @param askedAtMs when it was asked for, by the clock of the reports
+ * @param askedAtMs when the latest resize was asked for, by the clock of the reports; 0 if there
+ *     was none
  */
 public record TableGrowth(FillHistory history, long slots, long askedRows, long askedAtMs) {
   /**
@@ -41,6 +42,11 @@ public record TableGrowth(FillHistory history, long slots, long askedRows, long 
 
   TableGrowth asked(long rows, long atMs) {
     return new TableGrowth(history, slots, rows, atMs);
+  }
+
+  /** Returns this when the table has what was asked for. */
+  TableGrowth answered() {
+    return asked(0, askedAtMs);
   }
 
   /** Returns whether a capacity is at least that of a resize that was on its way. */

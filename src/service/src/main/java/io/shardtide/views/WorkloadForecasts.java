@@ -75,11 +75,10 @@ public record WorkloadForecasts(
    * @param slots slots that the table got
    */
   public record ForecastResize(Instant at, long slots) {
-    static Optional<ForecastResize> of(TableGrowth growth) {
-      return growth.askedRows() == 0
+    static Optional<ForecastResize> of(TableGrowth growth, long slotsGiven) {
+      return growth.askedAtMs() == 0
           ? Optional.empty()
-          : Optional.of(
-              new ForecastResize(Instant.ofEpochMilli(growth.askedAtMs()), growth.askedRows()));
+          : Optional.of(new ForecastResize(Instant.ofEpochMilli(growth.askedAtMs()), slotsGiven));
     }
   }
 
@@ -135,7 +134,7 @@ public record WorkloadForecasts(
             ? OptionalDouble.empty()
             : OptionalDouble.of(HashedTable.LOAD_FACTOR * table.slots()),
         growth.map(g -> latest(g.history().past())).orElse(List.of()),
-        growth.flatMap(ForecastResize::of),
+        growth.flatMap(g -> ForecastResize.of(g, forecasts.slotsGiven(table))),
         table.inDay(),
         table.inWeek(),
         table.inFourWeeks(),
