@@ -6,9 +6,9 @@ import java.util.function.LongToDoubleFunction;
 /**
  * Growth in the latest reports that is much faster than expected: in the latest eight of two hours,
  * or in the latest four of a day. It began with the report from which on the growth was at least
- * half as fast, a day ago at most. Nobody knows when it ends: it is expected to last as long again
- * as it has lasted, at most twice as long. Without a whole day of reports, the expected growth is
- * what the publisher describes.
+ * half as fast, a day ago at most, and is over if it was not in the latest two. Nobody knows when
+ * it ends: it is expected to last as long again as it has lasted, at most twice as long. Without a
+ * whole day of reports, the expected growth is what the publisher describes.
  *
  * @param idsPerDay growth beyond what is expected; 0 if there is no burst
  * @param lastedDays for how long
@@ -55,7 +55,9 @@ record Burst(double idsPerDay, double lastedDays) {
             .toArray();
     double slope = Medians.slope(days, latest.stream().mapToDouble(Fill::ids).toArray());
     double usual = Math.max(0, expected.applyAsDouble(latest.get(0).atMs()) / -days[0]);
-    if (slope <= 2 * (usual + errors.in(1).high())) {
+    boolean isOver =
+        slope(latest.get(latest.size() - LEAST_REPORTS / 2 - 1), history.last()) < slope / 2;
+    if (isOver || slope <= 2 * (usual + errors.in(1).high())) {
       return NONE;
     }
     while (from > 0

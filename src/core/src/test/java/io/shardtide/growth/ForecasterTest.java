@@ -110,6 +110,23 @@ class ForecasterTest {
     assertThat(forecast(history).in(1).high() - ids).isGreaterThan(1.7 * added);
   }
 
+  /** Reports of seconds, then of half hours: what was the rate of seconds is not that of hours. */
+  @Test
+  void a_burst_is_over_when_two_reports_show_less() {
+    FillHistory history = FillHistory.of(new Fill(0, 50_000));
+    for (int second = 2; second <= 300; second += 2) {
+      history = history.with(new Fill(second * 1_000L, 50_000 + 500 * second));
+    }
+    double ids = history.last().ids();
+    assertThat(forecast(history).in(1).median() - ids).isCloseTo(150_000, within(1.0));
+    for (int report = 1; report <= 20; report++) {
+      history = history.with(new Fill(300_000L + report * HOUR / 2, ids + 500 * report));
+      assertThat(forecast(history).in(1).high() - history.last().ids())
+          .as("report %d", report)
+          .isLessThan(25_000);
+    }
+  }
+
   /** Five days' worth of ids in a day, in a table that is reported every six hours. */
   @Test
   void a_burst_of_days_is_seen_in_reports_of_hours() {
