@@ -52,8 +52,8 @@ import picocli.CommandLine.Spec;
           + " --workload, none. So too every recorded forecast of hashed tables.",
       "With --what-if: plans every generation with another model, other settings or other events,"
           + " and compares cost and moved bytes with the recorded plans.",
-      "Exit status: 0 if all plans, allocations and forecasts are equal, 1 if one differs or records contradict"
-          + " each other, 2 for wrong usage."
+      "Exit status: 0 if all plans, allocations and forecasts are equal, 1 if one differs or"
+          + " records contradict each other, 2 for wrong usage."
     },
     footer = {
       "",

@@ -108,45 +108,44 @@ public final class ForecastReplay {
     if (forecasts.inputs().isEmpty()) {
       withoutInputs++;
       known.remove(forecasts.workloadId());
-      return;
+    } else if (!isReproduced(forecasts, forecasts.inputs().get().policy())) {
+      adopt(forecasts);
     }
+  }
+
+  private boolean isReproduced(TableForecasts forecasts, CapacityPolicy policy) {
     if (known.add(forecasts.workloadId()) && !isFirst(forecasts)) {
       tally.note(
           "forecasts of workload %s are recomputed from those after %s on: what was reported before them is not recorded"
               .formatted(forecasts.workloadId(), forecasts.measuredAt()));
-      adopt(forecasts);
-      return;
+      return false;
     }
     FillReport report =
         reports.get(
             new ReportKey(forecasts.workloadId(), forecasts.reportId(), forecasts.measuredAt()));
     if (report == null) {
       tally.notReproduced(Difference.of(forecasts, "its report is not recorded", List.of()));
-      adopt(forecasts);
-      return;
+      return false;
     }
     TableForecasts recomputed;
     try {
       recomputed =
-          step(forecasts.inputs().orElseThrow().policy())
-              .report(store, report, report.measuredAt().toEpochMilli())
-              .forecasts();
+          step(policy).report(store, report, report.measuredAt().toEpochMilli()).forecasts();
     } catch (RejectedException e) {
       tally.different(
           Difference.of(forecasts, "its report is rejected: " + e.getMessage(), List.of()));
-      adopt(forecasts);
-      return;
+      return false;
     }
-    if (recomputed.equals(forecasts)) {
-      tally.equal();
-      return;
+    if (!recomputed.equals(forecasts)) {
+      tally.different(
+          Difference.of(
+              forecasts,
+              "the record, its report or one before it was changed, or this version forecasts differently",
+              JsonDiff.lines(JSON, forecasts, recomputed, Set.of())));
+      return false;
     }
-    tally.different(
-        Difference.of(
-            forecasts,
-            "the record, its report or one before it was changed, or this version forecasts differently",
-            JsonDiff.lines(JSON, forecasts, recomputed, Set.of())));
-    adopt(forecasts);
+    tally.equal();
+    return true;
   }
 
   /** Returns whether nothing was reported before. */

@@ -18,7 +18,9 @@ import io.shardtide.domain.WorkloadChange;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
@@ -125,13 +127,16 @@ public final class GrowthStep {
     long now = report.measuredAt().toEpochMilli();
     SortedMap<String, TableGrowth> growths = new TreeMap<>(store.growths(id));
     SortedMap<String, TableFill> fills = new TreeMap<>();
+    Map<String, TableSpec> specs = new HashMap<>();
     for (TableFill fill : report.tables()) {
-      hashed(store, id, fill.table());
+      specs.put(fill.table(), hashed(store, id, fill.table()));
       growths.put(fill.table(), growth(store, report, fill));
       fills.put(fill.table(), fill);
     }
     List<HashedTable> tables = new ArrayList<>();
-    growths.forEach((name, growth) -> tables.add(table(hashed(store, id, name), growth, now)));
+    growths.forEach(
+        (name, growth) ->
+            tables.add(table(specs.computeIfAbsent(name, n -> hashed(store, id, n)), growth, now)));
     double memory = memory(store, id, cluster) - header.fixedBytes();
     CapacityDecision decision = capacities.decide(tables, memory);
     List<Resize> resizes =
@@ -158,7 +163,7 @@ public final class GrowthStep {
                         table,
                         new TableInputs(
                             growths.get(table.name()),
-                            storage(hashed(store, id, table.name())).idsPerDay(),
+                            storage(specs.get(table.name())).idsPerDay(),
                             table.evicts(),
                             table.bytesPerSlot()),
                         Optional.ofNullable(fills.get(table.name()))))
