@@ -12,6 +12,7 @@ import io.shardtide.domain.Insight;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
@@ -22,6 +23,7 @@ import io.shardtide.testing.Plans;
 import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
@@ -32,6 +34,7 @@ import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class LocalSearchTest {
@@ -194,17 +197,21 @@ class LocalSearchTest {
         .isSubsetOf(lost);
   }
 
-  /** Quick answers, each with a background search after it, do not drift away from scratch. */
+  /**
+   * Quick answers, each with a background search after it, do not drift away from scratch: with the
+   * background's own budget, and moves that cost next to nothing. A single plan may be 3% above.
+   */
   @ParameterizedTest
-  @ValueSource(ints = 15)
-  void repairs_stay_within_two_percent_of_from_scratch(int repairs) {
-    Random random = new Random(4);
+  @CsvSource({"4, 15"})
+  void repairs_stay_within_two_percent_of_from_scratch(long seed, int repairs) {
+    Random random = new Random(seed);
     List<TableSpec> tables = new ArrayList<>(Plans.randomTables(random, 60));
     ClusterSpec cluster = Fixtures.cluster(8, 64 * Fixtures.GIB);
+    SearchSettings background =
+        SearchSettingsBuilder.builder(SearchSettings.DEEP).risk(0).paybackSteps(100_000).build();
     List<Shard> running = List.of();
-    double lastMs = 0;
-    SearchSettings background = new SearchSettings(5_000, 50_000, 10, 2.5, 1_000, 100_000);
-    for (int i = 0; i < repairs; i++) {
+    DoubleSummaryStatistics timesScratch = new DoubleSummaryStatistics();
+    for (int i = 1; i <= repairs; i++) {
       change(random, tables);
       SearchResult.Found quick =
           found(
@@ -212,18 +219,20 @@ class LocalSearchTest {
       SearchResult.Found next =
           found(LocalSearch.search(Plans.problem(tables, cluster, quick.shards()), background));
       running = next.shards();
-      lastMs = next.predictedMs();
+      if (i % 5 == 0) {
+        SearchResult scratch =
+            LocalSearch.search(Plans.problem(tables, cluster), SearchSettings.DEFAULTS);
+        timesScratch.accept(next.predictedMs() / found(scratch).predictedMs());
+      }
     }
-    double scratchMs =
-        found(LocalSearch.search(Plans.problem(tables, cluster), SearchSettings.DEFAULTS))
-            .predictedMs();
-    assertThat(lastMs).isLessThan(1.02 * scratchMs);
+    assertThat(timesScratch.getAverage()).isLessThan(1.02);
   }
 
-  @Test
+  @ParameterizedTest
+  @ValueSource(longs = {1, 4, 5})
   @Tag("nightly")
-  void so_do_a_hundred_repairs() {
-    repairs_stay_within_two_percent_of_from_scratch(100);
+  void so_do_a_hundred_repairs(long seed) {
+    repairs_stay_within_two_percent_of_from_scratch(seed, 100);
   }
 
   /** 31 of 32 GiB on each device, in tables that no simple order packs. */
