@@ -80,7 +80,7 @@ class ForeignRecordsIT {
           bytes[0] = 0;
           ByteBuffer.wrap(bytes).putInt(1, random.nextInt(40));
         }
-        log.publish(topic, Fixtures.WORKLOAD, r % 5 == 0 ? foreign : bytes);
+        log.publish(topic, DemoScript.WORKLOAD, r % 5 == 0 ? foreign : bytes);
       }
     }
   }
@@ -93,7 +93,7 @@ class ForeignRecordsIT {
         WorkloadPublisher publisher = WorkloadPublisher.connect(planner.endpoint(), "test")) {
       Endpoint endpoint = planner.endpoint();
       publisher
-          .change(Fixtures.WORKLOAD)
+          .change(DemoScript.WORKLOAD)
           .cluster(Fixtures.cluster(2, Fixtures.GIB))
           .upsert(Fixtures.table("a", 1_000, 16, 1))
           .upsert(Fixtures.table("b", 1_000, 16, 1))
@@ -105,12 +105,12 @@ class ForeignRecordsIT {
       try (DemoClient demo = DemoClient.connect(endpoint, registry);
           Views views = Views.start(endpoint, DetectorKind.DEFAULT, Set.of(), failures::add);
           PlanSubscriber plans =
-              PlanSubscriber.start(endpoint, Optional.of(Fixtures.WORKLOAD), listener)) {
+              PlanSubscriber.start(endpoint, Optional.of(DemoScript.WORKLOAD), listener)) {
         assertThat(plans).isNotNull();
         await().atMost(PATIENCE).until(() -> updates.size() == 1);
 
         flood(log, foreignRecord(registry.url()));
-        publisher.change(Fixtures.WORKLOAD).drop("b").send().get();
+        publisher.change(DemoScript.WORKLOAD).drop("b").send().get();
         // The subscriber's topic is written last of the planner's.
         await().atMost(PATIENCE).until(() -> updates.size() == 2);
         ShardingPlan second = updates.get(1).plan();
@@ -143,7 +143,7 @@ class ForeignRecordsIT {
                         "--prefix",
                         "f."));
         assertThat(watch.get(60, TimeUnit.SECONDS)).isZero();
-        assertThat(out.toString()).startsWith("generation 2  " + Fixtures.WORKLOAD);
+        assertThat(out.toString()).startsWith("generation 2  " + DemoScript.WORKLOAD);
         assertThat(err.toString().lines())
             .hasSize(PER_TOPIC)
             .allMatch(line -> line.startsWith("skipped: f.current-plans"));
