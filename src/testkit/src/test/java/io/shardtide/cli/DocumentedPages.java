@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.shardtide.cli.DocumentedCommands.Command;
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
+import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,6 +36,8 @@ abstract class DocumentedPages {
   private static final Map<String, String> ELSEWHERE =
       Map.of(
           "pip install", ".ci/run",
+          "python examples/torchrec/one_line.py", "PythonTorchRecIT",
+          "python -B src/python/tests/time_planner.py", "nothing: it measures",
           "python -m shardtide.torchrec.publish", "PythonTorchRecIT",
           "python -m shardtide.log", "PythonClientsIT",
           "python -m shardtide.collect", ".ci/python",
@@ -44,7 +48,9 @@ abstract class DocumentedPages {
 
   /** Creates the files that the pages mention. */
   private void createFiles() throws IOException {
-    Files.createSymbolicLink(home.resolve("src"), HERE.resolve("src"));
+    for (String folder : List.of("src", "models")) {
+      Files.createSymbolicLink(home.resolve(folder), HERE.resolve(folder));
+    }
     Path data = home.resolve("data");
     for (String samples :
         List.of(
@@ -77,7 +83,7 @@ abstract class DocumentedPages {
       text = text.replace(name.getKey(), name.getValue());
     }
     for (Map.Entry<String, String> shortened : SHORTENED.entrySet()) {
-      if (command.text().startsWith(shortened.getKey())) {
+      if (text.startsWith(shortened.getKey()) && !text.contains(shortened.getValue())) {
         text += " " + shortened.getValue();
       }
     }
@@ -96,11 +102,14 @@ abstract class DocumentedPages {
   }
 
   private void type(List<Command> commands) throws Exception {
-    try (LocalPlanner planner = LocalPlanner.start(home, Topics.DEFAULT_PREFIX, 1);
+    try (LocalPlanner planner =
+            LocalPlanner.start(home, Topics.DEFAULT_PREFIX, Set.of(Extension.GROWTH));
         LogClient log = planner.log()) {
       Map<String, String> names = new LinkedHashMap<>();
       names.put("HOST:PORT", planner.bootstrapServers());
       names.put("URL", planner.registryUrl());
+      // Published from a list of configs, in Python; the other pages' workload stands for it.
+      names.put("--workload feed ", "--workload feed-ranking ");
       assertThat(commands).as("the pages show commands").hasSizeGreaterThan(10);
       for (Command command : commands) {
         if (ELSEWHERE.keySet().stream().anyMatch(command.text()::startsWith)) {

@@ -277,12 +277,15 @@ class SlowDeviceTest {
     return new DeviceSpeed(device, part, slowdown, 0, Fixtures.TIME);
   }
 
-  private static void assertLoadFollows(long seed, DeviceSpeed... slow) {
+  /**
+   * @param stepOverBest the longest step of a plan that follows, over that of the best plan
+   */
+  private static void assertLoadFollows(long seed, double stepOverBest, DeviceSpeed... slow) {
     TrainingLoop loop = new TrainingLoop(seed, SETTINGS);
     loop.train(48);
     assertThat(loop.speeds).isEmpty();
     // A plan that was no better before does not have to be now.
-    double most = Math.max(1.03, 1.01 * loop.stepOverBest());
+    double most = Math.max(stepOverBest, 1.01 * loop.stepOverBest());
     loop.becomes(slow);
     loop.train(30);
     assertThat(loop.stepOverBest()).isLessThan(most);
@@ -306,18 +309,20 @@ class SlowDeviceTest {
   /** Where little is gained, the plan stays. */
   @Test
   void load_follows_the_speed_of_a_device() {
-    assertLoadFollows(1, slow(5, CostPart.COMPUTATION, 1.5));
+    assertLoadFollows(1, 1.03, slow(5, CostPart.COMPUTATION, 1.5));
   }
 
   @Test
   void load_follows_the_speed_of_a_link() {
-    assertLoadFollows(1, slow(2, CostPart.COMMUNICATION, 1.5));
+    assertLoadFollows(1, 1.03, slow(2, CostPart.COMMUNICATION, 1.5));
   }
 
+  /** Of eight seeds, steps are 1.010 to 1.042 times those of the best plans. */
   @Test
   @Tag("nightly")
   void load_follows_the_speeds_of_two_devices() {
-    assertLoadFollows(4, slow(1, CostPart.COMPUTATION, 1.5), slow(6, CostPart.COMPUTATION, 2));
+    assertLoadFollows(
+        4, 1.05, slow(1, CostPart.COMPUTATION, 1.5), slow(6, CostPart.COMPUTATION, 2));
   }
 
   @Test
