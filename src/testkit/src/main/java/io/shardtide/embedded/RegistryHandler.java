@@ -115,7 +115,10 @@ final class RegistryHandler extends Handler.Abstract {
     String subject = parts.get(1);
     if (method.equals("POST") && parts.size() == 3) {
       ParsedSchema schema = parse(body);
-      if (memory.getAllSubjects().contains(subject) && !memory.testCompatibility(subject, schema)) {
+      // As in Confluent's: a schema that is there already is not compared with later ones.
+      if (memory.getAllSubjects().contains(subject)
+          && store.find(subject, schema).isEmpty()
+          && !memory.testCompatibility(subject, schema)) {
         throw new Refusal(
             409,
             "Schema being registered is incompatible with an earlier schema for subject \""

@@ -82,6 +82,17 @@ class DevelopmentRegistryIT {
     assertThat(client.getAllVersions("s-value")).containsExactly(1);
   }
 
+  /** A version of a program that goes back registers its schemas again. */
+  @Test
+  void a_schema_that_is_there_keeps_its_id_whatever_came_later() throws Exception {
+    String before = record("{\"name\":\"a\",\"type\":\"int\"}");
+    String path = "/subjects/s-value/versions";
+    JsonNode id = call("POST", path, schema(before), 200);
+    call("POST", path, schema(record("")), 200);
+    assertThat(call("POST", path, schema(before), 200)).isEqualTo(id);
+    assertThat(client.getAllVersions("s-value")).containsExactly(1, 2);
+  }
+
   @Test
   void schemas_survive_a_restart_with_their_ids() throws Exception {
     int first = client.register("s-value", new AvroSchema(ONE));

@@ -43,18 +43,18 @@ public final class StoreSerdes {
   }
 
   /**
-   * Returns the serde of a codec. It writes in the schema of the version before, unless that loses
-   * something: so that the version before can read the store again if an upgrade is taken back.
+   * Returns the serde of a codec. It writes in the oldest schema since 0.2.0 that loses nothing: so
+   * that earlier versions can read the store again if an upgrade is taken back.
    */
   public static <V, A extends SpecificRecord> Serde<V> of(Codec<V, A> codec) {
     SpecificData data = SpecificData.getForClass(codec.avroType());
     List<Schema> released = released(codec.avroType().getSimpleName());
     BinaryMessageEncoder<A> encoder = new BinaryMessageEncoder<>(data, codec.schema());
-    Optional<BinaryMessageEncoder<A>> before =
-        released.size() < 2
-            ? Optional.empty()
-            : Optional.of(
-                new BinaryMessageEncoder<>(data, released.get(released.size() - 2), true));
+    List<BinaryMessageEncoder<A>> older =
+        released.stream()
+            .limit(Math.max(0, released.size() - 1))
+            .map(schema -> new BinaryMessageEncoder<A>(data, schema, true))
+            .toList();
     BinaryMessageDecoder<A> decoder = new BinaryMessageDecoder<>(data, codec.schema());
     released.forEach(decoder::addSchema);
     return Serdes.serdeFrom(
@@ -64,9 +64,11 @@ public final class StoreSerdes {
           }
           try {
             A record = codec.toAvro().apply(value);
-            Optional<byte[]> older = before.flatMap(e -> lossless(e, decoder, record));
-            if (older.isPresent()) {
-              return older.get();
+            for (BinaryMessageEncoder<A> earlier : older) {
+              Optional<byte[]> written = lossless(earlier, decoder, record);
+              if (written.isPresent()) {
+                return written.get();
+              }
             }
             return bytes(encoder.encode(record));
           } catch (IOException e) {

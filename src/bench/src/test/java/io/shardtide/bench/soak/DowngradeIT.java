@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Test;
 class DowngradeIT extends RollingUpgrade {
   @Test
   void planners_are_downgraded_under_load() throws Exception {
+    startOnce(released());
     replaceUnderLoad(present(), released());
   }
 }

@@ -122,8 +122,8 @@ abstract class RollingUpgrade {
     RunningService planner = RunningService.start(settings, classPath);
     await()
         .atMost(PATIENCE)
-        .failFast(() -> !planner.process().isAlive())
-        .until(() -> planner.out().contains("Serving."));
+        .failFast(() -> assertThat(planner.process().isAlive()).as(planner.err()).isTrue())
+        .untilAsserted(() -> assertThat(planner.out()).as(planner.err()).contains("Serving."));
     return planner;
   }
 
@@ -184,6 +184,11 @@ abstract class RollingUpgrade {
 
   static String present() {
     return System.getProperty("java.class.path");
+  }
+
+  /** Starts a planner of a version and stops it: the registry has its schemas, then. */
+  void startOnce(String classPath) throws Exception {
+    planner("once", classPath).terminate();
   }
 
   /**
