@@ -122,7 +122,8 @@ final class ClusterRefusals {
         .collect(joining(", "));
   }
 
-  private Optional<String> expired() {
+  /** Returns what to do about the client's own certificate, if that has expired. */
+  Optional<String> expired() {
     try {
       return new OwnCertificate(endpoint.kafka()).expired(Instant.now());
     } catch (KafkaException e) {

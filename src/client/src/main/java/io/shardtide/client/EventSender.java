@@ -23,6 +23,9 @@ final class EventSender<E> implements AutoCloseable {
   /** Interval at which an event that is being sent is compared with failed logins. */
   private static final long LOGINS_INTERVAL_MS = 200;
 
+  /** Of so many looks, one is at the client's certificate: every 5 seconds. */
+  private static final int LOOKS_PER_CERTIFICATE = 25;
+
   private final Endpoint endpoint;
   private final Registry registry;
   private final Topic<E> topic;
@@ -65,23 +68,26 @@ final class EventSender<E> implements AutoCloseable {
     double failed = sender.failedLogins();
     CompletableFuture<SourcePosition> sent =
         sender.send(topic, serializer, keyOf.apply(event), event);
-    endIfNotAccepted(sent, failed);
+    endIfNotAccepted(sent, failed, 1);
     return sent;
   }
 
   /**
    * Fails an event when the brokers do not accept this client. A producer that has connected before
-   * tries for {@code delivery.timeout.ms}, and then says only that time is up.
+   * tries for {@code delivery.timeout.ms}, and then says only that time is up. It does not count
+   * failed handshakes of TLS 1.3, in which brokers refuse a certificate last: an event that has
+   * waited for seconds is not accepted if the client's certificate has expired.
    */
-  private void endIfNotAccepted(CompletableFuture<SourcePosition> sent, double failed) {
+  private void endIfNotAccepted(CompletableFuture<SourcePosition> sent, double failed, int look) {
     if (sent.isDone()) {
       return;
     }
-    if (sender.failedLogins() > failed) {
+    boolean isExpired = look % LOOKS_PER_CERTIFICATE == 0 && refusals.expired().isPresent();
+    if (isExpired || sender.failedLogins() > failed) {
       sent.completeExceptionally(refusals.notAccepted(Optional.empty()));
     } else {
       CompletableFuture.delayedExecutor(LOGINS_INTERVAL_MS, TimeUnit.MILLISECONDS)
-          .execute(() -> endIfNotAccepted(sent, failed));
+          .execute(() -> endIfNotAccepted(sent, failed, look + 1));
     }
   }
 

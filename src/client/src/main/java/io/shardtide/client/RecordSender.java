@@ -93,7 +93,10 @@ final class RecordSender implements AutoCloseable {
         : error;
   }
 
-  /** Returns how often brokers did not accept this client, a handshake of TLS included. */
+  /**
+   * Returns how often brokers did not accept this client; not those handshakes of TLS 1.3 in which
+   * they refused its certificate.
+   */
   double failedLogins() {
     return (Double) failedLogins.metricValue();
   }

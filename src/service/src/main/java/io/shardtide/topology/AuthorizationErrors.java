@@ -9,6 +9,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.AuthenticationException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.resource.ResourceType;
 
 /** Explains which ACL a planner lacks, or why it is not accepted, when the cluster refuses it. */
@@ -43,6 +44,13 @@ final class AuthorizationErrors {
             expired(settings)
                 .orElse(
                     "The brokers do not accept this user, or it does not trust their certificates; check kafka.sasl.* and kafka.ssl.* in the settings, and when the brokers' certificates expire"));
+      }
+      if (e instanceof TimeoutException) {
+        // A broker's refusal may be lost: it closes the connection with it.
+        Optional<String> expired = expired(settings);
+        if (expired.isPresent()) {
+          return expired;
+        }
       }
     }
     return RefusedAccess.find(error, settings.topics().prefix())
