@@ -6,7 +6,6 @@ import io.shardtide.log.RefusedAccess;
 import io.shardtide.tls.OwnCertificate;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
-import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -17,7 +16,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.CommonClientConfigs;
-import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.config.SaslConfigs;
 import org.apache.kafka.common.errors.AuthenticationException;
@@ -124,11 +122,6 @@ final class ClusterRefusals {
 
   /** Returns what to do about the client's own certificate, if that has expired. */
   Optional<String> expired() {
-    try {
-      return new OwnCertificate(endpoint.kafka()).expired(Instant.now());
-    } catch (KafkaException e) {
-      // The client that failed says what is wrong with the file.
-      return Optional.empty();
-    }
+    return OwnCertificate.expiredOf(endpoint.kafka());
   }
 }

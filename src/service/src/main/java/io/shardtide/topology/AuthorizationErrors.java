@@ -3,11 +3,9 @@ package io.shardtide.topology;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.log.RefusedAccess;
 import io.shardtide.tls.OwnCertificate;
-import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
-import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.resource.ResourceType;
@@ -41,13 +39,13 @@ final class AuthorizationErrors {
     for (Throwable e = error; e != null; e = e.getCause()) {
       if (e instanceof AuthenticationException) {
         return Optional.of(
-            expired(settings)
+            OwnCertificate.expiredOf(settings.connection().kafka())
                 .orElse(
                     "The brokers do not accept this user, or it does not trust their certificates; check kafka.sasl.* and kafka.ssl.* in the settings, and when the brokers' certificates expire"));
       }
       if (e instanceof TimeoutException) {
         // A broker's refusal may be lost: it closes the connection with it.
-        Optional<String> expired = expired(settings);
+        Optional<String> expired = OwnCertificate.expiredOf(settings.connection().kafka());
         if (expired.isPresent()) {
           return expired;
         }
@@ -60,15 +58,6 @@ final class AuthorizationErrors {
                     name -> operations(refused.type(), name, settings),
                     Acls.Role.PLANNER.toString(),
                     settings.extensions()));
-  }
-
-  private static Optional<String> expired(ServiceSettings settings) {
-    try {
-      return new OwnCertificate(settings.connection().kafka()).expired(Instant.now());
-    } catch (KafkaException e) {
-      // The client that failed says what is wrong with the file.
-      return Optional.empty();
-    }
   }
 
   private static String operations(ResourceType type, String name, ServiceSettings settings) {

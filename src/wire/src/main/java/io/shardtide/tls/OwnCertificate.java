@@ -8,6 +8,7 @@ import java.time.Instant;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.SslConfigs;
@@ -52,6 +53,20 @@ public final class OwnCertificate {
                         certificate.getSubjectX500Principal().getName(),
                         file,
                         expires(certificate)));
+  }
+
+  /**
+   * Returns what is wrong now with the certificate of a client that failed; empty also where its
+   * files cannot be read, of which the client's own error tells.
+   *
+   * @param client settings of a Kafka client, with TLS or without
+   */
+  public static Optional<String> expiredOf(Map<String, ?> client) {
+    try {
+      return new OwnCertificate(client).expired(Instant.now());
+    } catch (KafkaException e) {
+      return Optional.empty();
+    }
   }
 
   private static Instant expires(X509Certificate certificate) {
