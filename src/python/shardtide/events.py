@@ -37,7 +37,7 @@ def table_resized(name: str, rows: int, reason: str = "") -> dict[str, Any]:
     rows: slots that it has from now on, 1 to 2^36; the planner checks the range
     reason: why, for people: plans tell it; at most 500 characters, none of them a control character
     """
-    return {"name": name, "rows": rows, "reason": reason}
+    return {"tableName": name, "rows": rows, "resizeReason": reason}
 
 
 def check_distinct(event: Mapping[str, Any]) -> None:
@@ -77,7 +77,7 @@ def _subject(change: Any) -> str | None:
     if "cluster" in change:
         return "the cluster"
     table = change.get("table")
-    name = table.get("name") if isinstance(table, Mapping) else change.get("name")
+    name = table.get("name") if isinstance(table, Mapping) else change.get("tableName", change.get("name"))
     return None if name is None else f'table "{name}"'
 
 
@@ -95,4 +95,4 @@ def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
 def _verb(change: Mapping[str, Any]) -> str:
     if "table" in change:
         return "sets"
-    return "resizes" if "rows" in change else "drops"
+    return "resizes" if "tableName" in change else "drops"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import datetime
 import pathlib
+import random
 import sys
 import uuid
 from typing import Any
@@ -42,6 +43,26 @@ def example(schema: Any) -> Any:
     if logical == "uuid":
         return str(uuid.uuid4())
     return EXAMPLES.get(schema.type, 0)
+
+
+def drawn(schema: Any, random: random.Random, depth: int = 0) -> Any:
+    """Returns a drawn value of a schema, with short lists. Some records contain themselves: it ends at a depth."""
+    deep = depth > 12
+    if schema.type == "record":
+        return {field.name: drawn(field.type, random, depth + 1) for field in schema.fields}
+    if schema.type == "array":
+        return [drawn(schema.items, random, depth + 1) for _ in range(0 if deep else random.randrange(3))]
+    if schema.type == "map":
+        return {"key": drawn(schema.values, random, depth + 1)}
+    if schema.type == "union":
+        return drawn(schema.schemas[0 if deep else random.randrange(len(schema.schemas))], random, depth + 1)
+    if schema.type == "enum":
+        return random.choice(schema.symbols)
+    if schema.props.get("logicalType"):
+        return example(schema)
+    if schema.type in ("int", "long"):
+        return random.randrange(100)
+    return example(schema)
 
 
 def value(log: Log, topic: str, **fields: Any) -> dict[str, Any]:

@@ -12,7 +12,6 @@ import java.nio.file.StandardCopyOption;
 import org.apache.avro.file.DataFileReader;
 import org.apache.avro.file.DataFileWriter;
 import org.apache.avro.file.SeekableByteArrayInput;
-import org.apache.avro.specific.SpecificDatumReader;
 import org.apache.avro.specific.SpecificDatumWriter;
 
 /**
@@ -122,10 +121,9 @@ public final class ModelFiles {
   }
 
   private static ModelBundle decode(byte[] bytes) {
-    SpecificDatumReader<CostModelBundle> records =
-        new SpecificDatumReader<>(CostModelBundle.getClassSchema());
     try (DataFileReader<CostModelBundle> reader =
-        new DataFileReader<>(new SeekableByteArrayInput(bytes), records)) {
+        new DataFileReader<>(
+            new SeekableByteArrayInput(bytes), new UnionsByName<>(CostModelBundle.class))) {
       checkFormat(reader.getMetaString(FORMAT_KEY));
       if (!reader.hasNext()) {
         throw new InvalidModelException("it holds no model");

@@ -12,6 +12,7 @@ import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.wire.Extension;
+import io.shardtide.wire.Registry;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
@@ -359,6 +360,9 @@ public final class SettingsFile {
               problems.add(
                   "%s is not passed to the registry's client; set %s."
                       .formatted(key, Settings.REGISTRY_URL.key()));
+            } else if (prefix.equals(Settings.REGISTRY)
+                && Registry.problem(name, value).isPresent()) {
+              problems.add(prefix + Registry.problem(name, value).get() + ".");
             } else if (name.isEmpty()) {
               problems.add("%s must be followed by the name of a setting.".formatted(key));
             } else {

@@ -201,6 +201,7 @@ class SettingsFileTest {
                 feedback.detector=guess
                 kafka.bootstrap.servers=x:1
                 registry.url=http://x
+                registry.use.latest.version=true
                 http.port=65536
                 """))
         .containsExactlyInAnyOrder(
@@ -219,6 +220,8 @@ class SettingsFileTest {
                 + " \"guess\".",
             "kafka.bootstrap.servers is not passed to Kafka; set bootstrap.servers.",
             "registry.url is not passed to the registry's client; set schema.registry.url.",
+            "registry.use.latest.version must be false, got \"true\": records would be written in"
+                + " another schema than their own, with values in wrong fields. Leave it out.",
             "http.port must be 0 to 65535; 0 for any free port, got \"65536\".");
     assertThatThrownBy(() -> SettingsFile.parse("conf/a.properties", LEAST + "threads=x"))
         .hasMessage(

@@ -67,7 +67,10 @@ class FailureModesIT extends FailureModesFixture {
     if (newKind) {
       ArrayNode kinds = (ArrayNode) fields.get(5).get("type").get("items");
       ObjectNode kind = kinds.addObject().put("type", "record").put("name", "TableRenamed");
-      kind.putArray("fields").addObject().put("name", "to").put("type", "string");
+      // All that a TableDropped has, too.
+      ArrayNode renamed = kind.putArray("fields");
+      renamed.addObject().put("name", "name").put("type", "string");
+      renamed.addObject().put("name", "to").put("type", "string");
     }
     return new Schema.Parser().parse(schema.toString());
   }
@@ -85,6 +88,7 @@ class FailureModesIT extends FailureModesFixture {
     if (withNewKind) {
       List<Schema> kinds = later.getField("changes").schema().getElementType().getTypes();
       GenericData.Record renamed = new GenericData.Record(kinds.get(kinds.size() - 1));
+      renamed.put("name", "a");
       renamed.put("to", "b");
       List<Object> changes = new ArrayList<>((List<?>) record.get("changes"));
       changes.add(renamed);
@@ -115,7 +119,7 @@ class FailureModesIT extends FailureModesFixture {
             workload,
             written(event(upsert("d", 1_000, 8, 2)), later, true));
     assertThat(rejection.reason()).isEqualTo(RejectionReason.UNDECODABLE);
-    assertThat(rejection.message()).contains("TableRenamed", "WorkloadChange");
+    assertThat(rejection.message()).contains("WorkloadChange", "it has a TableRenamed where");
     client.publish(event(upsert("e", 1_000, 8, 2)));
     assertThat(plans(4).get(3).reason()).as("d was not applied").isEqualTo("1 table added (e)");
   }

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * What the planner relies on with any server of Confluent's protocol, and what becomes of each
  * answer that a server may give. Each way to a registry extends it.
  */
-abstract class RegistryContract {
+public abstract class RegistryContract {
   private Topics topics;
   private String subject;
 
@@ -43,10 +43,10 @@ abstract class RegistryContract {
   }
 
   /** The way to the registry. */
-  abstract RegistryFront front();
+  protected abstract RegistryFront front();
 
   /** Settings that this way needs. */
-  abstract Map<String, String> settings();
+  protected abstract Map<String, String> settings();
 
   private Registry connect() {
     return connect(Map.of());

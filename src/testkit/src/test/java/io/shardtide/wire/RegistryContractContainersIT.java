@@ -34,12 +34,12 @@ class RegistryContractContainersIT extends RegistryContract {
   }
 
   @Override
-  RegistryFront front() {
+  protected RegistryFront front() {
     return front;
   }
 
   @Override
-  Map<String, String> settings() {
+  protected Map<String, String> settings() {
     return Map.of();
   }
 }

@@ -54,7 +54,7 @@ class RegistryContractIT {
     }
 
     @Override
-    RegistryFront front() {
+    protected RegistryFront front() {
       return front;
     }
   }
@@ -67,7 +67,7 @@ class RegistryContractIT {
     }
 
     @Override
-    Map<String, String> settings() {
+    protected Map<String, String> settings() {
       return Map.of();
     }
   }
@@ -81,7 +81,7 @@ class RegistryContractIT {
     }
 
     @Override
-    Map<String, String> settings() {
+    protected Map<String, String> settings() {
       return Map.of(
           "basic.auth.credentials.source", "USER_INFO", "basic.auth.user.info", "planner:hunter2");
     }
@@ -102,7 +102,7 @@ class RegistryContractIT {
     }
 
     @Override
-    Map<String, String> settings() {
+    protected Map<String, String> settings() {
       return Map.of(
           "basic.auth.credentials.source",
           "USER_INFO",

@@ -5,6 +5,7 @@ import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SourcePosition;
+import io.shardtide.models.UnionsByName;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -15,8 +16,6 @@ import java.util.function.Function;
 import org.apache.avro.io.BinaryDecoder;
 import org.apache.avro.io.DatumReader;
 import org.apache.avro.io.DecoderFactory;
-import org.apache.avro.specific.SpecificData;
-import org.apache.avro.specific.SpecificDatumReader;
 import org.apache.avro.specific.SpecificRecord;
 
 /**
@@ -101,7 +100,13 @@ public final class RecordDecoder<V> {
         Optional.ofNullable(value).map(Bytes::copyOf));
   }
 
-  private V read(byte[] value) {
+  /**
+   * Returns the value of a record.
+   *
+   * @throws RejectedException if it has none that can be read
+   * @throws RegistryUnavailableException as {@link #decode}
+   */
+  V read(byte[] value) {
     if (value == null || value.length < HEADER_BYTES || value[0] != MAGIC) {
       throw new RejectedException(
           RejectionReason.UNDECODABLE,
@@ -152,10 +157,9 @@ public final class RecordDecoder<V> {
     }
 
     private DatumReader<A> writtenWith(int schemaId) {
-      return new SpecificDatumReader<>(
-          registry.writerSchema(schemaId, subject),
-          codec.schema(),
-          SpecificData.getForClass(codec.avroType()));
+      DatumReader<A> records = new UnionsByName<>(codec.avroType());
+      records.setSchema(registry.writerSchema(schemaId, subject));
+      return records;
     }
   }
 

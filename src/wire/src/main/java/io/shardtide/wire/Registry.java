@@ -1,5 +1,7 @@
 package io.shardtide.wire;
 
+import static java.util.Map.entry;
+
 import io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import io.confluent.kafka.schemaregistry.avro.AvroSchemaProvider;
 import io.confluent.kafka.schemaregistry.avro.AvroSchemaUtils;
@@ -11,10 +13,10 @@ import io.confluent.kafka.schemaregistry.client.rest.RestService;
 import io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException;
 import io.confluent.kafka.schemaregistry.client.security.SslFactory;
 import io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig;
-import io.confluent.kafka.serializers.KafkaAvroDeserializer;
-import io.confluent.kafka.serializers.KafkaAvroDeserializerConfig;
 import io.confluent.kafka.serializers.KafkaAvroSerializer;
 import io.confluent.kafka.serializers.KafkaAvroSerializerConfig;
+import io.confluent.kafka.serializers.context.NullContextNameStrategy;
+import io.confluent.kafka.serializers.subject.TopicNameStrategy;
 import io.shardtide.tls.ReloadingSocketFactory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -25,6 +27,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.apache.avro.Schema;
 import org.apache.avro.specific.SpecificData;
@@ -32,7 +35,6 @@ import org.apache.avro.specific.SpecificRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.SslConfigs;
 import org.apache.kafka.common.errors.SerializationException;
-import org.apache.kafka.common.serialization.Deserializer;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.Serializer;
@@ -57,6 +59,40 @@ public final class Registry implements AutoCloseable {
 
   private static final String READ_TIMEOUT_MS = "http.read.timeout.ms";
 
+  private static final String OTHER_SCHEMA =
+      "records would be written in another schema than their own, with values in wrong fields";
+
+  private static final String OTHER_SUBJECT =
+      "readers look for the schemas of a topic under TOPIC-value";
+
+  /**
+   * A setting of Confluent's serializer with which others could not read what it writes.
+   *
+   * @param least the value with which they can
+   * @param reason why they could not
+   */
+  private record Fixed(String least, String reason) {}
+
+  private static final Map<String, Fixed> FIXED =
+      Map.ofEntries(
+          entry("use.latest.version", new Fixed("false", OTHER_SCHEMA)),
+          entry("use.latest.with.metadata", new Fixed("", OTHER_SCHEMA)),
+          entry("use.schema.id", new Fixed("-1", OTHER_SCHEMA)),
+          entry("schema.reflection", new Fixed("false", OTHER_SCHEMA)),
+          entry(
+              "avro.remove.java.properties",
+              new Fixed("true", "schemas would be registered a second time, with Java's classes")),
+          entry("rule.executors", new Fixed("", "rules may change or encrypt values")),
+          entry(
+              "context.name.strategy",
+              new Fixed(NullContextNameStrategy.class.getName(), OTHER_SUBJECT)),
+          entry(
+              "key.subject.name.strategy",
+              new Fixed(TopicNameStrategy.class.getName(), OTHER_SUBJECT)),
+          entry(
+              "value.subject.name.strategy",
+              new Fixed(TopicNameStrategy.class.getName(), OTHER_SUBJECT)));
+
   private final String url;
   private final Map<String, Object> settings;
   private final SchemaRegistryClient client;
@@ -77,10 +113,19 @@ public final class Registry implements AutoCloseable {
    * Creates a client; sends no request yet.
    *
    * @param url address of the registry, or {@code mock://scope} for one in memory, in tests
-   * @param settings any setting of Confluent's client, such as credentials; wins over the defaults
+   * @param settings settings of Confluent's client, such as credentials; they win over the defaults
    *     here
+   * @throws IllegalArgumentException if one has a {@link #problem}
    */
   public static Registry connect(String url, Map<String, ?> settings) {
+    settings.forEach(
+        (name, value) ->
+            problem(name, String.valueOf(value))
+                .ifPresent(
+                    problem -> {
+                      throw new IllegalArgumentException(
+                          "The schema registry's setting " + problem);
+                    }));
     Map<String, Object> all = new HashMap<>();
     all.put(AbstractKafkaSchemaSerDeConfig.SCHEMA_REGISTRY_URL_CONFIG, url);
     // The client's defaults of 60 s are longer than a transaction may last.
@@ -91,7 +136,6 @@ public final class Registry implements AutoCloseable {
     boolean isInMemory = url.startsWith("mock:");
     all.put(MISSING_ID_WAIT_MS, isInMemory ? 0 : 500);
     all.put(KafkaAvroSerializerConfig.AVRO_REMOVE_JAVA_PROPS_CONFIG, true);
-    all.put(KafkaAvroDeserializerConfig.SPECIFIC_AVRO_READER_CONFIG, true);
     all.putAll(settings);
     Duration missing = millis(all, MISSING_ID_WAIT_MS);
     if (isInMemory) {
@@ -109,6 +153,17 @@ public final class Registry implements AutoCloseable {
       reload(requests, all);
     }
     return new Registry(url, all, client, new WriterSchemas(url, client, requests::getId, missing));
+  }
+
+  /** Returns what is wrong with a setting: others could not read what is written with it. */
+  public static Optional<String> problem(String name, String value) {
+    return Optional.ofNullable(FIXED.get(name))
+        .filter(fixed -> !value.strip().equals(fixed.least))
+        .map(
+            fixed ->
+                "%s must be %s, got \"%s\": %s. Leave it out"
+                    .formatted(
+                        name, fixed.least.isEmpty() ? "empty" : fixed.least, value, fixed.reason));
   }
 
   /** As {@link #connect}, for a planner: it asks longer for schemas that do not come at once. */
@@ -243,13 +298,15 @@ public final class Registry implements AutoCloseable {
     return writers.get(id, subject);
   }
 
-  /** Returns a serde of a topic's values. */
+  /**
+   * Returns a serde of a topic's values. Its deserializer rejects what {@link RecordDecoder} does,
+   * and does not check keys.
+   */
   public <V> Serde<V> serde(Topic<V> topic) {
-    return serde(topic.codec());
-  }
-
-  private <V, A extends SpecificRecord> Serde<V> serde(Codec<V, A> codec) {
-    return Serdes.serdeFrom(new ValueSerializer<>(codec), new ValueDeserializer<>(codec));
+    RecordDecoder<V> decoder = new RecordDecoder<>(this, topic, Optional.empty());
+    return Serdes.serdeFrom(
+        new ValueSerializer<>(topic.codec()),
+        (name, bytes) -> bytes == null ? null : decoder.read(bytes));
   }
 
   /**
@@ -297,31 +354,6 @@ public final class Registry implements AutoCloseable {
                     RegistryErrors.advice(e)),
             e.getCause());
       }
-    }
-
-    @Override
-    public void close() {
-      avro.close();
-    }
-  }
-
-  private final class ValueDeserializer<V, A extends SpecificRecord> implements Deserializer<V> {
-    private final Codec<V, A> codec;
-    private final KafkaAvroDeserializer avro;
-
-    ValueDeserializer(Codec<V, A> codec) {
-      this.codec = codec;
-      avro = new KafkaAvroDeserializer(client, settings);
-    }
-
-    @Override
-    public V deserialize(String topic, byte[] bytes) {
-      if (bytes == null) {
-        return null;
-      }
-      // With the reader's schema, so that a record cannot choose its class.
-      Object record = avro.deserialize(topic, bytes, codec.schema());
-      return codec.fromAvro().apply(codec.avroType().cast(Objects.requireNonNull(record)));
     }
 
     @Override

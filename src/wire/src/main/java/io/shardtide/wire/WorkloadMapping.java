@@ -55,7 +55,8 @@ interface WorkloadMapping {
         changes.add(new Change.WorkloadDeleted(deleted.getReason()));
       } else if (change instanceof TableResized resized) {
         changes.add(
-            new Change.TableResized(resized.getName(), resized.getRows(), resized.getReason()));
+            new Change.TableResized(
+                resized.getTableName(), resized.getRows(), resized.getResizeReason()));
       }
     }
     return changes;

@@ -2,6 +2,7 @@ package io.shardtide.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -12,6 +13,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.avro.Schema;
@@ -180,6 +182,24 @@ class SchemaTest {
       }
     }
     assertThat(undocumented).isEmpty();
+  }
+
+  /**
+   * Python's avro refuses to read a record without the field if the default of a double is an
+   * integer.
+   */
+  @ParameterizedTest
+  @MethodSource("codecs")
+  void the_default_of_a_double_has_a_point(Codec<?, ?> codec) throws IOException {
+    List<String> integers = new ArrayList<>();
+    for (JsonNode field :
+        new ObjectMapper().readTree(codec.schema().toString()).findParents("default")) {
+      JsonNode type = field.get("type").isArray() ? field.get("type").get(0) : field.get("type");
+      if (Set.of("double", "float").contains(type.asText()) && field.get("default").isInt()) {
+        integers.add(field.get("name").textValue());
+      }
+    }
+    assertThat(integers).isEmpty();
   }
 
   private static void check(String name, String doc, List<String> undocumented) {
