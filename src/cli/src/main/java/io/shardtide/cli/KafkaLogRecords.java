@@ -150,7 +150,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     undecodable.forEach(
         (topic, count) ->
             notes.add(
-                "%s: %,d records that cannot be decoded are left out, as the planner did"
+                "%s: %,d records that cannot be decoded, or are on another partition than their key's, are left out, as the planner did"
                     .formatted(topic, count)));
     return notes;
   }

@@ -8,10 +8,12 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
@@ -25,6 +27,7 @@ final class RecordDispatcher {
   private static final Logger log = LoggerFactory.getLogger(RecordDispatcher.class);
 
   private final Map<String, Subscription<?>> subscriptions = new LinkedHashMap<>();
+  private final Map<String, Integer> partitions = new HashMap<>();
   private final AtomicLong undecodableRecords = new AtomicLong();
   private Optional<byte[]> key = Optional.empty();
   private Optional<Consumer<RejectedEvent>> undecodable = Optional.empty();
@@ -66,6 +69,11 @@ final class RecordDispatcher {
 
   void onUndecodable(Consumer<RejectedEvent> handler) {
     undecodable = Optional.of(handler);
+  }
+
+  /** Records on another partition than that of their key are skipped as invalid. */
+  void partitions(String topic, int count) {
+    partitions.put(topic, count);
   }
 
   void afterEachRecord(Runnable task) {
@@ -144,7 +152,13 @@ final class RecordDispatcher {
           .accept(position, new String(record.key(), StandardCharsets.UTF_8));
       return;
     }
-    Decoded<V> decoded = subscription.decoder.decode(position, record.key(), record.value());
+    Integer count = partitions.get(record.topic());
+    Decoded<V> decoded =
+        subscription.decoder.decode(
+            position,
+            record.key(),
+            record.value(),
+            count == null ? OptionalInt.empty() : OptionalInt.of(count));
     if (decoded instanceof Decoded.Value<V> value) {
       subscription.handler.accept(
           position, Instant.ofEpochMilli(record.timestamp()), value.value());

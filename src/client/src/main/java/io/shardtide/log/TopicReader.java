@@ -190,6 +190,7 @@ public final class TopicReader implements AutoCloseable {
     if (found.isEmpty()) {
       throw new MissingTopicException(topic, bootstrapServers);
     }
+    dispatcher.partitions(topic, found.size());
     return found.stream()
         .map(info -> new TopicPartition(info.topic(), info.partition()))
         .sorted(Comparator.comparingInt(TopicPartition::partition))

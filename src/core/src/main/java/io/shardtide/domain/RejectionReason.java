@@ -16,6 +16,11 @@ public enum RejectionReason {
    * order among records of that key is undefined.
    */
   KEY_MISMATCH,
+  /**
+   * The record is not on the partition that Kafka's Java clients choose for its key, so that it is
+   * in no order with the key's other records.
+   */
+  WRONG_PARTITION,
   /** An event without changes. */
   NO_CHANGES,
   /**

@@ -6,8 +6,8 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
-import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import java.util.OptionalInt;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
@@ -18,6 +18,7 @@ import java.util.function.Predicate;
  */
 final class Input<V> {
   private final RecordDecoder<V> decoder;
+  private final OptionalInt partitions;
   private final Function<V, String> keyOf;
   private final Handler<V> handler;
   private Predicate<V> deletes = value -> false;
@@ -40,8 +41,9 @@ final class Input<V> {
     void handle(V value, SourcePosition source, long timestamp);
   }
 
-  Input(Registry registry, Topic<V> topic, Function<V, String> keyOf, Handler<V> handler) {
-    decoder = new RecordDecoder<>(registry, topic, keyOf);
+  Input(Skeleton skeleton, Topic<V> topic, Function<V, String> keyOf, Handler<V> handler) {
+    decoder = new RecordDecoder<>(skeleton.registry(), topic, keyOf);
+    partitions = skeleton.topics().partitions(topic);
     this.keyOf = keyOf;
     this.handler = handler;
   }
@@ -78,7 +80,8 @@ final class Input<V> {
     return decoder.decode(
         record.source(),
         record.key().map(Bytes::toArray).orElse(null),
-        record.value().map(Bytes::toArray).orElse(null));
+        record.value().map(Bytes::toArray).orElse(null),
+        partitions);
   }
 
   String key(V value) {

@@ -12,9 +12,8 @@ import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.UndecidedSchemaException;
 import java.time.Instant;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -41,21 +40,13 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   private static final Logger log = LoggerFactory.getLogger(KeyedProcessor.class);
   private static final String VERSION = BuildVersion.text();
 
-  /** How many held records a tick handles, so that a release does not hold up other keys. */
-  private static final int RELEASED_AT_ONCE = 100;
-
   private static final String PENDING = "pending work";
 
   private final Skeleton skeleton;
   private final Map<String, Input<?>> inputs = new HashMap<>();
-
-  /** Keys that are being released, in order. */
-  private final Deque<String> leaving = new ArrayDeque<>();
-
   private final Attempts attempts;
   private ProcessorContext<String, Object> context;
-  private QuarantineStore quarantine;
-  private UndecidedRecords undecided;
+  private WaitingRoom room;
   private QuarantineMetrics.Shown shown = () -> {};
   private CommitPace pace;
 
@@ -66,7 +57,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   /** Handles the records of a topic; called by constructors. */
   final <V> Input<V> on(Topic<V> topic, Function<V, String> keyOf, Input.Handler<V> handler) {
-    Input<V> input = new Input<>(skeleton.registry(), topic, keyOf, handler);
+    Input<V> input = new Input<>(skeleton, topic, keyOf, handler);
     inputs.put(topic.name(), input);
     return input;
   }
@@ -109,7 +100,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   public final void process(Record<byte[], byte[]> record) {
     begin();
     RecordMetadata metadata = context.recordMetadata().orElseThrow();
-    undecided.receive(
+    receive(
+        inputs.get(metadata.topic()),
         new HeldRecord(
             new SourcePosition(metadata.topic(), metadata.partition(), metadata.offset()),
             record.timestamp(),
@@ -121,71 +113,135 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   private void tick() {
     begin();
-    undecided.settle(this::nowMs);
-    release();
+    room.settle(this::nowMs, this::settle);
     work();
     pace.done();
   }
 
   private void begin() {
-    if (quarantine == null) {
+    if (room == null) {
       StoreName name = StoreName.quarantine(skeleton.name());
-      // Holding a record is no write of its handler.
-      KeyedStore<byte[]> held =
-          new KeyedStore<>(context.getStateStore(name.toString()), pace::changed);
-      quarantine = new QuarantineStore(held, name);
-      undecided = new UndecidedRecords(held, name, this::isReceived);
-      shown = skeleton.metrics().quarantine().show(skeleton.name(), quarantine::all);
+      // That a record waits is no write of its handler.
+      room =
+          new WaitingRoom(
+              new KeyedStore<>(context.getStateStore(name.toString()), pace::changed), name);
+      shown = skeleton.metrics().quarantine().show(skeleton.name(), room);
       resume();
-      quarantine.all().stream()
-          .filter(q -> q.deleted() || q.at().toEpochMilli() < skeleton.builtMs())
-          .forEach(this::releases);
+      room.all().stream()
+          .filter(held -> held.deleted() || !skeleton.failed().isHere(held.key()))
+          .forEach(this::release);
     }
   }
 
-  /** Handles a record; returns false if it can wait for its schema, or for what it names. */
-  private boolean isReceived(HeldRecord record) {
-    Input<?> input = inputs.get(record.source().topic());
-    return input == null || isReceived(input, record);
-  }
-
-  private <V> boolean isReceived(Input<V> input, HeldRecord record) {
-    Optional<Decoded<V>> decoded =
-        skeleton.retry().call(() -> undecided.unless(record, () -> input.decode(record)));
-    if (decoded.isEmpty() || waits(input, record, decoded.get())) {
-      return false;
+  /** Handles a record that arrives, or has it wait. */
+  private <V> void receive(Input<V> input, HeldRecord record) {
+    String key = WaitingRoom.key(record);
+    if (room.isHeld(key)) {
+      receiveHeld(input, key, record);
+    } else if (!room.hasRecords(key)) {
+      handleIfReady(input, record, false).ifPresent(reason -> await(input, record, reason));
+    } else if (room.hasRoom(record)) {
+      room.add(record);
+    } else {
+      skeleton
+          .retry()
+          .until(
+              () -> settleAll(key) || room.hasRoom(record),
+              noRoom(record, "the records of its key before it"));
+      receive(input, record);
     }
-    receive(input, record, decoded.get());
-    return true;
   }
 
-  private <V> boolean waits(Input<V> input, HeldRecord record, Decoded<V> decoded) {
-    boolean waits = decoded instanceof Decoded.Value<V> value && !input.isReady(value.value());
-    if (waits) {
-      undecided.requireRoom(record);
+  /** Tries the records of a key in their order; returns whether none is left, or one failed. */
+  private boolean settleAll(String key) {
+    boolean waits = false;
+    while (!waits && room.hasRecords(key) && !room.isHeld(key)) {
+      waits = settle(key).isPresent();
     }
-    return waits;
+    return !waits;
   }
 
-  private <V> void receive(Input<V> input, HeldRecord record, Decoded<V> decoded) {
-    if (decoded instanceof Decoded.Value<V> value) {
-      String key = input.key(value.value());
-      Optional<Quarantine> held = quarantine.of(key);
-      if (held.isPresent() && !held.get().endsWithNextRecord()) {
-        hold(input, held.get(), value.value(), record);
-      } else {
-        held.ifPresent(this::leave);
-        handle(input, key, value.value(), record)
-            .ifPresent(failure -> enter(key, failure, Optional.of(record)));
-        held.ifPresent(left -> isolate(key, PENDING, () -> resume(key)));
+  /** Has a record wait, the first of its key: beside the others, or in the partition. */
+  private <V> void await(Input<V> input, HeldRecord record, WaitingRoom.Reason reason) {
+    if (room.hasRoom(record)) {
+      log.info("{} and later records of its key wait for {}", record.source(), reason);
+      room.add(record, reason);
+    } else {
+      skeleton
+          .retry()
+          .until(
+              () -> handleIfReady(input, record, false).isEmpty(),
+              noRoom(record, reason.toString()));
+    }
+  }
+
+  private static String noRoom(HeldRecord record, String reason) {
+    return "%s: %s has no room among the records that wait, at most %d MiB of a key and %d MiB of a partition"
+        .formatted(
+            reason,
+            record.source(),
+            WaitingRoom.MAX_KEY_BYTES >> 20,
+            WaitingRoom.MAX_TASK_BYTES >> 20);
+  }
+
+  /** Decodes a record; empty if its schema is not known yet. */
+  private <V> Optional<Decoded<V>> decode(Input<V> input, HeldRecord record) {
+    return skeleton
+        .retry()
+        .call(
+            () -> {
+              try {
+                return Optional.of(input.decode(record));
+              } catch (UndecidedSchemaException e) {
+                return Optional.empty();
+              }
+            });
+  }
+
+  /**
+   * Handles a record of a key that is not held in quarantine, unless it must wait.
+   *
+   * @param waited whether it waits already; it is removed if it is handled
+   * @return what it waits for; empty if it was handled or rejected, or its key entered quarantine
+   */
+  private <V> Optional<WaitingRoom.Reason> handleIfReady(
+      Input<V> input, HeldRecord record, boolean waited) {
+    Optional<Decoded<V>> decoded = decode(input, record);
+    if (decoded.isEmpty()) {
+      return Optional.of(WaitingRoom.Reason.SCHEMA);
+    }
+    if (decoded.get() instanceof Decoded.Value<V> value) {
+      if (!input.isReady(value.value())) {
+        return Optional.of(WaitingRoom.Reason.MODEL);
       }
-    } else if (decoded instanceof Decoded.Invalid<V> invalid && input.rejects()) {
-      reject(invalid.rejection(), record.timestamp());
+      handle(input, value.value(), record, waited);
+    } else {
+      reject(input, decoded.get(), record);
+      if (waited) {
+        room.removeFirst(WaitingRoom.key(record));
+      }
     }
+    return Optional.empty();
+  }
+
+  private <V> void handle(Input<V> input, V value, HeldRecord record, boolean waited) {
+    String key = input.key(value);
+    Optional<Quarantine> ended = room.of(key);
+    ended.ifPresent(this::leave);
+    Optional<Attempts.Failure> failure = attempt(input, key, value, record);
+    if (failure.isPresent()) {
+      Quarantine entered = enter(key, failure.get(), Optional.of(record.source()));
+      if (!waited) {
+        hold(input, entered, record, input.deletes(value));
+      }
+    } else if (waited) {
+      room.removeFirst(key);
+    }
+    ended.ifPresent(left -> isolate(key, PENDING, () -> resume(key)));
   }
 
   /** Handles or rejects a record; returns why it failed, empty if it did not. */
-  private <V> Optional<Attempts.Failure> handle(
+  private <V> Optional<Attempts.Failure> attempt(
       Input<V> input, String key, V value, HeldRecord record) {
     Optional<Attempts.Failure> failure =
         attempts.attempt(key, "record " + record.source(), () -> input.handle(value, record));
@@ -194,29 +250,55 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     return rejection.isPresent() ? Optional.empty() : failure;
   }
 
-  /** Holds a record of a key in quarantine, or rejects it. */
-  private <V> void hold(Input<V> input, Quarantine of, V value, HeldRecord record) {
-    boolean deletes = input.deletes(value);
-    if (deletes || quarantine.hasRoom(of.key(), record)) {
-      quarantine.hold(of.key(), record);
+  /** Holds a record that arrives of a key in quarantine, or rejects it. */
+  private <V> void receiveHeld(Input<V> input, String key, HeldRecord record) {
+    // Without room, it is known before it is rejected whether others build on it.
+    Optional<Decoded<V>> decoded =
+        room.hasRoom(record)
+            ? decode(input, record)
+            : Optional.of(skeleton.retry().call(() -> input.decode(record)));
+    if (decoded.isPresent() && decoded.get() instanceof Decoded.Invalid<V>) {
+      reject(input, decoded.get(), record);
+      return;
+    }
+    boolean deletes =
+        decoded.isPresent()
+            && decoded.get() instanceof Decoded.Value<V> value
+            && input.deletes(value.value());
+    hold(input, room.of(key).orElseThrow(), record, deletes);
+    if (deletes) {
+      Quarantine deleted =
+          QuarantineBuilder.builder(room.of(key).orElseThrow())
+              .deleted(true)
+              .incomplete(false)
+              .build();
+      room.put(deleted);
+      release(deleted);
+    }
+  }
+
+  /** Holds a record of a key in quarantine, or rejects it. A deletion is small, and always held. */
+  private void hold(Input<?> input, Quarantine of, HeldRecord record, boolean deletes) {
+    if (deletes || room.hasRoom(record)) {
+      room.add(record);
     } else {
       reject(record, tooMany(of));
       if (input.isGapless() && !of.incomplete()) {
-        quarantine.put(QuarantineBuilder.builder(of).incomplete(true).build());
+        room.put(QuarantineBuilder.builder(of).incomplete(true).build());
       }
-    }
-    if (deletes) {
-      Quarantine deleted = QuarantineBuilder.builder(of).deleted(true).incomplete(false).build();
-      quarantine.put(deleted);
-      releases(deleted);
     }
   }
 
   private static RejectedException tooMany(Quarantine of) {
     return new RejectedException(
         RejectionReason.QUARANTINED,
-        "\"%s\" is in the quarantine of the %s topology, which holds at most %d MiB of its records, and this one is beyond: %s"
-            .formatted(of.key(), of.topology(), QuarantineStore.MAX_HELD_BYTES >> 20, of.error()));
+        "\"%s\" is in the quarantine of the %s topology, which holds at most %d MiB of its records and %d MiB of all of a partition, and this one is beyond: %s"
+            .formatted(
+                of.key(),
+                of.topology(),
+                WaitingRoom.MAX_KEY_BYTES >> 20,
+                WaitingRoom.MAX_TASK_BYTES >> 20,
+                of.error()));
   }
 
   /**
@@ -228,7 +310,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
    * @return the error, if it failed
    */
   final Optional<String> isolate(String key, String work, Runnable action) {
-    if (quarantine.of(key).isPresent()) {
+    if (room.of(key).isPresent()) {
       return Optional.empty();
     }
     Optional<Attempts.Failure> failure = attempts.attempt(key, work, action);
@@ -236,29 +318,26 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     return failure.map(Attempts.Failure::error);
   }
 
-  /** Puts a key into quarantine, with the record that failed, if it is not held already. */
-  private void enter(String key, Attempts.Failure failure, Optional<HeldRecord> failed) {
-    Optional<Quarantine> before = quarantine.of(key);
+  /**
+   * Puts a key into quarantine.
+   *
+   * @param source the record that failed, if it was one
+   */
+  private Quarantine enter(String key, Attempts.Failure failure, Optional<SourcePosition> source) {
     Quarantine entered =
         new Quarantine(
             skeleton.name().toString(),
             key,
             true,
             failure.error(),
-            failed.map(HeldRecord::source),
+            source,
             failure.aborted(),
-            before.map(Quarantine::incomplete).orElse(false),
+            room.of(key).map(Quarantine::incomplete).orElse(false),
             false,
             VERSION,
             Instant.ofEpochMilli(nowMs()));
-    quarantine.put(entered);
-    if (before.isEmpty() && failed.isPresent()) {
-      if (quarantine.hasRoom(key, failed.get())) {
-        quarantine.hold(key, failed.get());
-      } else {
-        reject(failed.get(), tooMany(entered));
-      }
-    }
+    room.put(entered);
+    skeleton.failed().entered(key);
     skeleton.metrics().quarantine().entered(skeleton.name());
     log.error(
         "\"{}\" is in the quarantine of the {} topology, and its records wait: {}. See docs/OPERATING.md, A key is in quarantine",
@@ -267,10 +346,12 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
         failure.error());
     send(key, entered, nowMs(), NodeName.WRITE_QUARANTINE);
     written();
+    return entered;
   }
 
   private void leave(Quarantine held) {
-    quarantine.remove(held.key());
+    room.remove(held.key());
+    skeleton.failed().released(held.key());
     log.info("\"{}\" left the quarantine of the {} topology", held.key(), skeleton.name());
     send(
         held.key(),
@@ -282,69 +363,100 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   /** Releases all keys, because what failed may have changed: those that still fail stay. */
   final void releaseAll() {
-    quarantine.all().forEach(this::releases);
+    room.all().forEach(this::release);
   }
 
-  private void releases(Quarantine held) {
-    if ((!held.incomplete() || held.deleted()) && !leaving.contains(held.key())) {
-      leaving.add(held.key());
+  private void release(Quarantine held) {
+    if (!held.incomplete() || held.deleted()) {
+      // A release that is interrupted begins again.
+      skeleton.failed().released(held.key());
+      room.release(held.key());
     }
   }
 
-  /** Handles held records of keys that are released. */
-  private void release() {
-    for (int i = 0; i < RELEASED_AT_ONCE && !leaving.isEmpty(); i++) {
-      String key = leaving.peek();
-      Optional<Quarantine> held = quarantine.of(key);
-      Optional<HeldRecord> next = held.isEmpty() ? Optional.empty() : quarantine.first(key);
-      if (next.isPresent()) {
-        if (!isReleased(inputs.get(next.get().source().topic()), held.get(), next.get())) {
-          // Another key has its turn at the next tick.
-          leaving.add(leaving.remove());
-          return;
-        }
-      } else {
-        leaving.remove();
-        if (held.isPresent()) {
-          leave(held.get());
-          isolate(key, PENDING, () -> resume(key));
-        }
-      }
+  /**
+   * Tries the first waiting record of a key, or lets the key leave quarantine if none waits;
+   * returns what the record waits for, empty if it no longer does.
+   */
+  private Optional<WaitingRoom.Reason> settle(String key) {
+    Optional<HeldRecord> first = room.first(key);
+    if (first.isEmpty()) {
+      room.of(key).ifPresent(this::leave);
+      isolate(key, PENDING, () -> resume(key));
+      return Optional.empty();
     }
+    Input<?> input = inputs.get(first.get().source().topic());
+    if (input == null) {
+      reject(first.get(), notRead(first.get()));
+      room.removeFirst(key);
+      return Optional.empty();
+    }
+    return room.isHeld(key)
+        ? settleHeld(input, key, first.get())
+        : handleIfReady(input, first.get(), true);
   }
 
-  /** Handles a held record; returns false if what it names is still being read. */
-  private <V> boolean isReleased(Input<V> input, Quarantine held, HeldRecord record) {
-    String key = held.key();
-    // It could be decoded before.
-    if (input != null
-        && skeleton.retry().call(() -> input.decode(record)) instanceof Decoded.Value<V> value) {
+  private RejectedException notRead(HeldRecord record) {
+    return new RejectedException(
+        RejectionReason.QUARANTINED,
+        "A planner before held this record in the %s topology, which reads %s no longer in %s"
+            .formatted(skeleton.name(), record.source().topic(), VERSION));
+  }
+
+  /** Tries the first record of a key that is released. */
+  private <V> Optional<WaitingRoom.Reason> settleHeld(
+      Input<V> input, String key, HeldRecord record) {
+    Optional<Decoded<V>> decoded = decode(input, record);
+    if (decoded.isEmpty()) {
+      return Optional.of(WaitingRoom.Reason.SCHEMA);
+    }
+    Quarantine held = room.of(key).orElseThrow();
+    if (decoded.get() instanceof Decoded.Value<V> value) {
       if (!input.isReady(value.value())) {
-        return false;
+        return Optional.of(WaitingRoom.Reason.MODEL);
       }
       boolean deletes = input.deletes(value.value());
-      Optional<Attempts.Failure> failure = handle(input, key, value.value(), record);
+      Optional<Attempts.Failure> failure = attempt(input, key, value.value(), record);
       if (failure.isPresent() && (deletes || !held.deleted())) {
-        leaving.remove(key);
-        enter(key, failure.get(), Optional.of(record));
-        return true;
+        enter(key, failure.get(), Optional.of(record.source()));
+        return Optional.empty();
       }
       failure.ifPresent(f -> reject(record, failedUntilDeleted(key, f)));
+      room.removeFirst(key);
       if (deletes) {
-        quarantine.put(QuarantineBuilder.builder(held).deleted(false).build());
-        if (held.incomplete()) {
-          leaving.remove(key);
-        }
+        Quarantine deleted = QuarantineBuilder.builder(held).deleted(false).build();
+        room.put(deleted);
+        release(deleted);
+      }
+    } else if (decoded.get() instanceof Decoded.Invalid<V> invalid) {
+      // It could be decoded when it came; others may build on it.
+      if (input.isGapless() && !held.deleted()) {
+        enter(
+            key,
+            new Attempts.Failure(
+                "record %s: %s".formatted(record.source(), invalid.rejection().message()),
+                held.aborted(),
+                Optional.empty()),
+            Optional.of(record.source()));
+      } else {
+        reject(invalid.rejection(), record.timestamp());
+        room.removeFirst(key);
       }
     }
-    quarantine.removeFirst(key);
-    return true;
+    return Optional.empty();
   }
 
   private static RejectedException failedUntilDeleted(String key, Attempts.Failure failure) {
     return new RejectedException(
         RejectionReason.QUARANTINED,
         "The record failed until \"%s\" was deleted: %s".formatted(key, failure.error()));
+  }
+
+  /** Rejects an invalid record, unless another topology does. */
+  private <V> void reject(Input<V> input, Decoded<V> decoded, HeldRecord record) {
+    if (decoded instanceof Decoded.Invalid<V> invalid && input.rejects()) {
+      reject(invalid.rejection(), record.timestamp());
+    }
   }
 
   private void reject(HeldRecord record, RejectedException why) {

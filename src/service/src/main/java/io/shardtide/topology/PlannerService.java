@@ -332,13 +332,14 @@ public final class PlannerService implements AutoCloseable {
     return ReloadingSslEngineFactory.with(clients);
   }
 
-  /** Creates missing topics and checks all; returns them with the limits that they have. */
+  /** Creates missing topics and checks all; returns them with their limits and partitions. */
   private static Topics checkTopics(ServiceSettings settings) throws Exception {
     Topics topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
     Map<String, Object> config = clients(settings);
     // The default of a minute is long for an operator who watches a start.
     config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
     config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 5_000);
+    Map<String, Integer> partitions = new HashMap<>();
     List<TopicDifference> harmless =
         Retry.untilAvailable(
             "Kafka at " + settings.connection().bootstrapServers(),
@@ -352,6 +353,7 @@ public final class PlannerService implements AutoCloseable {
                 // Before topics are created: the cluster may be the wrong one.
                 StateCheck.stateDirectory(admin, settings);
                 List<TopicDifference> differences = TopicCheck.run(admin, topics, settings);
+                partitions.putAll(TopicCheck.partitions(admin, topics, settings));
                 StateCheck.changelogs(admin, settings);
                 return differences;
               }
@@ -359,10 +361,13 @@ public final class PlannerService implements AutoCloseable {
     if (!harmless.isEmpty()) {
       log.warn("Topics differ from the settings, harmlessly:\n{}", TopicCheck.describe(harmless));
     }
-    return topics.limitedTo(
-        harmless.stream()
-            .filter(d -> d.setting().equals(TopicConfig.MAX_MESSAGE_BYTES_CONFIG))
-            .collect(Collectors.toMap(TopicDifference::topic, d -> Integer.valueOf(d.found()))));
+    return topics
+        .withPartitions(partitions)
+        .limitedTo(
+            harmless.stream()
+                .filter(d -> d.setting().equals(TopicConfig.MAX_MESSAGE_BYTES_CONFIG))
+                .collect(
+                    Collectors.toMap(TopicDifference::topic, d -> Integer.valueOf(d.found()))));
   }
 
   private static void register(Registry registry, Topics topics) throws Exception {

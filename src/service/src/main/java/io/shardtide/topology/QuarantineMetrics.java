@@ -4,18 +4,18 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.shardtide.domain.Quarantine;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Supplier;
 
-/** The keys in quarantine of this instance's partitions, for metrics and health. */
+/**
+ * The keys in quarantine of this instance's partitions, and their records that wait, for metrics
+ * and health.
+ */
 final class QuarantineMetrics {
-  private final Map<TopologyName, List<Supplier<Collection<Quarantine>>>> tasks =
-      new EnumMap<>(TopologyName.class);
+  private final Map<TopologyName, List<WaitingRoom>> tasks = new EnumMap<>(TopologyName.class);
   private final Map<TopologyName, Counter> entered = new EnumMap<>(TopologyName.class);
 
   QuarantineMetrics(MeterRegistry meters) {
@@ -31,11 +31,17 @@ final class QuarantineMetrics {
           .description("Keys in a topology's quarantine, whose records wait")
           .tag("topology", topology.toString())
           .register(meters);
+      Gauge.builder(
+              "shardtide.waiting.records",
+              () -> tasks.get(topology).stream().mapToInt(WaitingRoom::records).sum())
+          .description("Records that wait for a schema, a model or the end of a quarantine")
+          .tag("topology", topology.toString())
+          .register(meters);
     }
   }
 
   private List<Quarantine> of(TopologyName topology) {
-    return tasks.get(topology).stream().flatMap(task -> task.get().stream()).toList();
+    return tasks.get(topology).stream().flatMap(room -> room.all().stream()).toList();
   }
 
   /** Returns all keys in quarantine, by topology in the order of the flow, and by key. */
@@ -50,10 +56,10 @@ final class QuarantineMetrics {
     entered.get(topology).increment();
   }
 
-  /** Shows a task's keys in quarantine until the result is closed; called by other threads. */
-  Shown show(TopologyName topology, Supplier<Collection<Quarantine>> keys) {
-    tasks.get(topology).add(keys);
-    return () -> tasks.get(topology).remove(keys);
+  /** Shows what waits in a task until the result is closed. */
+  Shown show(TopologyName topology, WaitingRoom room) {
+    tasks.get(topology).add(room);
+    return () -> tasks.get(topology).remove(room);
   }
 
   /** A task's share of the keys. */

@@ -5,14 +5,16 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Retries a call of the schema registry inside a stream thread while the registry is unavailable.
- * The thread keeps its partitions, its state and its place in the consumer group meanwhile.
- * RATIONALE.md has the alternatives. Safe for use by several threads of one topology.
+ * Retries inside a stream thread: a call of the schema registry while that is unavailable, or a
+ * record that has no room to wait beside others. The thread keeps its partitions, its state and its
+ * place in the consumer group meanwhile. RATIONALE.md has the alternatives. Safe for use by several
+ * threads of one topology.
  */
 final class RegistryRetry {
   private static final Logger log = LoggerFactory.getLogger(RegistryRetry.class);
@@ -26,8 +28,11 @@ final class RegistryRetry {
   private final Listener listener;
   private final AtomicInteger waiting = new AtomicInteger();
 
-  /** Is told when a topology begins to wait for the registry, and when it has stopped waiting. */
+  /** Is told when a topology begins to wait, and when it has stopped waiting. */
   interface Listener {
+    /**
+     * @param reason what it waits for, and why
+     */
     void waiting(TopologyName topology, String reason);
 
     void resumed(TopologyName topology);
@@ -45,6 +50,15 @@ final class RegistryRetry {
     this.limit = limit;
     this.closing = closing;
     this.listener = listener;
+  }
+
+  /** A condition that others bring about does not hold yet. */
+  static final class NotYetException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    NotYetException(String message) {
+      super(message);
+    }
   }
 
   /** Returns one that does not retry. */
@@ -74,30 +88,51 @@ final class RegistryRetry {
    *     or the thread is interrupted
    */
   <T> T call(Supplier<T> action) {
-    try {
-      return action.get();
-    } catch (RegistryUnavailableException e) {
-      return retry(action, e);
-    }
+    return retry(action, RegistryUnavailableException.class, "the schema registry: ");
   }
 
-  private <T> T retry(Supplier<T> action, RegistryUnavailableException first) {
+  /**
+   * Waits until a condition holds, which is tested with pauses.
+   *
+   * @param reason what is waited for, and why
+   * @throws NotYetException if the limit has passed, the service closes or the thread is
+   *     interrupted
+   */
+  void until(BooleanSupplier condition, String reason) {
+    retry(
+        () -> {
+          if (!condition.getAsBoolean()) {
+            throw new NotYetException(reason);
+          }
+          return true;
+        },
+        NotYetException.class,
+        "");
+  }
+
+  /** Returns the result of an action; repeats it, with pauses, while it throws such an error. */
+  private <T> T retry(Supplier<T> action, Class<? extends RuntimeException> type, String prefix) {
+    RuntimeException last;
+    try {
+      return action.get();
+    } catch (RuntimeException e) {
+      last = thrownUnless(type, e);
+    }
     long start = System.nanoTime();
     if (waiting.getAndIncrement() == 0) {
-      log.warn("The {} topology waits for the registry: {}", topology, first.getMessage());
+      log.warn("The {} topology waits for {}{}", topology, prefix, last.getMessage());
     }
-    RegistryUnavailableException last = first;
     try {
       for (long pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, 2 * pause)) {
-        listener.waiting(topology, last.getMessage());
+        listener.waiting(topology, prefix + last.getMessage());
         if (System.nanoTime() - start >= limit.toNanos()
             || closing.await(pause, TimeUnit.MILLISECONDS)) {
           throw last;
         }
         try {
           return action.get();
-        } catch (RegistryUnavailableException e) {
-          last = e;
+        } catch (RuntimeException e) {
+          last = thrownUnless(type, e);
         }
       }
     } catch (InterruptedException e) {
@@ -106,8 +141,16 @@ final class RegistryRetry {
     } finally {
       if (waiting.decrementAndGet() == 0) {
         listener.resumed(topology);
-        log.info("The {} topology no longer waits for the registry", topology);
+        log.info("The {} topology no longer waits", topology);
       }
     }
+  }
+
+  private static RuntimeException thrownUnless(
+      Class<? extends RuntimeException> type, RuntimeException error) {
+    if (!type.isInstance(error)) {
+      throw error;
+    }
+    return error;
   }
 }

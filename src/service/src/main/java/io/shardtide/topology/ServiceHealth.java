@@ -222,7 +222,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     }
     String wait = waits.get(name);
     if (wait != null) {
-      return Optional.of("The topology waits for the schema registry: " + wait);
+      return Optional.of("The topology waits for " + wait);
     }
     return switch (state) {
       case RUNNING -> Optional.empty();

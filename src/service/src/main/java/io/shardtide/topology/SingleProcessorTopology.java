@@ -32,7 +32,7 @@ final class SingleProcessorTopology {
   /**
    * @param name the topology
    * @param registry schemas of the records
-   * @param topics where rejections and quarantines are written
+   * @param topics where rejections and quarantines are written; with partitions, if known
    * @param metrics counts rejections, and shows keys in quarantine
    * @param retry waits while the registry is unavailable
    */
@@ -46,11 +46,11 @@ final class SingleProcessorTopology {
         new Skeleton(
             name,
             registry,
+            topics,
             metrics,
             retry,
-            new FailedAttempts(),
-            Faults.INJECTED.get(),
-            System.currentTimeMillis());
+            new FailedAttempts(System::nanoTime),
+            Faults.INJECTED.get());
     writes(NodeName.WRITE_REJECTED, topics.rejectedEvents());
     writes(NodeName.WRITE_QUARANTINE, topics.quarantine());
   }
@@ -106,7 +106,7 @@ final class SingleProcessorTopology {
           @Override
           public Set<StoreBuilder<?>> stores() {
             Set<StoreBuilder<?>> all = new LinkedHashSet<>(stores.get());
-            all.add(QuarantineStore.builder(StoreName.quarantine(skeleton.name())));
+            all.add(WaitingRoom.builder(StoreName.quarantine(skeleton.name())));
             return all;
           }
         },

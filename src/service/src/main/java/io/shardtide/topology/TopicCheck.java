@@ -74,6 +74,20 @@ public final class TopicCheck {
   }
 
   /**
+   * Returns how many partitions the topics have, by name; without those that are missing.
+   *
+   * @throws IllegalStateException if the cluster refuses to describe the topics
+   */
+  static Map<String, Integer> partitions(Admin admin, Topics topics, ServiceSettings settings)
+      throws InterruptedException {
+    Map<String, Integer> counts = new LinkedHashMap<>();
+    new TopicCheck(admin, topics, settings)
+        .awaitAll()
+        .forEach((name, topic) -> counts.put(name, topic.partitions().size()));
+    return counts;
+  }
+
+  /**
    * What a check found that changed nothing.
    *
    * @param differences differences between existing topics and what is expected

@@ -16,7 +16,6 @@ import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.FillReport;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.Quarantine;
-import io.shardtide.domain.QuarantineBuilder;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
@@ -45,9 +44,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestModels;
-import io.shardtide.wire.Codec;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.StoreSerdes;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.nio.charset.StandardCharsets;
@@ -66,7 +63,9 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.kafka.clients.producer.internals.BuiltInPartitioner;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -643,15 +642,7 @@ class QuarantineTest {
         new DrivenTopology(build(name, new Injected(Optional.empty())), state())) {
       stores.forEach(
           (store, entries) ->
-              entries.forEach(
-                  (key, value) ->
-                      run.driver
-                          .getKeyValueStore(store)
-                          .put(
-                              key,
-                              store.equals("quarantine") && key.equals(BAD)
-                                  ? earlier((byte[]) value)
-                                  : value)));
+              entries.forEach((key, value) -> run.driver.getKeyValueStore(store).put(key, value)));
       run.tick();
       run.tick();
       List<Output> later = run.output();
@@ -673,14 +664,6 @@ class QuarantineTest {
           .as("which plan runs is told again")
           .isSubsetOf(topics.acceptedStatuses().name());
     }
-  }
-
-  private static byte[] earlier(byte[] value) {
-    var serde = StoreSerdes.of(Codec.QUARANTINE);
-    Quarantine quarantine = serde.deserializer().deserialize("", value);
-    return serde
-        .serializer()
-        .serialize("", QuarantineBuilder.builder(quarantine).at(Instant.EPOCH).build());
   }
 
   /** Records before the deletion that still fail are rejected, and the workload can come back. */
@@ -713,6 +696,64 @@ class QuarantineTest {
       assertThat(counts(output, BAD)).containsKey(topics.costPredictions().name());
       assertThat(run.inQuarantine(TopologyName.WORKLOAD)).isZero();
     }
+  }
+
+  /** A key's records are in order on one partition alone: one elsewhere is no second workload. */
+  @ParameterizedTest
+  @EnumSource(TopologyName.class)
+  void a_record_on_another_partition_than_its_keys_is_rejected(TopologyName name) {
+    List<LifeStep> steps = steps(name);
+    // The driver has partition 0 alone.
+    int count = 2;
+    while (partition(GOOD, count) != 0 || partition(BAD, count) == 0) {
+      count++;
+    }
+    int partitions = count;
+    Topics unchecked = topics;
+    topics =
+        topics.withPartitions(
+            unchecked.all().stream().collect(Collectors.toMap(Topic::name, t -> partitions)));
+    Set<String> skipped =
+        switch (name) {
+          case FEEDBACK -> Set.of(topics.costPredictions().name(), topics.planStatus().name());
+          case CURVES -> Set.of(topics.costPredictions().name(), topics.shardingPlans().name());
+          case GROWTH -> Set.of(topics.costPredictions().name());
+          default -> Set.of();
+        };
+    List<String> wrong =
+        steps.stream()
+            .filter(LifeStep.PublishedInput.class::isInstance)
+            .map(LifeStep.PublishedInput.class::cast)
+            .filter(input -> input.key().equals(BAD) && !skipped.contains(input.topic()))
+            .map(LifeStep.PublishedInput::topic)
+            .toList();
+    assertThat(wrong).isNotEmpty();
+    try (DrivenTopology run =
+        new DrivenTopology(build(name, new Injected(Optional.empty())), state())) {
+      run.feed(steps);
+      List<Output> output = run.output();
+      List<RejectedEvent> rejections =
+          rejected(output).stream().filter(r -> r.workloadId().orElse("").equals(BAD)).toList();
+      assertThat(rejections).extracting(r -> r.source().topic()).isEqualTo(wrong);
+      assertThat(rejections)
+          .allMatch(r -> r.reason() == RejectionReason.WRONG_PARTITION)
+          .allMatch(
+              r ->
+                  r.message()
+                      .startsWith(
+                          "The record must be on partition %d of %d"
+                              .formatted(partition(BAD, partitions), partitions)))
+          .allMatch(r -> r.message().contains("got partition 0"))
+          .allMatch(r -> r.message().contains("partitioner=murmur2_random"));
+      assertThat(counts(output, BAD).keySet()).containsOnly(topics.rejectedEvents().name());
+      assertThat(counts(output, GOOD)).isNotEmpty();
+      assertThat(rejected(output)).as("of the other key").hasSameSizeAs(rejections);
+    }
+  }
+
+  /** As Kafka's own client chooses it. */
+  private static int partition(String key, int partitions) {
+    return BuiltInPartitioner.partitionForKey(key.getBytes(StandardCharsets.UTF_8), partitions);
   }
 
   /** As on a cluster of 0.2.0, whose topics take 1 MiB. */

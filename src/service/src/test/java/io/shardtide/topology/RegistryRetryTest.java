@@ -50,7 +50,9 @@ class RegistryRetryTest {
     assertThat(retry(Duration.ofMinutes(5)).call(failing(2))).isEqualTo("schema");
     assertThat(heard)
         .containsExactly(
-            "workload waits: attempt 1", "workload waits: attempt 2", "workload resumed");
+            "workload waits: the schema registry: attempt 1",
+            "workload waits: the schema registry: attempt 2",
+            "workload resumed");
   }
 
   @Test
@@ -64,7 +66,8 @@ class RegistryRetryTest {
     assertThatThrownBy(() -> retry(Duration.ZERO).call(failing(9)))
         .isInstanceOf(RegistryUnavailableException.class)
         .hasMessage("attempt 1");
-    assertThat(heard).containsExactly("workload waits: attempt 1", "workload resumed");
+    assertThat(heard)
+        .containsExactly("workload waits: the schema registry: attempt 1", "workload resumed");
   }
 
   @Test

@@ -12,11 +12,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Function;
 import org.apache.avro.io.BinaryDecoder;
 import org.apache.avro.io.DatumReader;
 import org.apache.avro.io.DecoderFactory;
 import org.apache.avro.specific.SpecificRecord;
+import org.apache.kafka.common.utils.Utils;
 
 /**
  * Decodes the records of a topic that others write. The result is a value or a rejection with the
@@ -70,6 +72,20 @@ public final class RecordDecoder<V> {
    *     unavailable or, as {@link UndecidedSchemaException}, has not given this one yet
    */
   public Decoded<V> decode(SourcePosition source, byte[] key, byte[] value) {
+    return decode(source, key, value, OptionalInt.empty());
+  }
+
+  /**
+   * Decodes a record, and checks that it is on its key's partition.
+   *
+   * @param source its position in the log
+   * @param key its key, or null
+   * @param value its value, or null
+   * @param partitions how many partitions its topic has; empty if that is not known
+   * @throws RegistryUnavailableException as above
+   */
+  public Decoded<V> decode(
+      SourcePosition source, byte[] key, byte[] value, OptionalInt partitions) {
     try {
       V decoded = read(value);
       String keyText = key == null ? null : new String(key, StandardCharsets.UTF_8);
@@ -80,9 +96,25 @@ public final class RecordDecoder<V> {
             "The record's key must be \"%s\" in UTF-8, as its value says; the key is %s"
                 .formatted(of.get(), keyText == null ? "missing" : "another text"));
       }
+      if (of.isPresent() && partitions.isPresent()) {
+        requirePartition(source, key, partitions.getAsInt());
+      }
       return new Decoded.Value<>(decoded);
     } catch (RejectedException e) {
       return new Decoded.Invalid<>(rejection(source, key, value, e));
+    }
+  }
+
+  /**
+   * As Kafka's Java clients choose it: the records of a key are in order on one partition alone.
+   */
+  private static void requirePartition(SourcePosition source, byte[] key, int partitions) {
+    int expected = Utils.toPositive(Utils.murmur2(key)) % partitions;
+    if (source.partition() != expected) {
+      throw new RejectedException(
+          RejectionReason.WRONG_PARTITION,
+          "The record must be on partition %d of %d, which Kafka's Java clients choose by the murmur2 hash of its key, got partition %d. With librdkafka, set partitioner=murmur2_random, and send it again"
+              .formatted(expected, partitions, source.partition()));
     }
   }
 

@@ -27,6 +27,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 
 /**
@@ -61,6 +62,7 @@ public final class Topics {
   private final String prefix;
   private final Set<Extension> extensions;
   private final Map<String, Integer> limits;
+  private final Map<String, Integer> partitions;
   private final List<Topic<?>> all = new ArrayList<>();
   private final Map<String, Extension> optional = new HashMap<>();
   private final Topic<WorkloadChange> workloadChanges;
@@ -88,10 +90,15 @@ public final class Topics {
   private final Topic<RejectedEvent> rejectedEvents;
   private final Topic<Quarantine> quarantine;
 
-  private Topics(String prefix, Set<Extension> extensions, Map<String, Integer> limits) {
+  private Topics(
+      String prefix,
+      Set<Extension> extensions,
+      Map<String, Integer> limits,
+      Map<String, Integer> partitions) {
     this.prefix = prefix;
     this.extensions = Set.copyOf(extensions);
     this.limits = Map.copyOf(limits);
+    this.partitions = Map.copyOf(partitions);
     workloadChanges = large("workload-changes", Codec.WORKLOAD_CHANGE);
     costPredictions = grown("cost-predictions", Retention.FOREVER);
     currentPredictions = grown("current-predictions", Retention.LATEST);
@@ -185,7 +192,22 @@ public final class Topics {
    * @param found {@code max.message.bytes} by name, of those whose limit is smaller
    */
   public Topics limitedTo(Map<String, Integer> found) {
-    return new Topics(prefix, extensions, found);
+    return new Topics(prefix, extensions, found, partitions);
+  }
+
+  /**
+   * Returns these topics with the partitions that they have on a cluster.
+   *
+   * @param found how many partitions they have, by name
+   */
+  public Topics withPartitions(Map<String, Integer> found) {
+    return new Topics(prefix, extensions, limits, found);
+  }
+
+  /** Returns how many partitions a topic has; empty if that is not known. */
+  public OptionalInt partitions(Topic<?> topic) {
+    Integer count = partitions.get(topic.name());
+    return count == null ? OptionalInt.empty() : OptionalInt.of(count);
   }
 
   /** Returns the prefix of all names. */
@@ -195,7 +217,7 @@ public final class Topics {
 
   /** Returns the topics with a prefix before each name, those of all extensions included. */
   public static Topics withPrefix(String prefix) {
-    return new Topics(prefix, EnumSet.allOf(Extension.class), Map.of());
+    return new Topics(prefix, EnumSet.allOf(Extension.class), Map.of(), Map.of());
   }
 
   /**
@@ -205,7 +227,7 @@ public final class Topics {
    * @param extensions those that are enabled; {@link #all()} is without the topics of others
    */
   public static Topics inUse(String prefix, Set<Extension> extensions) {
-    return new Topics(prefix, extensions, Map.of());
+    return new Topics(prefix, extensions, Map.of(), Map.of());
   }
 
   /** Returns the extension that a topic belongs to; empty for any other name. */

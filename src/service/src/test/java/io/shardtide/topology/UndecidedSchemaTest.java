@@ -12,7 +12,6 @@ import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.wire.UndecidedSchemaException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -27,7 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Records with the id of a schema that the registry may still give: only their keys wait. */
-class UndecidedRecordsTest extends TopologyFixture {
+class UndecidedSchemaTest extends TopologyFixture {
   private static final int UNKNOWN_ID = 424_242;
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -120,16 +119,17 @@ class UndecidedRecordsTest extends TopologyFixture {
     assertThat(parts).extracting(CostPredictions::workloadId).contains("a");
   }
 
-  /** Beyond what is held, the partition waits, as it does for a registry that is away. */
+  /** Beyond what is held of a key, the partition waits, as it does for a registry that is away. */
   @Test
   void what_is_held_is_bounded() {
     var input =
         workload.createInputTopic(
             topics.workloadChanges().name(), new ByteArraySerializer(), new ByteArraySerializer());
     input.pipeInput(new byte[] {1}, unknown(12 << 20));
+    input.pipeInput(new byte[] {1}, unknown(12 << 20));
     input.pipeInput(null, unknown(12 << 20));
-    assertThatThrownBy(() -> input.pipeInput(new byte[] {2}, unknown(12 << 20)))
+    assertThatThrownBy(() -> input.pipeInput(new byte[] {1}, unknown(12 << 20)))
         .isInstanceOf(StreamsException.class)
-        .hasStackTraceContaining(UndecidedSchemaException.class.getName());
+        .hasStackTraceContaining(RegistryRetry.NotYetException.class.getName());
   }
 }

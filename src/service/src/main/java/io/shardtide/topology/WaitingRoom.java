@@ -1,0 +1,325 @@
+package io.shardtide.topology;
+
+import io.shardtide.domain.HeldRecord;
+import io.shardtide.domain.Quarantine;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.StoreSerdes;
+import io.shardtide.wire.Topics;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.state.StoreBuilder;
+import org.apache.kafka.streams.state.Stores;
+
+/**
+ * A task's records that cannot be handled yet, by key and in the order of arrival, and its keys in
+ * quarantine; in memory, logged to Kafka. Under a key is its {@link Quarantine}, under a separator
+ * and a number a {@link HeldRecord}; no key begins with a separator. Planners before wrote those of
+ * a key in quarantine under {@link StoreKeys} of the key and a number.
+ *
+ * <p>Other threads may call {@link #all} and {@link #records} alone.
+ */
+final class WaitingRoom {
+  /** Bytes of a key's records that wait: two of the largest records. */
+  static final long MAX_KEY_BYTES = 32L << 20;
+
+  /** Bytes of all records that wait: four keys with as many as they may have. */
+  static final long MAX_TASK_BYTES = 4 * MAX_KEY_BYTES;
+
+  /**
+   * Memory that a record takes beside its key and its value: entries of the store and of queues.
+   */
+  static final int RECORD_OVERHEAD_BYTES = 512;
+
+  /** Largest record that the changelog accepts inside a {@link HeldRecord}. */
+  private static final int MAX_RECORD_BYTES = Topics.LARGE_RECORD_BYTES - (64 << 10);
+
+  /** How many records are tried at once, so that they do not hold up other keys. */
+  private static final int TRIED_AT_ONCE = 100;
+
+  /**
+   * How many keys are tried at once that wait for the same. The next ones have their turn later.
+   */
+  private static final int KEYS_AT_ONCE = 4;
+
+  /** Of the time, tries that end as they began take at most one part in so many. */
+  private static final int SHARE_OF_TIME = 10;
+
+  private static final Serde<Quarantine> QUARANTINES = StoreSerdes.of(Codec.QUARANTINE);
+  private static final Serde<HeldRecord> RECORDS = StoreSerdes.of(Codec.HELD_RECORD);
+  private static final String PREFIX = String.valueOf(StoreKeys.SEPARATOR);
+
+  private final KeyedStore<byte[]> store;
+  private final String name;
+  private final Map<String, Quarantine> quarantines = new ConcurrentSkipListMap<>();
+  private final Map<String, Waiting> waiting = new HashMap<>();
+
+  /** Keys whose first record may be tried, with what it waited for last, in the order of turns. */
+  private final Map<String, Reason> turns = new LinkedHashMap<>();
+
+  private final Map<Reason, Pace> paces = new EnumMap<>(Reason.class);
+  private long next;
+  private long bytes;
+  private final AtomicInteger records = new AtomicInteger();
+
+  /** What a key's first record waits for. */
+  enum Reason {
+    /** A schema that the registry may still give. */
+    SCHEMA(500, "a schema that the registry may still give"),
+    /** A model that the log may have, which another thread reads. */
+    MODEL(20, "a model that the log may have"),
+    /** The release of a key in quarantine; with a turn, it is released. */
+    FAILED(0, "the end of its key's quarantine");
+
+    private final long pauseMs;
+    private final String text;
+
+    Reason(long pauseMs, String text) {
+      this.pauseMs = pauseMs;
+      this.text = text;
+    }
+
+    @Override
+    public String toString() {
+      return text;
+    }
+  }
+
+  /** The records of a key. */
+  private static final class Waiting {
+    private final Deque<Entry> entries = new ArrayDeque<>();
+    private long bytes;
+
+    /** A record, by its key in the store. */
+    record Entry(String storeKey, long bytes) {}
+  }
+
+  /** When keys are tried again that wait for the same. */
+  private static final class Pace {
+    private long triedMs;
+    private long pauseMs;
+    private long spentMs;
+    private int tried;
+
+    boolean isDue(long now) {
+      // The clock may be set back.
+      return Math.abs(now - triedMs) >= pauseMs;
+    }
+
+    void waited(long ms) {
+      tried++;
+      spentMs += ms;
+    }
+
+    void end(Reason reason, long now) {
+      if (tried > 0) {
+        triedMs = now;
+        pauseMs = Math.max(reason.pauseMs, spentMs * (SHARE_OF_TIME - 1));
+        spentMs = 0;
+        tried = 0;
+      }
+    }
+  }
+
+  WaitingRoom(KeyedStore<byte[]> store, StoreName name) {
+    this.store = store;
+    this.name = name.toString();
+    for (Reason reason : Reason.values()) {
+      paces.put(reason, new Pace());
+    }
+    // Of a key, those that are stored with it came before.
+    List<String> numbered = new ArrayList<>();
+    store.forEach(
+        (key, value) -> {
+          if (key.startsWith(PREFIX)) {
+            numbered.add(key);
+          } else if (key.indexOf(StoreKeys.SEPARATOR) < 0) {
+            quarantines.put(key, QUARANTINES.deserializer().deserialize(this.name, value));
+          } else {
+            count(key, record(value));
+          }
+        });
+    for (String key : numbered) {
+      count(key, record(store.get(key)));
+      next = Long.parseLong(key.substring(PREFIX.length())) + 1;
+    }
+    waiting.keySet().stream()
+        .filter(key -> !isHeld(key))
+        .forEach(key -> turns.put(key, Reason.MODEL));
+  }
+
+  private HeldRecord record(byte[] value) {
+    return RECORDS.deserializer().deserialize(name, value);
+  }
+
+  private void count(String storeKey, HeldRecord record) {
+    Waiting of = waiting.computeIfAbsent(key(record), key -> new Waiting());
+    of.entries.add(new Waiting.Entry(storeKey, size(record)));
+    of.bytes += size(record);
+    bytes += size(record);
+    records.incrementAndGet();
+  }
+
+  private static long size(HeldRecord record) {
+    return record.bytes() + RECORD_OVERHEAD_BYTES;
+  }
+
+  static StoreBuilder<?> builder(StoreName name) {
+    return Stores.keyValueStoreBuilder(
+        Stores.inMemoryKeyValueStore(name.toString()), Serdes.String(), Serdes.ByteArray());
+  }
+
+  /**
+   * Returns the text of a record's own key, which is its value's if the record is valid; empty if
+   * there is none.
+   */
+  static String key(HeldRecord record) {
+    return record.key().map(key -> new String(key.toArray(), StandardCharsets.UTF_8)).orElse("");
+  }
+
+  /** Returns the keys in quarantine, in order. */
+  Collection<Quarantine> all() {
+    return quarantines.values();
+  }
+
+  /** Returns how many records wait. */
+  int records() {
+    return records.get();
+  }
+
+  Optional<Quarantine> of(String key) {
+    return Optional.ofNullable(quarantines.get(key));
+  }
+
+  /** Returns whether a key is in quarantine, and its next record does not end that. */
+  boolean isHeld(String key) {
+    return of(key).filter(quarantine -> !quarantine.endsWithNextRecord()).isPresent();
+  }
+
+  /** Puts a key into quarantine, or changes its quarantine; ends its release. */
+  void put(Quarantine quarantine) {
+    String key = quarantine.key();
+    quarantines.put(key, quarantine);
+    store.put(key, QUARANTINES.serializer().serialize(name, quarantine));
+    if (isHeld(key)) {
+      turns.remove(key);
+    }
+  }
+
+  /** Gives a key in quarantine its turn: its records are tried, and it leaves after the last. */
+  void release(String key) {
+    turns.putIfAbsent(key, Reason.FAILED);
+  }
+
+  /** Ends a key's quarantine. Records that wait are tried. */
+  void remove(String key) {
+    quarantines.remove(key);
+    store.delete(key);
+    if (!waiting.containsKey(key)) {
+      turns.remove(key);
+    }
+  }
+
+  /** Returns whether records of a key wait. */
+  boolean hasRecords(String key) {
+    return waiting.containsKey(key);
+  }
+
+  /** Returns whether a record may wait behind those of its key. */
+  boolean hasRoom(HeldRecord record) {
+    Waiting of = waiting.get(key(record));
+    return record.bytes() <= MAX_RECORD_BYTES
+        && (of == null ? 0 : of.bytes) + size(record) <= MAX_KEY_BYTES
+        && bytes + size(record) <= MAX_TASK_BYTES;
+  }
+
+  /** Adds a record behind those of its key, or of a key in quarantine. */
+  void add(HeldRecord record) {
+    String storeKey = PREFIX + "%019d".formatted(next++);
+    store.put(storeKey, RECORDS.serializer().serialize(name, record));
+    count(storeKey, record);
+  }
+
+  /** Adds the first record of a key, which waits for this. */
+  void add(HeldRecord record, Reason reason) {
+    add(record);
+    turns.put(key(record), reason);
+  }
+
+  /** Returns the first record of a key; empty if none waits. */
+  Optional<HeldRecord> first(String key) {
+    return Optional.ofNullable(waiting.get(key))
+        .map(of -> record(store.get(of.entries.element().storeKey())));
+  }
+
+  /** Removes the first record of a key. */
+  void removeFirst(String key) {
+    Waiting of = waiting.get(key);
+    Waiting.Entry first = of.entries.remove();
+    store.delete(first.storeKey());
+    of.bytes -= first.bytes();
+    bytes -= first.bytes();
+    records.decrementAndGet();
+    if (of.entries.isEmpty()) {
+      waiting.remove(key);
+      if (!quarantines.containsKey(key)) {
+        turns.remove(key);
+      }
+    }
+  }
+
+  /**
+   * Has the first records of keys tried that may be decided by now.
+   *
+   * @param first tries a key's first record, or lets the key leave quarantine if it has none;
+   *     returns what it waits for, empty if it no longer does
+   */
+  void settle(LongSupplier clockMs, Function<String, Optional<Reason>> first) {
+    if (turns.isEmpty()) {
+      return;
+    }
+    long now = clockMs.getAsLong();
+    int tried = 0;
+    for (String key : List.copyOf(turns.keySet())) {
+      Reason reason = turns.get(key);
+      if (reason == null
+          || !paces.get(reason).isDue(now)
+          || (reason != Reason.FAILED && paces.get(reason).tried == KEYS_AT_ONCE)) {
+        continue;
+      }
+      // The next time it is another's turn.
+      turns.remove(key);
+      turns.put(key, reason);
+      Optional<Reason> waits = Optional.empty();
+      long beginMs = clockMs.getAsLong();
+      while (tried < TRIED_AT_ONCE && waits.isEmpty() && turns.containsKey(key)) {
+        beginMs = clockMs.getAsLong();
+        waits = first.apply(key);
+        tried++;
+      }
+      if (waits.isPresent()) {
+        turns.put(key, waits.get());
+        paces.get(waits.get()).waited(clockMs.getAsLong() - beginMs);
+      }
+      if (tried == TRIED_AT_ONCE) {
+        break;
+      }
+    }
+    long end = clockMs.getAsLong();
+    paces.forEach((reason, pace) -> pace.end(reason, end));
+  }
+}

@@ -1,0 +1,432 @@
+package io.shardtide.topology;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelBundleBuilder;
+import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.FillReport;
+import io.shardtide.domain.HeldRecord;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.ShardFill;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.TableFill;
+import io.shardtide.domain.WorkloadChange;
+import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.growth.GrowthStep;
+import io.shardtide.growth.TableForecasts;
+import io.shardtide.planning.Planner;
+import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.WorkloadStep;
+import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PlainPredictors;
+import io.shardtide.testing.TestModels;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.Registry;
+import io.shardtide.wire.StoreSerdes;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Size;
+import org.apache.kafka.clients.producer.internals.BuiltInPartitioner;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.TopologyTestDriver;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.test.TestRecord;
+
+/**
+ * Whatever is thrown at a topic, in any order: each event ends as a plan, as infeasible or as a
+ * rejection, or it is seen to wait; it never ends twice, and never without a word.
+ */
+class EachEventEndsTest {
+  private static final int PARTITIONS = 3;
+  private static final List<String> KEYS = List.of("a", "b", "c", "d", "e");
+  private static final String LATE = "late";
+  private static final ModelBundle LATE_MODEL =
+      ModelBundleBuilder.builder(TestModels.bundle())
+          .hardware(LATE)
+          .modelId("")
+          .build()
+          .identified();
+
+  /** What happens. */
+  enum Act {
+    FITS,
+    DOES_NOT_FIT,
+    HARDWARE_WHOSE_MODEL_IS_LATE,
+    STALE,
+    DUPLICATE,
+    DELETION,
+    GARBAGE,
+    UNKNOWN_SCHEMA,
+    KEY_OF_ANOTHER,
+    FILL,
+    FILL_OF_NO_TABLE,
+    GARBAGE_AS_FILL,
+    KEY_BEGINS_TO_FAIL,
+    MODEL_ARRIVES,
+    FAILURES_END,
+    TIME_PASSES
+  }
+
+  /**
+   * @param key index of the key
+   */
+  record Step(Act act, int key) {}
+
+  /** The three topologies that judge events and fills, on test drivers. */
+  private static final class Planners implements AutoCloseable {
+    private final Topics topics;
+    private final Registry registry =
+        Registry.connect("mock://" + UUID.randomUUID(), Map.of("missing.id.wait.ms", "600000"));
+    private final PlainPredictors predictors = new PlainPredictors();
+    private final Set<String> failing = new HashSet<>();
+    private final Map<TopologyName, TopologyTestDriver> drivers = new TreeMap<>();
+    private boolean late = true;
+    private long events;
+    private long fills;
+    private Optional<byte[]> last = Optional.empty();
+
+    /** How each event and fill ended, by its position. */
+    private final Map<String, Set<String>> ends = new TreeMap<>();
+
+    private final Map<String, String> reportOf = new TreeMap<>();
+
+    Planners(Path state) {
+      Topics plain = Topics.withPrefix("t.");
+      topics =
+          plain.withPartitions(
+              plain.all().stream().collect(Collectors.toMap(Topic::name, t -> PARTITIONS)));
+      registry.register(topics);
+      Faults.INJECTED.set(
+          new Faults() {
+            @Override
+            public void attempt(String key, String work) {
+              if (failing.contains(key) && work.startsWith("record ")) {
+                throw new StackOverflowError("injected");
+              }
+            }
+          });
+      ArrivingModels models =
+          new ArrivingModels() {
+            @Override
+            public long changes() {
+              return predictors.changes();
+            }
+
+            @Override
+            public boolean isDecided(String modelId) {
+              return true;
+            }
+
+            @Override
+            public boolean isDecided(ClusterSpec cluster) {
+              return !late || !cluster.hardware().equals(LATE);
+            }
+          };
+      PlannerMetrics metrics = PlannerMetrics.unread();
+      RegistryRetry retry = RegistryRetry.none();
+      start(
+          state,
+          TopologyName.WORKLOAD,
+          WorkloadTopology.build(
+              topics, registry, new WorkloadStep(predictors), models, metrics, retry));
+      start(
+          state,
+          TopologyName.PLANNING,
+          PlanningTopology.build(
+              topics,
+              registry,
+              new PlanningStep(
+                  predictors,
+                  PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                  new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+              models,
+              Runnable::run,
+              task -> {},
+              System::nanoTime,
+              metrics,
+              retry));
+      start(
+          state,
+          TopologyName.GROWTH,
+          GrowthTopology.build(
+              topics, registry, new GrowthStep(CapacityPolicy.DEFAULTS), metrics, retry));
+    }
+
+    private void start(Path state, TopologyName name, Topology topology) {
+      Properties properties = new Properties();
+      properties.put(StreamsConfig.APPLICATION_ID_CONFIG, name.toString());
+      properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "unused:1");
+      properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
+      drivers.put(name, new TopologyTestDriver(topology, properties));
+    }
+
+    private void pipe(TopologyName name, String topic, byte[] key, byte[] value) {
+      drivers
+          .get(name)
+          .createInputTopic(topic, new ByteArraySerializer(), new ByteArraySerializer())
+          .pipeInput(key, value);
+    }
+
+    private void publish(String key, byte[] value) {
+      ends.put("%s-0@%d".formatted(topics.workloadChanges().name(), events++), new TreeSet<>());
+      pipe(
+          TopologyName.WORKLOAD,
+          topics.workloadChanges().name(),
+          key.getBytes(StandardCharsets.UTF_8),
+          value);
+    }
+
+    private void report(String key, byte[] value) {
+      ends.put("%s-0@%d".formatted(topics.tableFills().name(), fills++), new TreeSet<>());
+      pipe(
+          TopologyName.GROWTH,
+          topics.tableFills().name(),
+          key.getBytes(StandardCharsets.UTF_8),
+          value);
+    }
+
+    private byte[] event(String key, OptionalLong expected, Change... changes) {
+      WorkloadChange change =
+          new WorkloadChange(
+              new UUID(7, events), key, Fixtures.TIME, "test", expected, List.of(changes));
+      byte[] value =
+          registry
+              .serde(topics.workloadChanges())
+              .serializer()
+              .serialize(topics.workloadChanges().name(), change);
+      last = Optional.of(value);
+      return value;
+    }
+
+    private byte[] fill(String key, String table) {
+      FillReport report =
+          new FillReport(
+              "r" + fills,
+              key,
+              "p",
+              "run",
+              "trainer",
+              Instant.ofEpochMilli(1_000L * (fills + 1)),
+              List.of(
+                  new TableFill(table, List.of(new ShardFill(0, 0, 1_000, 500 + fills, 0, 0, 0)))));
+      reportOf.put(report.reportId(), "%s-0@%d".formatted(topics.tableFills().name(), fills));
+      return registry
+          .serde(topics.tableFills())
+          .serializer()
+          .serialize(topics.tableFills().name(), report);
+    }
+
+    private static Change[] tables(long memoryBytes, String hardware) {
+      return new Change[] {
+        new Change.ClusterSet(new ClusterSpec(2, memoryBytes, 65_536, 2, hardware)),
+        Fixtures.upsert("t", 100_000, 64, 5),
+        new Change.TableUpserted(Fixtures.hashed("h", 1_000, 64, 20))
+      };
+    }
+
+    void act(Step step) {
+      String key = KEYS.get(step.key());
+      OptionalLong any = OptionalLong.empty();
+      switch (step.act()) {
+        case FITS -> publish(key, event(key, any, tables(Fixtures.GIB, Fixtures.HARDWARE)));
+        case DOES_NOT_FIT -> publish(key, event(key, any, tables(1 << 20, Fixtures.HARDWARE)));
+        case HARDWARE_WHOSE_MODEL_IS_LATE ->
+            publish(key, event(key, any, tables(Fixtures.GIB, LATE)));
+        case STALE ->
+            publish(
+                key, event(key, OptionalLong.of(1_000), tables(Fixtures.GIB, Fixtures.HARDWARE)));
+        case DUPLICATE -> publish(key, last.orElse(new byte[0]));
+        case DELETION -> publish(key, event(key, any, Fixtures.delete()));
+        case GARBAGE -> publish(key, new byte[] {1, 2, 3});
+        case UNKNOWN_SCHEMA ->
+            publish(key, ByteBuffer.allocate(7).put((byte) 0).putInt(424_242).array());
+        case KEY_OF_ANOTHER ->
+            publish(key, event(key + "x", any, tables(Fixtures.GIB, Fixtures.HARDWARE)));
+        case FILL -> report(key, fill(key, "h"));
+        case FILL_OF_NO_TABLE -> report(key, fill(key, "none"));
+        case GARBAGE_AS_FILL -> report(key, new byte[] {1, 2, 3});
+        case KEY_BEGINS_TO_FAIL -> failing.add(key);
+        case MODEL_ARRIVES -> {
+          late = false;
+          predictors.takeOver(LATE_MODEL);
+        }
+        case FAILURES_END -> {
+          failing.clear();
+          // Releases the keys of the workload topology.
+          predictors.takeOver(TestModels.bundle());
+        }
+        case TIME_PASSES -> {}
+      }
+      flow();
+      for (int i = 0; i < 3; i++) {
+        drivers.values().forEach(d -> d.advanceWallClockTime(Duration.ofSeconds(1)));
+        flow();
+      }
+    }
+
+    /** Hands predictions on, and takes down how events ended. */
+    private void flow() {
+      for (TestRecord<byte[], byte[]> part :
+          read(TopologyName.WORKLOAD, topics.costPredictions().name())) {
+        CostPredictions value = value(topics.costPredictions(), part.value());
+        if (value.isDeletion()) {
+          end(value.source(), "deleted");
+        }
+        for (TopologyName name : List.of(TopologyName.PLANNING, TopologyName.GROWTH)) {
+          pipe(name, topics.costPredictions().name(), part.key(), part.value());
+        }
+      }
+      for (TestRecord<byte[], byte[]> plan :
+          read(TopologyName.PLANNING, topics.shardingPlans().name())) {
+        ShardingPlan value = value(topics.shardingPlans(), plan.value());
+        end(value.origin().source(), "planned");
+      }
+      for (TestRecord<byte[], byte[]> infeasible :
+          read(TopologyName.PLANNING, topics.infeasibleWorkloads().name())) {
+        InfeasibleWorkload value = value(topics.infeasibleWorkloads(), infeasible.value());
+        end(value.source(), "infeasible");
+      }
+      for (TestRecord<byte[], byte[]> forecast :
+          read(TopologyName.GROWTH, topics.tableForecasts().name())) {
+        TableForecasts value = value(topics.tableForecasts(), forecast.value());
+        assertThat(ends.get(reportOf.get(value.reportId())).add("forecast")).isTrue();
+      }
+      for (TopologyName name : drivers.keySet()) {
+        for (TestRecord<byte[], byte[]> rejection : read(name, topics.rejectedEvents().name())) {
+          RejectedEvent value = value(topics.rejectedEvents(), rejection.value());
+          assertThat(ends.get(value.source().toString()).add("rejected")).isTrue();
+        }
+      }
+    }
+
+    private void end(SourcePosition source, String how) {
+      ends.get(source.toString()).add(how);
+    }
+
+    private <V> V value(Topic<V> topic, byte[] value) {
+      return registry.serde(topic).deserializer().deserialize(topic.name(), value);
+    }
+
+    private List<TestRecord<byte[], byte[]>> read(TopologyName name, String topic) {
+      return drivers.get(name).producedTopicNames().contains(topic)
+          ? drivers
+              .get(name)
+              .createOutputTopic(topic, new ByteArrayDeserializer(), new ByteArrayDeserializer())
+              .readRecordsToList()
+          : List.of();
+    }
+
+    /** Returns how each ended, with what waits. */
+    Map<String, Set<String>> ends() {
+      Map<String, Set<String>> all = new TreeMap<>();
+      ends.forEach((source, how) -> all.put(source, new TreeSet<>(how)));
+      for (TopologyTestDriver driver : drivers.values()) {
+        KeyValueStore<String, byte[]> room = driver.getKeyValueStore("quarantine");
+        room.all()
+            .forEachRemaining(
+                entry -> {
+                  if (entry.key.indexOf(StoreKeys.SEPARATOR) >= 0) {
+                    HeldRecord held =
+                        StoreSerdes.of(Codec.HELD_RECORD)
+                            .deserializer()
+                            .deserialize("", entry.value);
+                    String source = waitingEvent(held);
+                    all.get(source).add("waits");
+                  }
+                });
+      }
+      return all;
+    }
+
+    /** Returns the event that waits, or whose predictions do. */
+    private String waitingEvent(HeldRecord held) {
+      return held.source().topic().equals(topics.costPredictions().name())
+          ? value(topics.costPredictions(), held.value().orElseThrow().toArray())
+              .source()
+              .toString()
+          : held.source().toString();
+    }
+
+    @Override
+    public void close() {
+      drivers.values().forEach(TopologyTestDriver::close);
+      Faults.INJECTED.remove();
+    }
+  }
+
+  private static boolean isElsewhere(String key) {
+    return BuiltInPartitioner.partitionForKey(key.getBytes(StandardCharsets.UTF_8), PARTITIONS)
+        != 0;
+  }
+
+  @Property(tries = 60)
+  void each_event_ends_once(
+      @ForAll @Size(min = 1, max = 30) List<Act> acts,
+      @ForAll @Size(30) List<@IntRange(max = 4) Integer> keys)
+      throws IOException {
+    assertThat(KEYS).anyMatch(EachEventEndsTest::isElsewhere);
+    assertThat(KEYS).anyMatch(key -> !isElsewhere(key));
+    Path state = Files.createTempDirectory("each-event");
+    try (Planners planners = new Planners(state)) {
+      List<Step> steps = new ArrayList<>();
+      for (int i = 0; i < acts.size(); i++) {
+        steps.add(new Step(acts.get(i), keys.get(i)));
+        planners.act(steps.get(i));
+      }
+      planners
+          .ends()
+          .forEach((source, how) -> assertThat(how).as("%s of %s", source, steps).hasSize(1));
+    } finally {
+      delete(state);
+    }
+  }
+
+  private static void delete(Path folder) throws IOException {
+    try (var files = Files.walk(folder)) {
+      files
+          .sorted(java.util.Comparator.reverseOrder())
+          .forEach(
+              file -> {
+                try {
+                  Files.deleteIfExists(file);
+                } catch (IOException e) {
+                  throw new UncheckedIOException(e);
+                }
+              });
+    }
+  }
+}
