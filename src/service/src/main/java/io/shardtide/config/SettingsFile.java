@@ -75,8 +75,7 @@ public final class SettingsFile {
     ours.put("num.stream.threads", "set threads");
     ours.put("num.standby.replicas", "set standby.replicas");
     ours.put("replication.factor", "set topics.replication");
-    ours.put(
-        "processing.guarantee", "leave it out; it is exactly_once_v2, which plans rely on");
+    ours.put("processing.guarantee", "leave it out; it is exactly_once_v2, which plans rely on");
     ours.put("isolation.level", "leave it out; it is read_committed, which plans rely on");
     ours.put("enable.auto.commit", "leave it out; transactions commit");
     ours.put("auto.offset.reset", "leave it out; a planner reads all records of its topics");

@@ -252,8 +252,7 @@ public final class ClusterChecks {
   /** Returns the result of a check that found differences, or {@code found} if there are none. */
   private static CheckResult differences(
       String check, String found, List<TopicDifference> differences) {
-    List<TopicDifference> refused =
-        differences.stream().filter(TopicDifference::refused).toList();
+    List<TopicDifference> refused = differences.stream().filter(TopicDifference::refused).toList();
     List<TopicDifference> shown = refused.isEmpty() ? differences : refused;
     if (shown.isEmpty()) {
       return CheckResult.ok(check, found);
@@ -305,6 +304,13 @@ public final class ClusterChecks {
       StateCheck.sameState(clusterId, settings);
       remedy = "docs/OPERATING.md, A changelog was deleted";
       StateCheck.changelogs(admin, settings);
+      Optional<OffsetsCheck.LostOffsets> lost = OffsetsCheck.find(admin, settings);
+      if (lost.isPresent()) {
+        return CheckResult.failed(
+            "state",
+            lost.get().finding(),
+            String.join(System.lineSeparator(), lost.get().commands()));
+      }
     } catch (IllegalStateException e) {
       return CheckResult.failed("state", e.getMessage(), remedy);
     } catch (IOException e) {
@@ -313,7 +319,7 @@ public final class ClusterChecks {
           "%s cannot be read: %s".formatted(StateCheck.CLUSTER_FILE, e),
           "run doctor as the planner's user");
     }
-    return CheckResult.ok("state", "of this cluster or new; no changelog is lost");
+    return CheckResult.ok("state", "of this cluster or new; no changelog or offset is lost");
   }
 
   private void registry() {

@@ -362,11 +362,17 @@ public final class PlannerService implements AutoCloseable {
                 StateCheck.stateDirectory(admin, settings);
                 List<TopicDifference> differences = TopicCheck.run(admin, topics, settings);
                 StateCheck.changelogs(admin, settings);
+                Optional<OffsetsCheck.LostOffsets> lost = OffsetsCheck.find(admin, settings);
+                if (lost.isPresent()) {
+                  throw new IllegalStateException(lost.get().message());
+                }
                 return differences;
               }
             });
     if (!harmless.isEmpty()) {
-      log.warn("Topics or limits differ from what is expected, harmlessly:\n{}", TopicCheck.describe(harmless));
+      log.warn(
+          "Topics or limits differ from what is expected, harmlessly:\n{}",
+          TopicCheck.describe(harmless));
     }
     return topics.limitedTo(
         harmless.stream()

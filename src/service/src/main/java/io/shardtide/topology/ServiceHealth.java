@@ -272,7 +272,9 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     }
   }
 
-  /** Returns what would lose or refuse records; the last answer if the user may not ask any more. */
+  /**
+   * Returns what would lose or refuse records; the last answer if the user may not ask any more.
+   */
   private Optional<String> refused() throws InterruptedException {
     try {
       return TopicCheck.refused(

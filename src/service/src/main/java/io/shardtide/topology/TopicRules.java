@@ -149,9 +149,7 @@ final class TopicRules {
           config,
           TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
           Integer.toString(maxMessageBytes),
-          limit < leastMessageBytes
-              ? "records can be that large"
-              : "larger records are refused",
+          limit < leastMessageBytes ? "records can be that large" : "larger records are refused",
           limit < leastMessageBytes);
     }
     if (number(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG) > copies) {
