@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.config.SettingsFile;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
@@ -15,6 +16,7 @@ import io.shardtide.testing.SecureKafka;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -22,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
@@ -56,7 +59,7 @@ class BrokerLimitsIT {
   /** Settings of a planner that the broker allows. */
   private static final Map<String, String> WITHIN =
       Map.of(
-          "session.timeout.ms",
+          "main.consumer.session.timeout.ms",
           "10000",
           "transaction.timeout.ms",
           "20000",
@@ -86,6 +89,31 @@ class BrokerLimitsIT {
             kafka.bootstrapServers(), SharedCluster.registry().url(), prefix, data.resolve(prefix))
         .kafka(kafkaSettings)
         .build();
+  }
+
+  /** Returns what an operator's file has who sets nothing of Kafka. */
+  private ServiceSettings defaults() throws Exception {
+    return settings(kafka.bootstrapServers(), "");
+  }
+
+  private ServiceSettings settings(String bootstrapServers, String more) throws Exception {
+    return SettingsFile.read(
+        Files.writeString(
+            data.resolve(prefix + "properties"),
+            """
+            bootstrap.servers=%s
+            schema.registry.url=%s
+            state.directory=%s
+            topics.prefix=%s
+            topics.replication=1
+            %s
+            """
+                .formatted(
+                    bootstrapServers,
+                    SharedCluster.registry().url(),
+                    data.resolve(prefix),
+                    prefix,
+                    more)));
   }
 
   private static PlannerService planner(ServiceSettings settings, ServiceHealth health)
@@ -121,9 +149,7 @@ class BrokerLimitsIT {
             Map.of(
                 new ConfigResource(type, name),
                 List.of(
-                    new AlterConfigOp(
-                        new ConfigEntry(setting, value),
-                        value.isEmpty() ? AlterConfigOp.OpType.DELETE : AlterConfigOp.OpType.SET))))
+                    new AlterConfigOp(new ConfigEntry(setting, value), AlterConfigOp.OpType.SET))))
         .all()
         .get();
   }
@@ -137,7 +163,7 @@ class BrokerLimitsIT {
 
   @Test
   void a_start_doctor_and_health_name_the_limits_and_our_settings() throws Exception {
-    ServiceSettings settings = settings(Map.of());
+    ServiceSettings settings = defaults();
     TopicMismatchException refused =
         catchThrowableOfType(TopicMismatchException.class, () -> planner(settings));
     assertThat(refused.differences())
@@ -167,6 +193,40 @@ class BrokerLimitsIT {
     }
   }
 
+  /** Its rights are those of {@link Acls}, without any on the cluster. */
+  @Test
+  void a_planner_that_may_not_ask_for_limits_says_so_and_explains_what_they_refuse()
+      throws Exception {
+    try (SecureKafka secure =
+        SecureKafka.start(
+            data.resolve("secure"),
+            Map.of(
+                "group.min.session.timeout.ms", "10000", "transaction.max.timeout.ms", "60000"))) {
+      secure.users("planner");
+      secure.allow("planner", Acls.of(Acls.Role.PLANNER, prefix, Set.of()));
+      ServiceSettings settings = settings(secure.bootstrapServers(), secure.plannerSettings());
+      await()
+          .atMost(PATIENCE)
+          .untilAsserted(
+              () -> {
+                CheckResult limits = check(settings, "limits");
+                assertThat(limits.status()).isEqualTo(CheckResult.CheckStatus.SKIPPED);
+                assertThat(limits.finding()).endsWith("needs DescribeConfigs on the cluster");
+              });
+      try (ServiceHealth health = ServiceHealth.watch(settings);
+          PlannerService service = planner(settings, health)) {
+        assertThat(service).isNotNull();
+        await()
+            .atMost(PATIENCE)
+            .untilAsserted(
+                () ->
+                    assertThat(health.parts().get(4).problem().orElse(""))
+                        .endsWith(
+                            "kafka.session.timeout.ms is 6000; set it to what the brokers allow (group.min.session.timeout.ms to group.max.session.timeout.ms), or raise their limit"));
+      }
+    }
+  }
+
   /** A new topic would have the brokers' least number of copies, which one copy never reaches. */
   @Test
   void too_many_copies_in_sync_are_refused_before_topics_are_created() throws Exception {
@@ -180,7 +240,7 @@ class BrokerLimitsIT {
                   assertThat(check(settings, "limits").finding())
                       .contains("is 2, should be at most 1 (topics.replication)"));
     } finally {
-      alter(ConfigResource.Type.BROKER, "", "min.insync.replicas", "");
+      alter(ConfigResource.Type.BROKER, "", "min.insync.replicas", "1");
     }
   }
 
@@ -222,7 +282,7 @@ class BrokerLimitsIT {
       }
       client.publishAt(old, Fixtures.numbered(1, Fixtures.upsert("b", 1_000, 64, 2)));
       assertThat(client.plans(2)).extracting(ShardingPlan::generation).containsExactly(1L, 2L);
-      assertThat(health.parts()).allMatch(part -> part.problem().isEmpty());
+      assertThat(health.parts().subList(0, 6)).allMatch(part -> part.problem().isEmpty());
     }
     String changelog = StoreName.WORKLOAD_TABLES.changelog(prefix);
     alter(ConfigResource.Type.TOPIC, changelog, "message.timestamp.before.max.ms", "3599999");
