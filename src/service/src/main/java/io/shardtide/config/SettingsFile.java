@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -36,18 +37,21 @@ import java.util.stream.Collectors;
  * file are reported together.
  */
 public final class SettingsFile {
-  /** Settings of Kafka that the service sets itself, and what to do instead. */
-  private static final Map<String, String> OURS =
-      Map.of(
-          "bootstrap.servers", "set bootstrap.servers",
-          "application.id", "set topics.prefix, which determines it",
-          "group.id", "set topics.prefix, which determines it",
-          "state.dir", "set state.directory",
-          "num.stream.threads", "set threads",
-          "replication.factor", "set topics.replication",
-          "processing.guarantee", "leave it out; it is exactly_once_v2, which plans rely on",
-          "isolation.level", "leave it out; it is read_committed, which plans rely on",
-          "enable.auto.commit", "leave it out; transactions commit");
+  /**
+   * Settings of Kafka that the service sets itself, or with which records would be lost, doubled or
+   * on another partition than their key's; and what to do instead.
+   */
+  private static final Map<String, String> OURS = ours();
+
+  /** Prefixes of settings for some of Kafka Streams' clients only. */
+  private static final List<String> CLIENTS =
+      List.of(
+          "main.consumer.",
+          "restore.consumer.",
+          "global.consumer.",
+          "consumer.",
+          "producer.",
+          "admin.");
 
   /** Key of {@link Settings#DEBOUNCE_MS} in 0.2.0. */
   private static final String EARLIER_DEBOUNCE = "planning.quiet.ms";
@@ -61,6 +65,58 @@ public final class SettingsFile {
 
   private SettingsFile(Map<String, String> values) {
     this.values = values;
+  }
+
+  private static Map<String, String> ours() {
+    Map<String, String> ours = new HashMap<>();
+    ours.put("bootstrap.servers", "set bootstrap.servers");
+    ours.put("application.id", "set topics.prefix, which determines it");
+    ours.put("group.id", "set topics.prefix, which determines it");
+    ours.put("state.dir", "set state.directory");
+    ours.put("num.stream.threads", "set threads");
+    ours.put("num.standby.replicas", "set standby.replicas");
+    ours.put("replication.factor", "set topics.replication");
+    ours.put("processing.guarantee", "leave it out; it is exactly_once_v2, which plans rely on");
+    ours.put("isolation.level", "leave it out; it is read_committed, which plans rely on");
+    ours.put("enable.auto.commit", "leave it out; transactions commit");
+    ours.put("auto.offset.reset", "leave it out; a planner reads all records of its topics");
+    ours.put(
+        "group.protocol",
+        "leave it out; it is classic: with another one the brokers, not the planner, set how long a"
+            + " session is and how many standby replicas there are");
+    ours.put("transactional.id", "leave it out; Kafka Streams names its transactions");
+    ours.put(
+        "transaction.two.phase.commit.enable",
+        "leave it out; the transaction of a planner that ends would stay open");
+    ours.put("acks", "leave it out; it is all, which exactly_once_v2 needs");
+    ours.put("enable.idempotence", "leave it out; it is true, which exactly_once_v2 needs");
+    for (String partitioner : List.of("partitioner.class", "partitioner.ignore.keys")) {
+      ours.put(
+          partitioner,
+          "leave it out; all records of a workload are on the partition of its key's hash");
+    }
+    for (String handler :
+        List.of(
+            "deserialization.exception.handler",
+            "default.deserialization.exception.handler",
+            "processing.exception.handler",
+            "production.exception.handler",
+            "default.production.exception.handler")) {
+      ours.put(handler, "leave it out; no record that fails may be skipped");
+    }
+    for (String form :
+        List.of(
+            "key.serializer",
+            "value.serializer",
+            "key.deserializer",
+            "value.deserializer",
+            "default.key.serde",
+            "default.value.serde")) {
+      ours.put(form, "leave it out; each topic has its own");
+    }
+    ours.put("default.timestamp.extractor", "leave it out; each topic has its own");
+    ours.put("topic.cleanup.policy", "leave it out; changelogs that are not compacted lose state");
+    return Map.copyOf(ours);
   }
 
   /**
@@ -353,8 +409,9 @@ public final class SettingsFile {
         (key, value) -> {
           if (key.startsWith(prefix)) {
             String name = key.substring(prefix.length());
-            if (prefix.equals(Settings.KAFKA) && OURS.containsKey(name)) {
-              problems.add("%s is not passed to Kafka; %s.".formatted(key, OURS.get(name)));
+            String ours = prefix.equals(Settings.KAFKA) ? OURS.get(withoutClient(name)) : null;
+            if (ours != null) {
+              problems.add("%s is not passed to Kafka; %s.".formatted(key, ours));
             } else if (prefix.equals(Settings.REGISTRY)
                 && (name.equals("url") || name.equals("schema.registry.url"))) {
               problems.add(
@@ -371,6 +428,15 @@ public final class SettingsFile {
           }
         });
     return passed;
+  }
+
+  /** Returns the name of a setting of Kafka without the prefix of the clients that it is for. */
+  private static String withoutClient(String name) {
+    return CLIENTS.stream()
+        .filter(name::startsWith)
+        .findFirst()
+        .map(client -> name.substring(client.length()))
+        .orElse(name);
   }
 
   private void unknown() {

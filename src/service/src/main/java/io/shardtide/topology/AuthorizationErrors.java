@@ -10,7 +10,10 @@ import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.resource.ResourceType;
 
-/** Explains which ACL a planner lacks, or why it is not accepted, when the cluster refuses it. */
+/**
+ * Explains which ACL a planner lacks, why it is not accepted, or which limit of the brokers it
+ * exceeds, when the cluster refuses it.
+ */
 final class AuthorizationErrors {
   private AuthorizationErrors() {}
 
@@ -57,7 +60,8 @@ final class AuthorizationErrors {
                 refused.needs(
                     name -> operations(refused.type(), name, settings),
                     Acls.Role.PLANNER.toString(),
-                    settings.extensions()));
+                    settings.extensions()))
+        .or(() -> BrokerLimits.explain(error, settings));
   }
 
   private static String operations(ResourceType type, String name, ServiceSettings settings) {

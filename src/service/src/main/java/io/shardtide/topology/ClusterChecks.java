@@ -39,6 +39,8 @@ public final class ClusterChecks {
   private static final int REQUEST_TIMEOUT_MS = 5_000;
   private static final int API_TIMEOUT_MS = 10_000;
 
+  private static final String LIMITS = "limits";
+
   /** As the alert ClockWrong. */
   private static final Duration CLOCK_DIFFERENCE = Duration.ofSeconds(5);
 
@@ -92,6 +94,7 @@ public final class ClusterChecks {
       }
       results.add(brokers(nodes, clusterId));
       add("versions", () -> versions(admin, nodes));
+      add(LIMITS, () -> limits(admin));
       add("rights", () -> rights(admin, Acls.Role.PLANNER));
       add("dashboard rights", () -> rights(admin, Acls.Role.DASHBOARD));
       add("topics", () -> topics(admin));
@@ -120,6 +123,7 @@ public final class ClusterChecks {
     for (String check :
         List.of(
             "versions",
+            LIMITS,
             "rights",
             "dashboard rights",
             "topics",
@@ -198,6 +202,14 @@ public final class ClusterChecks {
         : CheckResult.ok("versions", found);
   }
 
+  private CheckResult limits(Admin admin) throws InterruptedException {
+    BrokerLimits.Found found = BrokerLimits.find(admin, settings);
+    return found.known()
+        ? differences(LIMITS, "the brokers allow what a planner needs", found.differences())
+        : CheckResult.skipped(
+            LIMITS, "the brokers do not tell: needs DescribeConfigs on the cluster");
+  }
+
   private CheckResult rights(Admin admin, Acls.Role role)
       throws InterruptedException, ExecutionException {
     String name = role == Acls.Role.PLANNER ? "rights" : role + " rights";
@@ -234,31 +246,39 @@ public final class ClusterChecks {
             ? "all %d exist".formatted(all)
             : "%d of %d exist; run creates the others"
                 .formatted(all - comparison.missing().size(), all);
-    List<TopicDifference> refused =
-        comparison.differences().stream().filter(TopicDifference::refused).toList();
-    List<TopicDifference> shown = refused.isEmpty() ? comparison.differences() : refused;
+    return differences("topics", found, comparison.differences());
+  }
+
+  /** Returns the result of a check that found differences, or {@code found} if there are none. */
+  private static CheckResult differences(
+      String check, String found, List<TopicDifference> differences) {
+    List<TopicDifference> refused = differences.stream().filter(TopicDifference::refused).toList();
+    List<TopicDifference> shown = refused.isEmpty() ? differences : refused;
     if (shown.isEmpty()) {
-      return CheckResult.ok("topics", found);
+      return CheckResult.ok(check, found);
     }
     TopicDifference first = shown.get(0);
     String finding =
-        "%s; %d %s, such as %s of %s: is %s, should be %s"
+        "%s%d %s, such as %s of %s: is %s, should be %s: %s"
             .formatted(
-                found,
+                check.equals(LIMITS) ? "" : found + "; ",
                 shown.size(),
-                refused.isEmpty() ? "differ from the settings" : "would lose or misplace records",
+                refused.isEmpty()
+                    ? "differ from what is expected"
+                    : "would lose, refuse or misplace records",
                 first.setting(),
                 first.topic(),
                 first.found(),
-                first.wanted());
+                first.wanted(),
+                first.reason());
     String remedy =
         shown.stream()
             .map(TopicDifference::remedy)
             .distinct()
             .collect(Collectors.joining(System.lineSeparator()));
     return refused.isEmpty()
-        ? CheckResult.warning("topics", finding, remedy)
-        : CheckResult.failed("topics", finding, remedy);
+        ? CheckResult.warning(check, finding, remedy)
+        : CheckResult.failed(check, finding, remedy);
   }
 
   private CheckResult replicas(Admin admin) throws InterruptedException, ExecutionException {
@@ -284,6 +304,13 @@ public final class ClusterChecks {
       StateCheck.sameState(clusterId, settings);
       remedy = "docs/OPERATING.md, A changelog was deleted";
       StateCheck.changelogs(admin, settings);
+      Optional<OffsetsCheck.LostOffsets> lost = OffsetsCheck.find(admin, settings);
+      if (lost.isPresent()) {
+        return CheckResult.failed(
+            "state",
+            lost.get().finding(),
+            String.join(System.lineSeparator(), lost.get().commands()));
+      }
     } catch (IllegalStateException e) {
       return CheckResult.failed("state", e.getMessage(), remedy);
     } catch (IOException e) {
@@ -292,7 +319,7 @@ public final class ClusterChecks {
           "%s cannot be read: %s".formatted(StateCheck.CLUSTER_FILE, e),
           "run doctor as the planner's user");
     }
-    return CheckResult.ok("state", "of this cluster or new; no changelog is lost");
+    return CheckResult.ok("state", "of this cluster or new; no changelog or offset is lost");
   }
 
   private void registry() {

@@ -37,6 +37,7 @@ import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.errors.StreamsException;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -139,7 +140,8 @@ public final class PlannerService implements AutoCloseable {
    * @throws InterruptedException if the thread is interrupted while it waits
    * @throws TopicMismatchException if the cluster's topics would lose records
    * @throws IllegalStateException if the cluster does not accept the user, an ACL is missing
-   *     ({@link Acls}), or the state of the workloads is lost or another cluster's
+   *     ({@link Acls}), the state of the workloads is lost or another cluster's, or another planner
+   *     uses the state directory
    * @throws Exception if the cluster or the registry refuses a request
    */
   public static PlannerService start(
@@ -156,6 +158,7 @@ public final class PlannerService implements AutoCloseable {
         Registry.connectPlanner(
             settings.connection().registryUrl(), settings.connection().registry());
     ModelSubscriber models = null;
+    PlannerService service = null;
     try {
       Topics topics = checkTopics(settings);
       register(registry, topics);
@@ -179,7 +182,7 @@ public final class PlannerService implements AutoCloseable {
       models.start();
 
       WorkloadStep workloadStep = new WorkloadStep(models);
-      PlannerService service =
+      service =
           new PlannerService(
               registry,
               metrics,
@@ -191,6 +194,7 @@ public final class PlannerService implements AutoCloseable {
           retry ->
               WorkloadTopology.build(topics, registry, workloadStep, subscriber, metrics, retry),
           settings);
+      WorkerThreads threads = service.threads;
       service.run(
           TopologyName.PLANNING,
           retry ->
@@ -199,18 +203,19 @@ public final class PlannerService implements AutoCloseable {
                   registry,
                   new PlanningStep(subscriber, settings.planning(), planner),
                   subscriber,
-                  service.threads.liveSearches(),
-                  service.threads.backgroundSearches(),
+                  threads.liveSearches(),
+                  threads.backgroundSearches(),
                   System::nanoTime,
                   metrics,
                   retry),
           settings);
-      trainer.ifPresent(
-          t ->
-              service.runFeedback(
-                  topics,
-                  new RetrainingRun(t, predictorOf, settings.training(), InstantSource.system()),
-                  settings));
+      if (trainer.isPresent()) {
+        service.runFeedback(
+            topics,
+            new RetrainingRun(
+                trainer.get(), predictorOf, settings.training(), InstantSource.system()),
+            settings);
+      }
       if (settings.extensions().contains(Extension.POOLS)) {
         service.runPools(topics, settings);
       }
@@ -221,10 +226,14 @@ public final class PlannerService implements AutoCloseable {
       service.abandoned.start();
       return service;
     } catch (Exception e) {
-      if (models != null) {
-        models.close();
+      if (service != null) {
+        service.close();
+      } else {
+        if (models != null) {
+          models.close();
+        }
+        close(registry);
       }
-      close(registry);
       throw AuthorizationErrors.explain(e, settings);
     }
   }
@@ -355,11 +364,17 @@ public final class PlannerService implements AutoCloseable {
                 List<TopicDifference> differences = TopicCheck.run(admin, topics, settings);
                 partitions.putAll(TopicCheck.partitions(admin, topics, settings));
                 StateCheck.changelogs(admin, settings);
+                Optional<OffsetsCheck.LostOffsets> lost = OffsetsCheck.find(admin, settings);
+                if (lost.isPresent()) {
+                  throw new IllegalStateException(lost.get().message());
+                }
                 return differences;
               }
             });
     if (!harmless.isEmpty()) {
-      log.warn("Topics differ from the settings, harmlessly:\n{}", TopicCheck.describe(harmless));
+      log.warn(
+          "Topics or limits differ from what is expected, harmlessly:\n{}",
+          TopicCheck.describe(harmless));
     }
     return topics
         .withPartitions(partitions)
@@ -384,12 +399,7 @@ public final class PlannerService implements AutoCloseable {
     Properties properties = StreamsProperties.of(name, settings);
     RegistryRetry retry =
         new RegistryRetry(name, StreamsProperties.registryWait(properties), closing, health);
-    KafkaStreams kafkaStreams =
-        new MeteredStreams(
-            topology.apply(retry),
-            properties,
-            new StreamsClients(name, settings),
-            MonotonicTime.system());
+    KafkaStreams kafkaStreams = build(name, topology.apply(retry), properties, settings);
     kafkaStreams.setUncaughtExceptionHandler(
         error -> {
           String reason = AuthorizationErrors.describe(error, settings);
@@ -407,6 +417,23 @@ public final class PlannerService implements AutoCloseable {
     streams.add(kafkaStreams);
     binders.add(metrics.bind(name, kafkaStreams));
     health.started(name, kafkaStreams);
+  }
+
+  private static KafkaStreams build(
+      TopologyName name, Topology topology, Properties properties, ServiceSettings settings) {
+    try {
+      return new MeteredStreams(
+          topology, properties, new StreamsClients(name, settings), MonotonicTime.system());
+    } catch (StreamsException e) {
+      // Kafka Streams has no exception of its own for it.
+      if (String.valueOf(e.getMessage()).contains("in the same state directory")) {
+        throw new IllegalStateException(
+            "Another planner uses state.directory=%s. Stop it, or give each planner on this machine a state.directory and an http.port of its own."
+                .formatted(settings.streams().stateDirectory()),
+            e);
+      }
+      throw e;
+    }
   }
 
   private void pauseBeforeRestart() {

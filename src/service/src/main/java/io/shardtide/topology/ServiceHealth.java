@@ -6,6 +6,7 @@ import io.shardtide.domain.Quarantine;
 import io.shardtide.tls.OwnCertificate;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
+import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -38,6 +39,9 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   private static final long PERIOD_MS = 2_000;
   private static final int TIMEOUT_MS = 3_000;
 
+  /** Probes between comparisons of the topics' settings and the brokers' limits: a minute. */
+  private static final int PROBES_WITHOUT_SETTINGS = 30;
+
   /** With less, RocksDB cannot compact stores: its files have 64 MiB. */
   static final long LEAST_FREE_BYTES = 256L << 20;
 
@@ -66,6 +70,8 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   private OwnCertificate certificate;
   private TopicProbe topics;
   private Registry registry;
+  private int probes;
+  private Optional<String> refused = Optional.empty();
 
   private ServiceHealth(ServiceSettings settings) {
     this.settings = settings;
@@ -253,13 +259,32 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
       }
       admin.describeCluster(new DescribeClusterOptions().timeoutMs(TIMEOUT_MS)).nodes().get();
       topicState = topics.read();
-      return topicState.problem();
+      if (probes++ % PROBES_WITHOUT_SETTINGS == 0 || refused.isPresent()) {
+        refused = refused();
+      }
+      return topicState.problem().or(() -> refused);
     } catch (ExecutionException | RuntimeException e) {
       return Optional.of(
           "Kafka at %s does not answer: %s"
               .formatted(
                   settings.connection().bootstrapServers(),
                   AuthorizationErrors.describe(e, settings)));
+    }
+  }
+
+  /**
+   * Returns what would lose or refuse records; the last answer if the user may not ask any more.
+   */
+  private Optional<String> refused() throws InterruptedException {
+    try {
+      return TopicCheck.refused(
+              admin, Topics.inUse(settings.topics().prefix(), settings.extensions()), settings)
+          .stream()
+          .findFirst()
+          .map(TopicDifference::sentence);
+    } catch (IllegalStateException e) {
+      log.debug("The topics' settings cannot be read", e);
+      return refused;
     }
   }
 

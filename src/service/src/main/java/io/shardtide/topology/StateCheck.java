@@ -7,17 +7,15 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
-import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TopicExistsException;
-import org.apache.kafka.streams.StreamsConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -135,7 +133,7 @@ final class StateCheck {
     String group = topology.applicationId(settings.topics().prefix());
     if (hasOffsets(admin, group)) {
       throw new IllegalStateException(
-          "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/OPERATING.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --replication-factor %d --config cleanup.policy=compact --config max.message.bytes=%d --config segment.bytes=%s"
+          "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/OPERATING.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --replication-factor %d%s"
               .formatted(
                   changelog,
                   group,
@@ -143,9 +141,9 @@ final class StateCheck {
                   changelog,
                   settings.topics().partitions(),
                   settings.topics().replication(),
-                  Topics.LARGE_RECORD_BYTES,
-                  StreamsProperties.of(topology, settings)
-                      .get(StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG))));
+                  StreamsProperties.changelog(topology, settings).entrySet().stream()
+                      .map(setting -> " --config " + setting)
+                      .collect(Collectors.joining())));
     }
   }
 
@@ -174,7 +172,7 @@ final class StateCheck {
                                 changelog,
                                 Optional.of(partitions),
                                 Optional.of((short) settings.topics().replication()))
-                            .configs(changelogConfig(topology, settings)))
+                            .configs(StreamsProperties.changelog(topology, settings)))
                 .toList();
         if (!missing.isEmpty() && hasOffsets(admin, topology.applicationId(prefix))) {
           admin.createTopics(missing).all().get();
@@ -191,20 +189,6 @@ final class StateCheck {
                 e.getCause());
       }
     }
-  }
-
-  /** Returns the settings of a changelog, as Kafka Streams creates it. */
-  private static Map<String, String> changelogConfig(
-      TopologyName topology, ServiceSettings settings) {
-    return Map.of(
-        TopicConfig.CLEANUP_POLICY_CONFIG,
-        TopicConfig.CLEANUP_POLICY_COMPACT,
-        TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
-        Integer.toString(Topics.LARGE_RECORD_BYTES),
-        TopicConfig.SEGMENT_BYTES_CONFIG,
-        StreamsProperties.of(topology, settings)
-            .get(StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG))
-            .toString());
   }
 
   private static boolean hasOffsets(Admin admin, String group)

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
@@ -18,8 +19,11 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.Callback;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
@@ -30,10 +34,14 @@ import org.apache.kafka.streams.KafkaClientSupplier;
 /**
  * The clients of a topology. They do not create a changelog again that somebody deleted: Kafka
  * Streams would, at its next rebalance, and then delete the stores of all instances, because they
- * are ahead of the empty changelog. And they list offsets with {@link EndOffsets}: otherwise the
- * next rebalance, or the next store that is restored, waits for a broker that is away.
+ * are ahead of the empty changelog. They list offsets with {@link EndOffsets}: otherwise the next
+ * rebalance, or the next store that is restored, waits for a broker that is away. And they send no
+ * record with an old timestamp.
  */
 final class StreamsClients implements KafkaClientSupplier {
+  /** Greatest age of a record by its timestamp; it may then wait for a broker as long again. */
+  private static final long OLDEST_MS = TopicRules.RECORD_AGE_MS / 2;
+
   private final TopologyName topology;
   private final ServiceSettings settings;
 
@@ -106,7 +114,30 @@ final class StreamsClients implements KafkaClientSupplier {
 
   @Override
   public Producer<byte[], byte[]> getProducer(Map<String, Object> config) {
-    return new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer());
+    return new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer()) {
+      @Override
+      public Future<RecordMetadata> send(ProducerRecord<byte[], byte[]> record, Callback sent) {
+        return super.send(notOlder(record, System.currentTimeMillis() - OLDEST_MS), sent);
+      }
+    };
+  }
+
+  /**
+   * Returns the record with a timestamp of at least {@code least}. Outputs and changelogs take that
+   * of their input, however long it waited, and a broker refuses what exceeds its limit: the
+   * partition would stop for good.
+   */
+  static ProducerRecord<byte[], byte[]> notOlder(
+      ProducerRecord<byte[], byte[]> record, long least) {
+    return record.timestamp() == null || record.timestamp() >= least
+        ? record
+        : new ProducerRecord<>(
+            record.topic(),
+            record.partition(),
+            least,
+            record.key(),
+            record.value(),
+            record.headers());
   }
 
   @Override

@@ -5,6 +5,8 @@ import io.shardtide.tls.ReloadingSslEngineFactory;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
 import java.util.Properties;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.config.TopicConfig;
@@ -74,6 +76,8 @@ final class StreamsProperties {
     properties.put(
         StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG),
         Integer.toString(CHANGELOG_SEGMENT_BYTES));
+    TopicRules.TIMESTAMPS.forEach(
+        (setting, value) -> properties.put(StreamsConfig.topicPrefix(setting), value));
     for (String setting : settings.connection().kafka().keySet()) {
       // A setting without a prefix is for every client, but Kafka Streams would prefer ours.
       properties.remove(StreamsConfig.mainConsumerPrefix(setting));
@@ -83,6 +87,22 @@ final class StreamsProperties {
     }
     properties.putAll(ReloadingSslEngineFactory.with(settings.connection().kafka()));
     return properties;
+  }
+
+  /** Returns the settings with which Kafka Streams creates the changelogs of a topology. */
+  static SortedMap<String, String> changelog(TopologyName name, ServiceSettings settings) {
+    SortedMap<String, String> config = new TreeMap<>();
+    config.put(TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_COMPACT);
+    of(name, settings)
+        .forEach(
+            (setting, value) -> {
+              if (setting.toString().startsWith(StreamsConfig.TOPIC_PREFIX)) {
+                config.put(
+                    setting.toString().substring(StreamsConfig.TOPIC_PREFIX.length()),
+                    value.toString());
+              }
+            });
+    return config;
   }
 
   /** Returns how long a stream thread may wait for the schema registry. */

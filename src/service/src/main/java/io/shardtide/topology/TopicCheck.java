@@ -8,6 +8,7 @@ import io.shardtide.config.ServiceSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -15,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -32,6 +34,8 @@ import org.apache.kafka.common.errors.InvalidReplicationFactorException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Creates missing topics, and compares existing ones with {@link Topics}. Creates nothing on a
@@ -39,6 +43,8 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
  * cluster's operator.
  */
 public final class TopicCheck {
+  private static final Logger log = LoggerFactory.getLogger(TopicCheck.class);
+
   /** Attempts to see a new topic on every broker. */
   private static final int ATTEMPTS = 100;
 
@@ -65,12 +71,32 @@ public final class TopicCheck {
       throws InterruptedException {
     TopicCheck check = new TopicCheck(admin, topics, settings);
     Map<String, TopicDescription> existing = check.existing();
-    check.accept(existing);
+    BrokerLimits.Found limits = BrokerLimits.find(admin, settings);
+    if (!limits.known()) {
+      log.info(
+          "The brokers' limits are not checked: this user has no DescribeConfigs on the cluster");
+    }
+    check.accept(existing, limits);
     if (check.create(existing)) {
       existing = check.awaitAll();
     }
     // Again: a cluster's policies may have changed the new topics' settings.
-    return check.accept(existing);
+    return check.accept(existing, limits);
+  }
+
+  /**
+   * Returns what refuses a planner's records or requests, or loses them: of the brokers, the topics
+   * and changelogs that exist. Changes nothing.
+   *
+   * @throws IllegalStateException if the cluster refuses to describe the topics
+   */
+  static List<TopicDifference> refused(Admin admin, Topics topics, ServiceSettings settings)
+      throws InterruptedException {
+    TopicCheck check = new TopicCheck(admin, topics, settings);
+    List<TopicDifference> differences =
+        new ArrayList<>(BrokerLimits.find(admin, settings).differences());
+    differences.addAll(check.differences(check.existing()));
+    return differences.stream().filter(TopicDifference::refused).toList();
   }
 
   /**
@@ -156,9 +182,11 @@ public final class TopicCheck {
         .with(value);
   }
 
-  private List<TopicDifference> accept(Map<String, TopicDescription> existing)
+  private List<TopicDifference> accept(
+      Map<String, TopicDescription> existing, BrokerLimits.Found limits)
       throws InterruptedException {
-    List<TopicDifference> differences = differences(existing);
+    List<TopicDifference> differences = new ArrayList<>(limits.differences());
+    differences.addAll(differences(existing));
     if (differences.stream().anyMatch(TopicDifference::refused)) {
       throw new TopicMismatchException(differences);
     }
@@ -168,20 +196,48 @@ public final class TopicCheck {
   private List<TopicDifference> differences(Map<String, TopicDescription> existing)
       throws InterruptedException {
     List<TopicDifference> differences = new ArrayList<>(partitions(existing));
-    Map<ConfigResource, Config> configs = configs(existing.keySet());
+    Map<String, TopicDescription> changelogs = changelogs();
+    Set<String> names = new TreeSet<>(existing.keySet());
+    names.addAll(changelogs.keySet());
+    Map<ConfigResource, Config> configs = configs(names);
     for (Topic<?> topic : topics.all()) {
-      TopicDescription description = existing.get(topic.name());
-      if (description != null) {
-        int copies =
-            description.partitions().stream().mapToInt(p -> p.replicas().size()).min().orElse(0);
+      if (existing.containsKey(topic.name())) {
+        int copies = copies(existing.get(topic.name()));
         differences.addAll(replication(topic, copies));
         differences.addAll(
-            new TopicRules(settings, topic, copies)
-                .differences(
-                    configs.get(new ConfigResource(ConfigResource.Type.TOPIC, topic.name()))));
+            new TopicRules(settings, topic, copies).differences(config(configs, topic.name())));
+      }
+    }
+    for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
+      Map<String, String> created = StreamsProperties.changelog(topology, settings);
+      for (StoreName store : StoreName.of(topology)) {
+        String name = store.changelog(topics.prefix());
+        if (changelogs.containsKey(name)) {
+          differences.addAll(
+              TopicRules.ofChangelog(settings, name, created, copies(changelogs.get(name)))
+                  .differences(config(configs, name)));
+        }
       }
     }
     return differences;
+  }
+
+  private static int copies(TopicDescription topic) {
+    return topic.partitions().stream().mapToInt(p -> p.replicas().size()).min().orElse(0);
+  }
+
+  private static Config config(Map<ConfigResource, Config> configs, String topic) {
+    return configs.get(new ConfigResource(ConfigResource.Type.TOPIC, topic));
+  }
+
+  /** Returns the changelogs that exist, and that this user may see; Kafka Streams creates them. */
+  private Map<String, TopicDescription> changelogs() throws InterruptedException {
+    Set<String> names = new TreeSet<>();
+    for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
+      StoreName.of(topology).forEach(store -> names.add(store.changelog(topics.prefix())));
+    }
+    names.retainAll(get("list the topics", admin.listTopics().names()));
+    return existing(names);
   }
 
   /**
@@ -363,8 +419,12 @@ public final class TopicCheck {
   }
 
   private Map<String, TopicDescription> existing() throws InterruptedException {
+    return existing(topics.all().stream().map(Topic::name).toList());
+  }
+
+  private Map<String, TopicDescription> existing(Collection<String> names)
+      throws InterruptedException {
     Map<String, TopicDescription> existing = new LinkedHashMap<>();
-    List<String> names = topics.all().stream().map(Topic::name).toList();
     for (Map.Entry<String, KafkaFuture<TopicDescription>> entry :
         admin.describeTopics(names).topicNameValues().entrySet()) {
       try {

@@ -1,9 +1,10 @@
 package io.shardtide.topology;
 
 /**
- * A difference between a topic on the cluster and {@link io.shardtide.wire.Topics} or the settings.
+ * A difference between a topic or a limit on the cluster and {@link io.shardtide.wire.Topics} or
+ * the settings.
  *
- * @param topic name of the topic
+ * @param topic name of the topic, or {@link BrokerLimits#BROKERS}
  * @param setting the setting that differs
  * @param found its value on the cluster
  * @param wanted its expected value
@@ -18,4 +19,10 @@ public record TopicDifference(
     String wanted,
     boolean refused,
     String reason,
-    String remedy) {}
+    String remedy) {
+  /** Returns what differs, why it matters, and what to do. */
+  String sentence() {
+    return "%s of %s is %s, should be %s: %s. To fix it: %s"
+        .formatted(setting, topic, found, wanted, reason, remedy);
+  }
+}

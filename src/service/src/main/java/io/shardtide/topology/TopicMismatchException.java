@@ -2,7 +2,10 @@ package io.shardtide.topology;
 
 import java.util.List;
 
-/** The cluster's topics would lose records or break their order, so that the start is refused. */
+/**
+ * The cluster's topics would lose records or break their order, or a limit of the brokers would
+ * refuse what the planner asks for, so that the start is refused.
+ */
 public final class TopicMismatchException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -10,7 +13,7 @@ public final class TopicMismatchException extends RuntimeException {
 
   TopicMismatchException(List<TopicDifference> differences) {
     super(
-        "The cluster's topics would lose records or break their order; nothing was started:%n%s"
+        "The cluster would lose, refuse or misorder records; nothing was started:%n%s"
             .formatted(TopicCheck.describe(differences)));
     this.differences = List.copyOf(differences);
   }

@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topic.Retention;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -11,14 +12,41 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.streams.StreamsConfig;
 
-/** What the settings of a topic on the cluster must be, so that no record is lost or refused. */
+/**
+ * What the settings of a topic or a changelog on the cluster must be, so that no record is lost or
+ * refused.
+ */
 final class TopicRules {
   private static final String UNLIMITED = "-1";
 
+  /**
+   * How old a record may be by its timestamp, in ms: what planners write is at most half as old
+   * ({@link StreamsClients}), and may wait for a broker.
+   */
+  static final long RECORD_AGE_MS = 3_600_000;
+
+  /** How far clocks of planners may be ahead of a broker's, in ms: as the alert ClockWrong. */
+  private static final long CLOCK_DIFFERENCE_MS = 5_000;
+
+  /**
+   * Which timestamps the topics and changelogs of a planner take: records of any age, and those of
+   * clocks that are ahead as far as Kafka accepts by default.
+   */
+  static final Map<String, String> TIMESTAMPS =
+      Map.of(
+          TopicConfig.MESSAGE_TIMESTAMP_BEFORE_MAX_MS_CONFIG,
+          Long.toString(Long.MAX_VALUE),
+          TopicConfig.MESSAGE_TIMESTAMP_AFTER_MAX_MS_CONFIG,
+          "3600000");
+
   private final ServiceSettings settings;
-  private final Topic<?> topic;
+  private final String name;
+  private final Retention retention;
+  private final int maxMessageBytes;
+  private final int leastMessageBytes;
   private final int copies;
   private final List<TopicDifference> differences = new ArrayList<>();
 
@@ -26,9 +54,39 @@ final class TopicRules {
    * @param copies the smallest number of replicas of the topic's partitions
    */
   TopicRules(ServiceSettings settings, Topic<?> topic, int copies) {
+    this(
+        settings,
+        topic.name(),
+        topic.retention(),
+        topic.maxMessageBytes(),
+        topic.leastMessageBytes(),
+        copies);
+  }
+
+  private TopicRules(
+      ServiceSettings settings,
+      String name,
+      Retention retention,
+      int maxMessageBytes,
+      int leastMessageBytes,
+      int copies) {
     this.settings = settings;
-    this.topic = topic;
+    this.name = name;
+    this.retention = retention;
+    this.maxMessageBytes = maxMessageBytes;
+    this.leastMessageBytes = leastMessageBytes;
     this.copies = copies;
+  }
+
+  /**
+   * Returns the rules of a changelog.
+   *
+   * @param config the settings with which Kafka Streams creates it
+   */
+  static TopicRules ofChangelog(
+      ServiceSettings settings, String name, Map<String, String> config, int copies) {
+    int bytes = Integer.parseInt(config.get(TopicConfig.MAX_MESSAGE_BYTES_CONFIG));
+    return new TopicRules(settings, name, Retention.LATEST, bytes, bytes, copies);
   }
 
   /**
@@ -39,6 +97,7 @@ final class TopicRules {
    */
   static Map<String, String> created(Topic<?> topic, Map<String, String> kafka) {
     Map<String, String> config = new HashMap<>(topic.config());
+    config.putAll(TIMESTAMPS);
     String segment = kafka.get(StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG));
     if (segment != null) {
       config.replace(TopicConfig.SEGMENT_BYTES_CONFIG, segment);
@@ -63,7 +122,7 @@ final class TopicRules {
         .map(String::strip)
         .filter(policy -> !policy.isEmpty())
         .forEach(cleanup::add);
-    switch (topic.retention()) {
+    switch (retention) {
       case FOREVER -> forever(config, cleanup);
       case LATEST -> {
         if (!cleanup.equals(Set.of(TopicConfig.CLEANUP_POLICY_COMPACT))) {
@@ -85,15 +144,13 @@ final class TopicRules {
       }
     }
     long limit = number(config, TopicConfig.MAX_MESSAGE_BYTES_CONFIG);
-    if (limit < topic.maxMessageBytes()) {
+    if (limit < maxMessageBytes) {
       differ(
           config,
           TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
-          Integer.toString(topic.maxMessageBytes()),
-          limit < topic.leastMessageBytes()
-              ? "records can be that large"
-              : "larger records are refused",
-          limit < topic.leastMessageBytes());
+          Integer.toString(maxMessageBytes),
+          limit < leastMessageBytes ? "records can be that large" : "larger records are refused",
+          limit < leastMessageBytes);
     }
     if (number(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG) > copies) {
       refuse(
@@ -102,7 +159,28 @@ final class TopicRules {
           Integer.toString(copies),
           "a partition with %d replicas could not be written".formatted(copies));
     }
+    // With LogAppendTime a broker sets the time of each record and refuses none.
+    if (!value(config, TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG)
+        .equals(TimestampType.LOG_APPEND_TIME.name)) {
+      atLeast(
+          config,
+          TopicConfig.MESSAGE_TIMESTAMP_BEFORE_MAX_MS_CONFIG,
+          RECORD_AGE_MS,
+          "the broker would refuse records that waited, again and again");
+      atLeast(
+          config,
+          TopicConfig.MESSAGE_TIMESTAMP_AFTER_MAX_MS_CONFIG,
+          CLOCK_DIFFERENCE_MS,
+          "the broker would refuse records of a clock that is a little ahead");
+    }
     return differences;
+  }
+
+  /** Refuses a limit that is too small; brokers before 3.6 do not have those of timestamps. */
+  private void atLeast(Config config, String setting, long least, String reason) {
+    if (!value(config, setting).isEmpty() && number(config, setting) < least) {
+      refuse(config, setting, Long.toString(least), reason);
+    }
   }
 
   private void forever(Config config, Set<String> cleanup) {
@@ -132,14 +210,14 @@ final class TopicRules {
       Config config, String setting, String wanted, String reason, boolean refused) {
     differences.add(
         new TopicDifference(
-            topic.name(),
+            name,
             setting,
             value(config, setting),
             wanted,
             refused,
             reason,
             "kafka-configs.sh %s --alter --entity-type topics --entity-name %s --add-config %s=%s"
-                .formatted(connection(settings), topic.name(), setting, wanted)));
+                .formatted(connection(settings), name, setting, wanted)));
   }
 
   private static String value(Config config, String setting) {

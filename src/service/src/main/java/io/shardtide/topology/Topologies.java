@@ -20,10 +20,13 @@ import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Describes the topologies without running them. */
 public final class Topologies {
@@ -45,7 +48,23 @@ public final class Topologies {
         }
       };
 
+  private static final Pattern SOURCE = Pattern.compile("Source: +\\S+ +\\(topics: \\[([^]]*)]\\)");
+
   private Topologies() {}
+
+  /** Returns the names of the topics of which a topology commits offsets, sorted. */
+  static SortedSet<String> sources(Topics topics, TopologyName topology) {
+    SortedSet<String> sources = new TreeSet<>();
+    for (String part : describe(topics).get(topology.toString()).split("Sub-topology: ", -1)) {
+      if (!part.contains("for global store")) {
+        Matcher source = SOURCE.matcher(part);
+        while (source.find()) {
+          sources.addAll(List.of(source.group(1).split(", ", -1)));
+        }
+      }
+    }
+    return sources;
+  }
 
   /** Returns Kafka Streams' description of each topology, by its name, in the order of the flow. */
   public static Map<String, String> describe(Topics topics) {

@@ -25,11 +25,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
+import java.util.regex.Pattern;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -227,6 +229,53 @@ class SettingsFileTest {
         .hasMessage(
             "conf/a.properties has 1 problem:\n"
                 + "  threads must be 1 to 256 threads, got \"x\": it is not a whole number.");
+  }
+
+  /** With each of them records would be lost, doubled, or on another partition than their key's. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "group.protocol",
+        "main.consumer.group.protocol",
+        "num.standby.replicas",
+        "processing.guarantee",
+        "consumer.isolation.level",
+        "restore.consumer.isolation.level",
+        "main.consumer.enable.auto.commit",
+        "global.consumer.auto.offset.reset",
+        "consumer.group.id",
+        "admin.bootstrap.servers",
+        "transactional.id",
+        "producer.transactional.id",
+        "producer.transaction.two.phase.commit.enable",
+        "acks",
+        "producer.acks",
+        "enable.idempotence",
+        "partitioner.class",
+        "producer.partitioner.class",
+        "producer.partitioner.ignore.keys",
+        "processing.exception.handler",
+        "production.exception.handler",
+        "default.production.exception.handler",
+        "deserialization.exception.handler",
+        "default.timestamp.extractor",
+        "producer.value.serializer",
+        "default.value.serde",
+        "topic.cleanup.policy"
+      })
+  void settings_of_kafka_that_break_what_planners_rely_on_are_refused_by_name(String name) {
+    assertThat(problems(LEAST + "kafka." + name + "=x\n"))
+        .singleElement(InstanceOfAssertFactories.STRING)
+        .matches("kafka\\.%s is not passed to Kafka; .+\\.".formatted(Pattern.quote(name)));
+  }
+
+  @Test
+  void a_group_protocol_is_refused_with_the_reason() {
+    assertThat(problems(LEAST + "kafka.group.protocol=streams\n"))
+        .containsExactly(
+            "kafka.group.protocol is not passed to Kafka; leave it out; it is classic: with another"
+                + " one the brokers, not the planner, set how long a session is and how many standby"
+                + " replicas there are.");
   }
 
   @Test

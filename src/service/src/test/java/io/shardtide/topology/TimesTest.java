@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.record.TimestampType;
@@ -40,6 +41,20 @@ class TimesTest {
     assertThat(times.extract(at(999_999), -1)).isEqualTo(999_999);
     assertThat(times.extract(at(1_000_001), -1)).as("from the future").isEqualTo(1_000_000);
     assertThat(times.extract(at(-1), 500)).as("without a time").isZero();
+  }
+
+  @Test
+  void what_is_written_is_no_older_than_a_broker_accepts() {
+    RecordHeaders headers = new RecordHeaders();
+    headers.add("id", new byte[] {7});
+    ProducerRecord<byte[], byte[]> old =
+        new ProducerRecord<>("t", 3, 999L, new byte[] {1}, new byte[] {2}, headers);
+    assertThat(StreamsClients.notOlder(old, 999)).isSameAs(old);
+    ProducerRecord<byte[], byte[]> newer = StreamsClients.notOlder(old, 1_000);
+    assertThat(newer)
+        .isEqualTo(new ProducerRecord<>("t", 3, 1_000L, old.key(), old.value(), headers));
+    ProducerRecord<byte[], byte[]> untimed = new ProducerRecord<>("t", new byte[] {2});
+    assertThat(StreamsClients.notOlder(untimed, 1_000)).isSameAs(untimed);
   }
 
   private static ConsumerRecord<Object, Object> at(long timestamp) {

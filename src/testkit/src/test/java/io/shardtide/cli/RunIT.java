@@ -278,7 +278,7 @@ class RunIT {
     assertThat(status).isEqualTo(1);
     assertThat(err.toString())
         .startsWith(
-            "shardtide: The cluster's topics would lose records or break their order; nothing was started:")
+            "shardtide: The cluster would lose, refuse or misorder records; nothing was started:")
         .containsPattern(
             "refused +" + prefix + "current-plans +cleanup.policy +delete +compact +the latest")
         .containsPattern(

@@ -19,6 +19,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.utils.Exit;
 import org.apache.kafka.tools.AclCommand;
 import org.apache.kafka.tools.TopicCommand;
+import org.apache.kafka.tools.consumer.group.ConsumerGroupCommand;
 
 /**
  * A real broker with TLS, SASL/SCRAM and an authorizer, set up with the commands and the settings
@@ -168,6 +169,7 @@ public final class SecureKafka implements AutoCloseable {
         case "kafka-configs.sh" -> ConfigCommand.main(rest);
         case "kafka-acls.sh" -> AclCommand.main(rest);
         case "kafka-topics.sh" -> TopicCommand.main(rest);
+        case "kafka-consumer-groups.sh" -> ConsumerGroupCommand.main(rest);
         default -> throw new AssertionError("Nobody knows " + command);
       }
     } finally {

@@ -18,8 +18,10 @@ import io.shardtide.testing.SecureKafka;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -206,6 +208,30 @@ class StateCheckIT {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("is of the Kafka cluster staging")
         .hasMessageContaining("set another state.directory");
+  }
+
+  @Test
+  void a_second_planner_on_a_state_directory_is_told_so() throws Exception {
+    try (PlannerService first = planner()) {
+      assertThat(first).isNotNull();
+      assertThatThrownBy(this::planner)
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessage(
+              "Another planner uses state.directory=%s. Stop it, or give each planner on this machine a state.directory and an http.port of its own."
+                  .formatted(data.resolve(prefix)));
+    }
+  }
+
+  /** The second of the topologies cannot be built: the first one gives its directory back. */
+  @Test
+  void a_start_that_fails_leaves_nothing_running() throws Exception {
+    planner().close();
+    Path planning = data.resolve(prefix).resolve(prefix + "planning");
+    try (FileChannel held = FileChannel.open(planning.resolve(".lock"), StandardOpenOption.WRITE)) {
+      assertThat(held.lock().isValid()).isTrue();
+      assertThatThrownBy(this::planner).hasMessageStartingWith("Another planner uses");
+    }
+    planner().close();
   }
 
   @Test

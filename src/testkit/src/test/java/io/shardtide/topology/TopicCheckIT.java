@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import io.shardtide.config.ServiceSettings;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.TestSettings;
@@ -134,6 +135,8 @@ class TopicCheckIT {
     "sharding-plans,   max.message.bytes,   1048588,        16777216",
     "rejected-events,  max.message.bytes,   16777216,       16842752",
     "cost-predictions, min.insync.replicas, 2,              1",
+    "sharding-plans,   message.timestamp.before.max.ms, 3599999, 3600000",
+    "sharding-plans,   message.timestamp.after.max.ms,  4999,    5000",
   })
   void settings_that_would_lose_records_are_refused(
       String topic, String setting, String value, String legal) throws Exception {
@@ -157,6 +160,41 @@ class TopicCheckIT {
                 .formatted(kafka.bootstrapServers(), prefix + topic, setting, legal));
     alter(topic, setting, legal);
     assertThat(check(1)).isEmpty();
+  }
+
+  /** A broker that sets the time of each record refuses none for its time. */
+  @Test
+  void limits_of_timestamps_do_not_matter_where_the_broker_sets_them() throws Exception {
+    check(1);
+    alter("sharding-plans", "message.timestamp.before.max.ms", "1");
+    alter("sharding-plans", "message.timestamp.after.max.ms", "1");
+    alter("sharding-plans", "message.timestamp.type", "LogAppendTime");
+    assertThat(check(1)).isEmpty();
+  }
+
+  @Test
+  void a_changelog_that_would_lose_or_refuse_state_is_refused() throws Exception {
+    check(1);
+    String changelog = StoreName.PLANNING_HEADERS.changelog(prefix);
+    ServiceSettings settings =
+        TestSettings.of(kafka.bootstrapServers(), "http://registry", prefix, data).build();
+    admin
+        .createTopics(
+            List.of(
+                new NewTopic(changelog, 1, (short) 1)
+                    .configs(StreamsProperties.changelog(TopologyName.PLANNING, settings))))
+        .all()
+        .get();
+    await().until(() -> admin.listTopics().names().get().contains(changelog));
+    assertThat(check(1)).isEmpty();
+    String name = changelog.substring(prefix.length());
+    alter(name, "cleanup.policy", "delete");
+    alter(name, "max.message.bytes", "1048588");
+    alter(name, "message.timestamp.before.max.ms", "60000");
+    assertThat(refused(1).differences())
+        .allMatch(d -> d.refused() && d.topic().equals(changelog))
+        .extracting(TopicDifference::wanted)
+        .containsExactly("compact", "16777216", "3600000");
   }
 
   @Test

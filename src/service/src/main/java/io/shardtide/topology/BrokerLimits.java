@@ -1,0 +1,258 @@
+package io.shardtide.topology;
+
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.config.Settings;
+import io.shardtide.wire.Topic;
+import io.shardtide.wire.Topics;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutionException;
+import java.util.stream.Stream;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.DescribeConfigsOptions;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.errors.InvalidSessionTimeoutException;
+import org.apache.kafka.common.errors.InvalidTxnTimeoutException;
+import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.streams.StreamsConfig;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Compares the brokers' limits with what a planner asks for. A broker refuses a group or a
+ * transaction beyond them, and a planner would try again for ever.
+ */
+final class BrokerLimits {
+  private static final Logger log = LoggerFactory.getLogger(BrokerLimits.class);
+
+  /** Stands for a topic in a {@link TopicDifference}. */
+  static final String BROKERS = "(brokers)";
+
+  private static final int PROBE_TIMEOUT_MS = 3_000;
+
+  private static final String MIN_SESSION = "group.min.session.timeout.ms";
+  private static final String MAX_SESSION = "group.max.session.timeout.ms";
+  private static final String MAX_TRANSACTION = "transaction.max.timeout.ms";
+
+  /** Planners that stop for longer lose their committed offsets; see {@link StateCheck}. */
+  private static final long OFFSETS_RETENTION_MINUTES = 24 * 60;
+
+  private final ServiceSettings settings;
+  private final List<Limit> limits;
+
+  /**
+   * A limit of the brokers.
+   *
+   * @param setting the brokers' setting
+   * @param isLeast whether our value must be at least the brokers'; otherwise at most
+   * @param ours key of our setting; empty if only the brokers' can be changed
+   * @param value our value
+   * @param reason what happens otherwise
+   */
+  private record Limit(
+      String setting, boolean isLeast, Optional<String> ours, long value, String reason) {
+    boolean allows(long broker) {
+      return isLeast ? broker <= value : broker >= value;
+    }
+  }
+
+  /**
+   * What was found.
+   *
+   * @param differences limits that are exceeded
+   * @param known whether the brokers told their limits
+   */
+  record Found(List<TopicDifference> differences, boolean known) {
+    Found {
+      differences = List.copyOf(differences);
+    }
+  }
+
+  private BrokerLimits(ServiceSettings settings) {
+    this.settings = settings;
+    StreamsConfig streams =
+        new StreamsConfig(StreamsProperties.of(TopologyName.WORKLOAD, settings));
+    Map<String, Object> consumer = streams.getMainConsumerConfigs("any", "any", 0);
+    Map<String, Object> producer = streams.getProducerConfigs("any");
+    String session =
+        key(
+            ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG,
+            StreamsConfig.MAIN_CONSUMER_PREFIX,
+            StreamsConfig.CONSUMER_PREFIX);
+    long sessionMs = number(consumer, ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG);
+    String join = "planners could not join their groups";
+    limits =
+        List.of(
+            new Limit(MIN_SESSION, true, Optional.of(session), sessionMs, join),
+            new Limit(MAX_SESSION, false, Optional.of(session), sessionMs, join),
+            new Limit(
+                "group.max.size",
+                false,
+                Optional.of("threads"),
+                settings.streams().threads(),
+                join),
+            new Limit(
+                MAX_TRANSACTION,
+                false,
+                Optional.of(
+                    key(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, StreamsConfig.PRODUCER_PREFIX)),
+                number(producer, ProducerConfig.TRANSACTION_TIMEOUT_CONFIG),
+                "planners could not begin transactions"),
+            new Limit(
+                "socket.request.max.bytes",
+                false,
+                Optional.of(
+                    key(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, StreamsConfig.PRODUCER_PREFIX)),
+                number(producer, ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
+                "brokers would end the connection of a larger request, again and again"),
+            new Limit(
+                "offsets.retention.minutes",
+                false,
+                Optional.empty(),
+                OFFSETS_RETENTION_MINUTES,
+                "planners that stop for longer forget what they have read"));
+  }
+
+  /** Returns the key of a setting for a client: with the prefix that the settings file has. */
+  private String key(String name, String... prefixes) {
+    return Settings.KAFKA
+        + Stream.of(prefixes)
+            .map(prefix -> prefix + name)
+            .filter(settings.connection().kafka()::containsKey)
+            .findFirst()
+            .orElse(name);
+  }
+
+  private static long number(Map<String, Object> config, String name) {
+    return Long.parseLong(config.get(name).toString());
+  }
+
+  /**
+   * Asks each broker. A broker that does not answer is left out, and so are all where the user may
+   * not ask (DescribeConfigs on the cluster).
+   */
+  static Found find(Admin admin, ServiceSettings settings) throws InterruptedException {
+    return new BrokerLimits(settings).find(admin);
+  }
+
+  private Found find(Admin admin) throws InterruptedException {
+    Map<String, TopicDifference> differences = new TreeMap<>();
+    boolean known = false;
+    List<Limit> all = new ArrayList<>(limits);
+    try {
+      if (createsTopics(admin)) {
+        all.add(
+            new Limit(
+                TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG,
+                true,
+                Optional.of("topics.replication"),
+                settings.topics().replication(),
+                "new topics could not be written"));
+      }
+      for (Node node : admin.describeCluster().nodes().get()) {
+        Optional<Config> config = config(admin, node);
+        known |= config.isPresent();
+        for (Limit limit : all) {
+          config
+              .flatMap(c -> compare(limit, c))
+              .ifPresent(d -> differences.putIfAbsent(limit.setting(), d));
+        }
+      }
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof RetriableException unavailable
+          ? unavailable
+          : new IllegalStateException(
+              "Kafka refuses to describe the cluster: " + e.getCause().getMessage(), e.getCause());
+    }
+    return new Found(List.copyOf(differences.values()), known);
+  }
+
+  /** Returns the settings of a broker; empty if it does not tell them. */
+  private static Optional<Config> config(Admin admin, Node node) throws InterruptedException {
+    ConfigResource broker =
+        new ConfigResource(ConfigResource.Type.BROKER, Integer.toString(node.id()));
+    try {
+      return Optional.of(
+          admin
+              .describeConfigs(
+                  List.of(broker), new DescribeConfigsOptions().timeoutMs(PROBE_TIMEOUT_MS))
+              .all()
+              .get()
+              .get(broker));
+    } catch (ExecutionException e) {
+      log.debug("Broker {} does not tell its limits", node.id(), e);
+      return Optional.empty();
+    }
+  }
+
+  private boolean createsTopics(Admin admin) throws InterruptedException, ExecutionException {
+    String prefix = settings.topics().prefix();
+    Set<String> needed = new TreeSet<>();
+    Topics.inUse(prefix, settings.extensions()).all().stream()
+        .map(Topic::name)
+        .forEach(needed::add);
+    for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
+      StoreName.of(topology).forEach(store -> needed.add(store.changelog(prefix)));
+    }
+    return !admin.listTopics().names().get().containsAll(needed);
+  }
+
+  private static Optional<TopicDifference> compare(Limit limit, Config config) {
+    ConfigEntry entry = config.get(limit.setting());
+    if (entry == null || entry.value() == null || limit.allows(Long.parseLong(entry.value()))) {
+      return Optional.empty();
+    }
+    String wanted = "at %s %d".formatted(limit.isLeast() ? "most" : "least", limit.value());
+    String onBrokers =
+        "on the brokers: %s=%d (needs their restart)".formatted(limit.setting(), limit.value());
+    return Optional.of(
+        new TopicDifference(
+            BROKERS,
+            limit.setting(),
+            entry.value(),
+            limit.ours().map(ours -> "%s (%s)".formatted(wanted, ours)).orElse(wanted),
+            limit.ours().isPresent(),
+            limit.reason(),
+            limit
+                .ours()
+                .map(
+                    ours ->
+                        "%s; or in the settings file: %s=%s"
+                            .formatted(onBrokers, ours, entry.value()))
+                .orElse(onBrokers)));
+  }
+
+  /**
+   * Returns what to set where the brokers refused a planner that may not ask for their limits;
+   * empty for any other error.
+   */
+  static Optional<String> explain(Throwable error, ServiceSettings settings) {
+    for (Throwable e = error; e != null; e = e.getCause()) {
+      if (e instanceof InvalidSessionTimeoutException) {
+        return Optional.of(new BrokerLimits(settings).advice(MIN_SESSION, " to " + MAX_SESSION));
+      }
+      if (e instanceof InvalidTxnTimeoutException) {
+        return Optional.of(new BrokerLimits(settings).advice(MAX_TRANSACTION, " at most"));
+      }
+    }
+    return Optional.empty();
+  }
+
+  private String advice(String setting, String range) {
+    Limit limit =
+        limits.stream().filter(l -> l.setting().equals(setting)).findFirst().orElseThrow();
+    return "%s is %d; set it to what the brokers allow (%s%s), or raise their limit"
+        .formatted(limit.ours().orElseThrow(), limit.value(), setting, range);
+  }
+}
