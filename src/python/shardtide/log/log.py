@@ -117,6 +117,7 @@ class Log:
         key: str | None = None,
         key_field: str | None = None,
         until: float = math.inf,
+        event_id: str | None = None,
     ) -> Reader:
         """Returns a Reader of a topic.
 
@@ -124,8 +125,9 @@ class Log:
         key: return only the records of this key
         key_field: the field of a value that must equal the record's key
         until: the time of time.monotonic() at which waits for answers of the brokers end
+        event_id: of records whose headers name an event, return only those of this one
         """
-        return Reader(self, topic, new_only, key, key_field, until)
+        return Reader(self, topic, new_only, key, key_field, until, event_id)
 
     def group(self, group: str, until: float = math.inf) -> Group:
         """Returns a Group, to be closed. group: its name without the prefix; until: as for reader."""

@@ -80,7 +80,9 @@ class WorkloadPublisher:
         workload = change["workloadId"]
         with contextlib.ExitStack() as stack:
             # Created before the change is published, so that no record after it is missed.
-            predictions = stack.enter_context(self._log.reader(PREDICTIONS, new_only=True, key=workload, until=end))
+            predictions = stack.enter_context(
+                self._log.reader(PREDICTIONS, new_only=True, key=workload, until=end, event_id=change["eventId"])
+            )
             rejections = stack.enter_context(self._log.reader(REJECTIONS, new_only=True, key=workload, until=end))
             group = stack.enter_context(self._log.group(PLANNER_GROUP, until=end))
             partition, offset = self._log.publish(CHANGES, workload, change, until=end)

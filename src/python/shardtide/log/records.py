@@ -18,6 +18,9 @@ logger = logging.getLogger("shardtide")
 
 POLL_SECONDS = 0.1
 
+EVENT_ID = "shardtide.event.id"
+"""The header of a record on cost-predictions that has the id of its event."""
+
 _NO_COORDINATOR = (kafka.KafkaError._TIMED_OUT, kafka.KafkaError._WAIT_COORD)
 _NO_LEADER = (kafka.KafkaError.LEADER_NOT_AVAILABLE, kafka.KafkaError.NOT_LEADER_FOR_PARTITION)
 
@@ -45,13 +48,23 @@ class Reader:
     caught_up: whether all records were read that were in the topic when the reader was created
     """
 
-    def __init__(self, log: Log, topic: str, new_only: bool, key: str | None, key_field: str | None, until: float):
+    def __init__(
+        self,
+        log: Log,
+        topic: str,
+        new_only: bool,
+        key: str | None,
+        key_field: str | None,
+        until: float,
+        event_id: str | None = None,
+    ):
         self.skipped = 0
         self._log = log
         self._until = until
         self._topic = topic
         self._key = key
         self._key_field = key_field
+        self._event_id = event_id
         self._waiting: kafka.Message | None = None
         self._consumer = log.consumer("none")
         try:
@@ -159,6 +172,8 @@ class Reader:
         key = None if message.key() is None else message.key().decode(errors="replace")
         if self._key is not None and key != self._key:
             return None
+        if self._event_id is not None and self._is_of_another_event(message):
+            return None
         try:
             value = None if message.value() is None else self._log.decode(self._topic, message.value())
             if value is not None and self._key_field and value[self._key_field] != key:
@@ -177,6 +192,11 @@ class Reader:
             self._waiting = message
             raise
         return Record(key, value, message.partition(), message.offset())
+
+    def _is_of_another_event(self, message: kafka.Message) -> bool:
+        """Returns whether headers say so; records of planners before 0.3.0 have none."""
+        ids = [value for name, value in message.headers() or () if name == EVENT_ID]
+        return bool(ids) and ids[-1] != self._event_id.encode()
 
     def all(self, timeout_seconds: float = 60.0) -> Iterator[Record]:
         """Yields the records up to the topic's end as it was when the reader was created.

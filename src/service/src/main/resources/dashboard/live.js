@@ -9,7 +9,7 @@ const listeners = new Set();
 let token = sessionStorage.getItem("token") || "";
 
 /** The latest state: rows by workload and by pool, the latest events, and the planner's statistics. */
-export const state = { rows: new Map(), pools: new Map(), events: [], statistics: null, connected: false, problem: "Loading." };
+export const state = { rows: new Map(), pools: new Map(), events: [], statistics: null, connected: false, denied: false, problem: "Loading." };
 
 /** Calls listener(kind, value) on each update; kind is workload, deleted, pool, event, statistics, connected or disconnected. */
 export const listen = (listener) => listeners.add(listener);
@@ -86,6 +86,7 @@ async function follow() {
     state.pools = new Map(pools.map((row) => [row.poolId, row]));
     state.events = events;
     state.connected = true;
+    state.denied = false;
     state.problem = "";
     notify("connected");
     let rest = "";

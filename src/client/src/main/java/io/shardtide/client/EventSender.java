@@ -20,12 +20,6 @@ final class EventSender<E> implements AutoCloseable {
   /** The role of {@code ./shardtide acls} that publishes events. */
   static final String ROLE = "publisher";
 
-  /** Interval at which an event that is being sent is compared with failed logins. */
-  private static final long LOGINS_INTERVAL_MS = 200;
-
-  /** Of so many looks, one is at the client's certificate: every 5 seconds. */
-  private static final int LOOKS_PER_CERTIFICATE = 25;
-
   private final Endpoint endpoint;
   private final Registry registry;
   private final Topic<E> topic;
@@ -33,8 +27,8 @@ final class EventSender<E> implements AutoCloseable {
   private final Function<E, UUID> idOf;
   private final BiFunction<Endpoint, Registry, OutcomeReader> readers;
   private final Serializer<E> serializer;
-  private final ClusterRefusals refusals;
   private final RecordSender sender;
+  private final AcceptanceWatch acceptance;
   private OutcomeReader outcomes;
 
   /**
@@ -59,8 +53,14 @@ final class EventSender<E> implements AutoCloseable {
     this.readers = readers;
     registry = endpoint.connectRegistry();
     serializer = registry.serde(topic).serializer();
-    refusals = new ClusterRefusals(endpoint, ROLE);
+    ClusterRefusals refusals = new ClusterRefusals(endpoint, ROLE);
     sender = new RecordSender(endpoint, refusals, topic.maxMessageBytes());
+    acceptance =
+        new AcceptanceWatch(
+            sender::failedLogins,
+            () -> refusals.expired().isPresent(),
+            () -> refusals.notAccepted(Optional.empty()),
+            CompletableFuture.delayedExecutor(AcceptanceWatch.INTERVAL_MS, TimeUnit.MILLISECONDS));
   }
 
   /** Sends an event; returns its position, when all in-sync replicas have it, or Kafka's error. */
@@ -68,27 +68,8 @@ final class EventSender<E> implements AutoCloseable {
     double failed = sender.failedLogins();
     CompletableFuture<SourcePosition> sent =
         sender.send(topic, serializer, keyOf.apply(event), event);
-    endIfNotAccepted(sent, failed, 1);
+    acceptance.watch(sent, failed);
     return sent;
-  }
-
-  /**
-   * Fails an event when the brokers do not accept this client. A producer that has connected before
-   * tries for {@code delivery.timeout.ms}, and then says only that time is up. It does not count
-   * failed handshakes of TLS 1.3, in which brokers refuse a certificate last: an event that has
-   * waited for seconds is not accepted if the client's certificate has expired.
-   */
-  private void endIfNotAccepted(CompletableFuture<SourcePosition> sent, double failed, int look) {
-    if (sent.isDone()) {
-      return;
-    }
-    boolean isExpired = look % LOOKS_PER_CERTIFICATE == 0 && refusals.expired().isPresent();
-    if (isExpired || sender.failedLogins() > failed) {
-      sent.completeExceptionally(refusals.notAccepted(Optional.empty()));
-    } else {
-      CompletableFuture.delayedExecutor(LOGINS_INTERVAL_MS, TimeUnit.MILLISECONDS)
-          .execute(() -> endIfNotAccepted(sent, failed, look + 1));
-    }
   }
 
   /** Sends an event, and returns its outcome or the error of sending it. */

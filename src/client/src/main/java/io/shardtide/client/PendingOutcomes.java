@@ -5,6 +5,7 @@ import io.shardtide.domain.SourcePosition;
 import io.shardtide.log.EndOffsets;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
+import io.shardtide.wire.EventHeaders;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Duration;
@@ -25,6 +26,7 @@ import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.header.Headers;
 
 /**
  * Finds the outcomes of events that were sent. The planner writes predictions after it applied an
@@ -64,6 +66,7 @@ final class PendingOutcomes implements OutcomeReader {
               .reader(registry)
               .handle(
                   topics.costPredictions(), StartPosition.END, Optional.empty(), this::predicted)
+              .skip(topics.costPredictions(), this::isOfOthers)
               .handle(
                   topics.rejectedEvents(),
                   StartPosition.END,
@@ -82,6 +85,11 @@ final class PendingOutcomes implements OutcomeReader {
   @Override
   public PendingEvents events() {
     return pending;
+  }
+
+  /** A model that takes over predicts all workloads again, and each has many tables. */
+  private boolean isOfOthers(Headers headers) {
+    return EventHeaders.eventId(headers).filter(id -> !pending.contains(id)).isPresent();
   }
 
   private void predicted(SourcePosition position, Instant writtenAt, CostPredictions part) {

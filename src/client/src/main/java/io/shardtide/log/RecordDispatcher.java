@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.Iterator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -18,7 +18,11 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.ToLongFunction;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.header.Headers;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,8 +44,13 @@ final class RecordDispatcher {
     private final RecordHandler<V> handler;
     private Optional<BiConsumer<SourcePosition, String>> tombstones = Optional.empty();
 
-    /** The latest record of each key that is not decoded yet, in the order of reading. */
-    private Optional<Map<ByteBuffer, ConsumerRecord<byte[], byte[]>>> held = Optional.empty();
+    private Optional<Predicate<Headers>> skipped = Optional.empty();
+
+    /** Where the latest record of each key lies, while none is handed on. */
+    private Optional<Map<ByteBuffer, SourcePosition>> latest = Optional.empty();
+
+    /** Which records are handed on, by partition, while they are read again. */
+    private Map<Integer, Again> again = Map.of();
 
     Subscription(StartPosition start, RecordDecoder<V> decoder, RecordHandler<V> handler) {
       this.start = start;
@@ -49,6 +58,14 @@ final class RecordDispatcher {
       this.handler = handler;
     }
   }
+
+  /**
+   * A part of a partition that is read again.
+   *
+   * @param offsets of the records that are handed on
+   * @param end the offset after the part
+   */
+  private record Again(Set<Long> offsets, long end) {}
 
   <V> void subscribe(
       String topic, StartPosition start, RecordDecoder<V> decoder, RecordHandler<V> handler) {
@@ -59,8 +76,12 @@ final class RecordDispatcher {
     subscriptions.get(topic).tombstones = Optional.of(handler);
   }
 
-  void holdLatest(String topic) {
-    subscriptions.get(topic).held = Optional.of(new LinkedHashMap<>());
+  void latestOnly(String topic) {
+    subscriptions.get(topic).latest = Optional.of(new HashMap<>());
+  }
+
+  void skip(String topic, Predicate<Headers> records) {
+    subscriptions.get(topic).skipped = Optional.of(records);
   }
 
   void onlyKey(Optional<String> only) {
@@ -100,51 +121,77 @@ final class RecordDispatcher {
   void dispatch(ConsumerRecord<byte[], byte[]> record) {
     if (key.isEmpty() || Arrays.equals(key.get(), record.key())) {
       Subscription<?> subscription = subscriptions.get(record.topic());
-      if (subscription.held.isEmpty() || !hold(subscription.held.get(), record)) {
+      if (isHandedOn(subscription, record)) {
         dispatch(subscription, record);
       }
     }
     afterRecord.run();
   }
 
-  /** Returns whether the record was put in the place of an earlier one; a tombstone never is. */
-  private static boolean hold(
-      Map<ByteBuffer, ConsumerRecord<byte[], byte[]>> held, ConsumerRecord<byte[], byte[]> record) {
+  private static boolean isHandedOn(
+      Subscription<?> subscription, ConsumerRecord<byte[], byte[]> record) {
+    if (subscription.latest.isPresent()) {
+      return !isNoted(subscription.latest.get(), record);
+    }
+    Again again = subscription.again.get(record.partition());
+    return again == null
+        || record.offset() >= again.end()
+        || again.offsets().contains(record.offset());
+  }
+
+  /** Returns whether a record takes the place of an earlier one; a tombstone never does. */
+  private static boolean isNoted(
+      Map<ByteBuffer, SourcePosition> latest, ConsumerRecord<byte[], byte[]> record) {
     if (record.key() == null) {
       return false;
     }
     ByteBuffer recordKey = ByteBuffer.wrap(record.key());
-    held.remove(recordKey);
     if (record.value() == null) {
+      latest.remove(recordKey);
       return false;
     }
-    held.put(recordKey, record);
+    latest.put(recordKey, position(record));
     return true;
   }
 
   /**
-   * Hands on the records that are held, and holds no others; returns true.
+   * Ends the time in which only the latest records count. They are handed on when they are read
+   * again: their bytes, of all keys together, may exceed the memory.
    *
-   * @throws io.shardtide.wire.RegistryUnavailableException if the schema of one cannot be looked up
-   *     now; the next call begins at that record
+   * @param next the next offset of a partition; records before it are only handed on if they are
+   *     the latest of their keys
+   * @return for each partition that has such records the offset of the first one; empty from the
+   *     second call on
    */
-  boolean dispatchHeld() {
-    for (Subscription<?> subscription : subscriptions.values()) {
-      if (subscription.held.isPresent()) {
-        Iterator<ConsumerRecord<byte[], byte[]>> held = subscription.held.get().values().iterator();
-        while (held.hasNext()) {
-          dispatch(subscription, held.next());
-          held.remove();
-        }
-        subscription.held = Optional.empty();
-      }
-    }
-    return true;
+  Map<TopicPartition, Long> readAgain(ToLongFunction<TopicPartition> next) {
+    Map<TopicPartition, Long> first = new HashMap<>();
+    subscriptions.forEach(
+        (topic, subscription) -> {
+          Map<Integer, Again> again = new HashMap<>();
+          for (SourcePosition at : subscription.latest.orElse(Map.of()).values()) {
+            TopicPartition partition = new TopicPartition(topic, at.partition());
+            again
+                .computeIfAbsent(
+                    at.partition(), p -> new Again(new HashSet<>(), next.applyAsLong(partition)))
+                .offsets()
+                .add(at.offset());
+            first.merge(partition, at.offset(), Math::min);
+          }
+          subscription.latest = Optional.empty();
+          subscription.again = again;
+        });
+    return first;
+  }
+
+  private static SourcePosition position(ConsumerRecord<byte[], byte[]> record) {
+    return new SourcePosition(record.topic(), record.partition(), record.offset());
   }
 
   private <V> void dispatch(Subscription<V> subscription, ConsumerRecord<byte[], byte[]> record) {
-    SourcePosition position =
-        new SourcePosition(record.topic(), record.partition(), record.offset());
+    if (subscription.skipped.isPresent() && subscription.skipped.get().test(record.headers())) {
+      return;
+    }
+    SourcePosition position = position(record);
     if (record.value() == null && record.key() != null && subscription.tombstones.isPresent()) {
       subscription
           .tombstones

@@ -22,6 +22,7 @@ import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.CommonClientConfigs;
@@ -33,6 +34,7 @@ import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.header.Headers;
 
 /**
  * Reads all partitions of topics, committed records only, without a consumer group.
@@ -107,11 +109,20 @@ public final class TopicReader implements AutoCloseable {
   }
 
   /**
-   * Holds the latest record of each key of a topic until the reader's thread has caught up, and
-   * skips earlier ones: those that are not compacted yet. Tombstones are not held.
+   * Hands on, of the records of a topic that {@link #open} found, the latest of each key: the
+   * reader's thread notes where they lie, and reads them again. Earlier ones are those that are not
+   * compacted yet. Tombstones are handed on at once.
    */
   public TopicReader latestOnlyAtStart(Topic<?> topic) {
-    dispatcher.holdLatest(topic.name());
+    dispatcher.latestOnly(topic.name());
+    return this;
+  }
+
+  /**
+   * Skips records of a topic by their headers, without decoding them. Call after {@link #handle}.
+   */
+  public TopicReader skip(Topic<?> topic, Predicate<Headers> records) {
+    dispatcher.skip(topic.name(), records);
     return this;
   }
 
@@ -332,9 +343,18 @@ public final class TopicReader implements AutoCloseable {
     return offsets.entrySet().stream().allMatch(e -> consumer.position(e.getKey()) >= e.getValue());
   }
 
-  /** Returns whether the records that {@link #open} found were read; hands on those held. */
+  /**
+   * Returns whether the records that {@link #open} found were read, some of them a second time;
+   * begins that.
+   */
   boolean catchUp() {
-    return isPast(ends) && dispatcher.dispatchHeld();
+    if (!isPast(ends)) {
+      return false;
+    }
+    Map<TopicPartition, Long> again = dispatcher.readAgain(consumer::position);
+    ends = again.keySet().stream().collect(Collectors.toMap(p -> p, consumer::position));
+    again.forEach(consumer::seek);
+    return again.isEmpty();
   }
 
   /** Returns the partitions that are read. From the reading thread only. */

@@ -4,6 +4,8 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.RejectedException;
+import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardScope;
 import java.util.Arrays;
 import java.util.Collection;
@@ -11,14 +13,23 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * The model that hardware without a model begins with: that of the nearest hardware, under another
  * name. A function of models and cluster.
  */
 public final class NearestModel {
+  /**
+   * Kinds of hardware that may have the costs of others at a time. Each has a model of its own on
+   * the log and in each planner's memory, 55 KB, for ever; nobody has so many machines that nobody
+   * measured, but a program may write a new name into each event.
+   */
+  public static final int MOST_BORROWED = 64;
+
   private static final double LN_2 = StrictMath.log(2);
 
   private NearestModel() {}
@@ -36,8 +47,10 @@ public final class NearestModel {
    * @param models the current models
    * @param cluster a cluster of hardware without a model
    * @return empty if no model is left
+   * @throws RejectedException if {@link #MOST_BORROWED} kinds of hardware have the costs of others
    */
   public static Optional<ModelBundle> begin(Collection<ModelBundle> models, ClusterSpec cluster) {
+    requireRoom(models, cluster.hardware());
     return models.stream()
         .filter(model -> model.card().beganAs().isEmpty())
         .min(
@@ -46,6 +59,33 @@ public final class NearestModel {
                 .thenComparing(model -> -commonLength(model.hardware(), cluster.hardware()))
                 .thenComparing(ModelBundle::hardware))
         .map(nearest -> renamed(nearest, cluster.hardware()));
+  }
+
+  /** Returns whether another kind of hardware may begin with the costs of others. */
+  public static boolean hasRoom(Collection<ModelBundle> models) {
+    return borrowed(models).size() < MOST_BORROWED;
+  }
+
+  /**
+   * Checks that another kind of hardware may begin with the costs of others.
+   *
+   * @param hardware its name
+   * @throws RejectedException if not
+   */
+  public static void requireRoom(Collection<ModelBundle> models, String hardware) {
+    if (!hasRoom(models)) {
+      throw new RejectedException(
+          RejectionReason.UNKNOWN_HARDWARE,
+          "hardware without a model of its own must be at most %d kinds, which begin with the nearest model; got \"%s\" beside %s. Maybe a mistyped name? Correct it, or train a model of this hardware: docs/MODELS.md"
+              .formatted(MOST_BORROWED, hardware, borrowed(models)));
+    }
+  }
+
+  private static SortedSet<String> borrowed(Collection<ModelBundle> models) {
+    return models.stream()
+        .filter(model -> model.proxyHardware().isPresent())
+        .map(ModelBundle::hardware)
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
   /**

@@ -315,4 +315,42 @@ public final class GrowthStep {
                     new Change.TableResized(resize.table(), resize.capacity(), resize.reason()))
             .toList());
   }
+
+  /**
+   * Returns what the reports so far say of a workload's tables, as after the latest of them; empty
+   * if there was none of its tables. Gives no table another capacity, and writes nothing.
+   */
+  public Optional<TableForecasts> latest(GrowthStore store, String workloadId) {
+    GrowthState header = store.header(workloadId);
+    SortedMap<String, TableGrowth> growths = store.growths(workloadId);
+    if (header.cluster().isEmpty() || growths.isEmpty()) {
+      return Optional.empty();
+    }
+    long now = growths.values().stream().mapToLong(g -> g.history().last().atMs()).max().orElse(0);
+    List<HashedTable> tables = new ArrayList<>();
+    List<TableForecast> forecasts = new ArrayList<>();
+    growths.forEach(
+        (name, growth) -> {
+          TableSpec spec = hashed(store, workloadId, name);
+          HashedTable table = table(spec, growth, now);
+          tables.add(table);
+          forecasts.add(
+              forecast(
+                  table,
+                  new TableInputs(
+                      growth, storage(spec).idsPerDay(), table.evicts(), table.bytesPerSlot()),
+                  Optional.empty()));
+        });
+    double memory = memory(store, workloadId, header.cluster().get()) - header.fixedBytes();
+    return Optional.of(
+        new TableForecasts(
+            workloadId,
+            header.reports().get(header.reports().size() - 1),
+            Instant.ofEpochMilli(now),
+            header.generation(),
+            forecasts,
+            List.of(),
+            capacities.decide(tables, memory).memoryEnd(),
+            Optional.of(new GrowthInputs(header.parts(), memory, policy))));
+  }
 }

@@ -14,6 +14,8 @@ public interface Predictors {
    * Returns the first model for a cluster's hardware, which has none yet. It predicts from now on.
    *
    * @return empty if hardware without a model is to be rejected, or no model is near
+   * @throws io.shardtide.domain.RejectedException if too many kinds of hardware have the costs of
+   *     others already
    */
   Optional<TowerPredictor> begin(ClusterSpec cluster);
 

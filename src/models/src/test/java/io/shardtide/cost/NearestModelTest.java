@@ -1,8 +1,10 @@
 package io.shardtide.cost;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.RejectedException;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
@@ -116,6 +118,25 @@ class NearestModelTest {
     assertThat(begun.card().simulated()).isTrue();
     assertThat(begun.card().errors()).as("errors of other hardware").isEmpty();
     assertThat(begun.describeOrigin()).contains("costs of simulated-8xh100 until h100 is measured");
+  }
+
+  /** Each name of hardware would have a model in each planner, for ever. */
+  @Test
+  void hardware_beyond_the_most_that_may_begin_is_rejected_with_the_names_of_the_others() {
+    List<ModelBundle> models = new ArrayList<>(SHIPPED);
+    for (int i = 0; i < NearestModel.MOST_BORROWED; i++) {
+      models.add(NearestModel.begin(models, cluster(8, 8, 65_536, "h" + i)).orElseThrow());
+    }
+    assertThatThrownBy(() -> NearestModel.begin(models, cluster(8, 8, 65_536, "h10O")))
+        .isInstanceOf(RejectedException.class)
+        .hasMessageContaining(
+            "hardware without a model of its own must be at most 64 kinds, which begin with the nearest model; got \"h10O\" beside [h0, h1, h10, ")
+        .hasMessageContaining(", h63, h7, h8, h9]. Maybe a mistyped name?");
+    ModelBundle learned = TestModels.measured(models.get(models.size() - 1), 32);
+    models.set(models.size() - 1, learned);
+    assertThat(begun(models, cluster(8, 8, 65_536, "h100")))
+        .as("what was measured has a model of its own")
+        .isEqualTo("simulated-8xh100");
   }
 
   @Test

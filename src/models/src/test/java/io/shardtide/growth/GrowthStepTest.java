@@ -123,6 +123,24 @@ class GrowthStepTest {
         .matches("it is full in [0-9.]+ (days|hours) \\([0-9.]+ to [0-9.]+\\)");
   }
 
+  /** As an instance that takes the workload over shows it. */
+  @Test
+  void the_stores_say_what_the_latest_report_said_also_of_tables_that_it_did_not_have() {
+    predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 90_000), hashedTable("b", 70_000));
+    assertThat(step.latest(store, Fixtures.WORKLOAD)).as("nothing was reported").isEmpty();
+    for (int hour = 1; hour < 50; hour++) {
+      ShardFill shard = new ShardFill(0, 0, 90_000, 100L * hour, 0, 0, 0);
+      TableFill fill = new TableFill(hour % 3 == 0 ? "a" : "b", List.of(shard));
+      assertThat(grow(fill).change()).isEmpty();
+    }
+    ShardFill last = new ShardFill(0, 0, 90_000, 5_000, 0, 0, 0);
+    TableForecasts reported = grow(new TableFill("a", List.of(last))).forecasts();
+    assertThat(reported.tables()).hasSize(2);
+    assertThat(step.latest(store, Fixtures.WORKLOAD)).contains(reported);
+    predict(Fixtures.delete());
+    assertThat(step.latest(store, Fixtures.WORKLOAD)).isEmpty();
+  }
+
   @Test
   void forecasts_are_of_all_tables_and_of_what_was_reported() {
     predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 10_000), hashedTable("b", 500));

@@ -99,6 +99,13 @@ final class BackgroundSearch {
     return Optional.of(finished);
   }
 
+  /** Ends the search that runs; the next owner of the partition begins it again. */
+  void close() {
+    if (running != null) {
+      running.run.cancel();
+    }
+  }
+
   /** Returns the number of searches that are running or due. */
   int size() {
     return idleSince.size() + (running == null ? 0 : 1);

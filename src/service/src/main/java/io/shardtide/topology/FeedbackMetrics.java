@@ -5,13 +5,16 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceSpeed;
+import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.learning.ExclusionReason;
 import io.shardtide.learning.Feedback;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
  * Metrics of feedback. Ratios have tags for hardware and quantity only, because there may be
@@ -24,7 +27,7 @@ final class FeedbackMetrics {
   private final Map<ExclusionReason, Counter> setAside = new EnumMap<>(ExclusionReason.class);
   private final Map<DriftAlarm.AlarmKind, Counter> alarms =
       new EnumMap<>(DriftAlarm.AlarmKind.class);
-  private final Map<String, Integer> slowDevices = new ConcurrentHashMap<>();
+  private final List<SlowDevices> open = new CopyOnWriteArrayList<>();
   private final Map<RatioGauge, Double> ratios = new ConcurrentHashMap<>();
 
   /** Tags of a ratio. */
@@ -32,10 +35,9 @@ final class FeedbackMetrics {
 
   FeedbackMetrics(MeterRegistry meters) {
     this.meters = meters;
-    Gauge.builder(
-            "shardtide.slow.devices", () -> slowDevices.values().stream().mapToInt(n -> n).sum())
+    Gauge.builder("shardtide.slow.devices", open, FeedbackMetrics::count)
         .description(
-            "Devices whose computation or communication is slow, since this instance started")
+            "Devices whose computation or communication is slow, of workloads measured since their partition came here")
         .register(meters);
     measurements =
         Counter.builder("shardtide.measurements")
@@ -63,6 +65,39 @@ final class FeedbackMetrics {
     }
   }
 
+  private static double count(List<SlowDevices> open) {
+    return open.stream().flatMap(slow -> slow.devices.values().stream()).mapToInt(n -> n).sum();
+  }
+
+  /** The slow devices of a task's workloads; one thread calls it, others read the gauge. */
+  final class SlowDevices implements AutoCloseable {
+    private final Map<String, Integer> devices = new ConcurrentHashMap<>();
+
+    /** Shows a workload's slow devices from now on. */
+    void show(DeviceSpeeds speeds) {
+      devices.put(
+          speeds.workloadId(),
+          (int) speeds.slow().stream().mapToInt(DeviceSpeed::device).distinct().count());
+    }
+
+    /** Shows nothing of a deleted workload any more. */
+    void remove(String workloadId) {
+      devices.remove(workloadId);
+    }
+
+    @Override
+    public void close() {
+      open.remove(this);
+    }
+  }
+
+  /** Adds a task's slow devices to the gauge until the result is closed. */
+  SlowDevices open() {
+    SlowDevices slow = new SlowDevices();
+    open.add(slow);
+    return slow;
+  }
+
   private static String tag(Enum<?> value) {
     return value.name().toLowerCase(Locale.ROOT);
   }
@@ -73,13 +108,6 @@ final class FeedbackMetrics {
     samples.increment(feedback.samples().size());
     feedback.excluded().forEach((reason, count) -> setAside.get(reason).increment(count));
     feedback.alarms().forEach(alarm -> alarms.get(alarm.kind()).increment());
-    feedback
-        .speeds()
-        .ifPresent(
-            speeds ->
-                slowDevices.put(
-                    speeds.workloadId(),
-                    (int) speeds.slow().stream().mapToInt(DeviceSpeed::device).distinct().count()));
     feedback
         .ratios()
         .forEach((quantity, ratio) -> show(new RatioGauge(feedback.hardware(), quantity), ratio));

@@ -57,6 +57,7 @@ public final class FeedbackTopology {
     private final Topics topics;
     private final PlannerMetrics metrics;
     private KafkaFeedbackStore store;
+    private FeedbackMetrics.SlowDevices slow;
 
     Compare(
         Skeleton skeleton,
@@ -71,7 +72,12 @@ public final class FeedbackTopology {
       on(
               topics.costPredictions(),
               CostPredictions::workloadId,
-              (part, source, timestamp) -> step.onPredictions(store, part))
+              (part, source, timestamp) -> {
+                step.onPredictions(store, part);
+                if (part.isDeletion()) {
+                  slow.remove(part.workloadId());
+                }
+              })
           .skippingInvalid()
           .gapless()
           .deletedBy(CostPredictions::isDeletion);
@@ -96,6 +102,7 @@ public final class FeedbackTopology {
       store =
           new KafkaFeedbackStore(
               stores, latest(topics.acceptedStatuses(), AcceptedStatus::workloadId));
+      slow = metrics.feedback().open();
     }
 
     private void publish(Feedback feedback, long timestamp) {
@@ -108,11 +115,20 @@ public final class FeedbackTopology {
       feedback
           .speeds()
           .ifPresent(
-              speeds -> forward(speeds.workloadId(), speeds, timestamp, NodeName.WRITE_SPEEDS));
+              speeds -> {
+                forward(speeds.workloadId(), speeds, timestamp, NodeName.WRITE_SPEEDS);
+                slow.show(speeds);
+              });
       metrics.feedback().measured(feedback);
       if (!feedback.alarms().isEmpty() || feedback.speeds().isPresent()) {
         written();
       }
+    }
+
+    @Override
+    public void close() {
+      super.close();
+      slow.close();
     }
   }
 }

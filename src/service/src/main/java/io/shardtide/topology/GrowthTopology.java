@@ -70,6 +70,17 @@ public final class GrowthTopology {
       shown = metrics.growth().open();
     }
 
+    /** Shows what was forecast before: the alerts must not end with a restart. */
+    @Override
+    void resume() {
+      store.forEachWorkload(id -> isolate(id, "latest forecasts", () -> resume(id)));
+    }
+
+    @Override
+    void resume(String workloadId) {
+      step.latest(store, workloadId).ifPresent(shown::show);
+    }
+
     private void onPredictions(CostPredictions part, SourcePosition source, long timestamp) {
       if (step.onPredictions(store, part)) {
         shown.remove(part.workloadId());

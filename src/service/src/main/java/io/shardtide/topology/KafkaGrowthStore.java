@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import org.apache.kafka.streams.state.StoreBuilder;
 
 /** Headers, tables and what was reported of them in RocksDB, logged to Kafka. */
@@ -28,6 +29,10 @@ final class KafkaGrowthStore implements GrowthStore {
         StoreKeys.cached(StoreName.GROWTH_HEADERS, Codec.GROWTH_HEADER),
         StoreKeys.builder(StoreName.GROWTH_TABLES, Codec.TABLE_SPEC),
         StoreKeys.cached(StoreName.REPORTED_FILLS, Codec.TABLE_GROWTH));
+  }
+
+  void forEachWorkload(Consumer<String> action) {
+    headers.forEach((workloadId, header) -> action.accept(workloadId));
   }
 
   @Override

@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.streams.processor.PunctuationType;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
@@ -498,6 +499,13 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   final void forward(String key, Object value, long timestamp, String sink) {
     attempts.written();
     send(key, value, timestamp, sink);
+  }
+
+  /** Writes a record with headers. */
+  final void forward(String key, Object value, long timestamp, Headers headers, String sink) {
+    attempts.written();
+    context.forward(new Record<>(key, value, timestamp, headers), sink);
+    pace.changed();
   }
 
   /** Writes a record that is not a handler's. */

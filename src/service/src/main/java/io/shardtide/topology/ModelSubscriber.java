@@ -46,8 +46,8 @@ import org.slf4j.LoggerFactory;
  * model, or a model that this version cannot run, is skipped and logged; the model before it
  * remains current.
  *
- * <p>Safe for use by several threads. One predictor per hardware is open; a replaced one is closed
- * when the calls that use it have returned ({@link ReplaceablePredictor}).
+ * <p>Safe for use by several threads. There is one predictor per hardware, of which few are open
+ * ({@link OpenPredictors}); a replaced one is closed when the calls that use it have returned.
  */
 final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ModelSubscriber.class);
@@ -61,7 +61,7 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
   private final Map<String, Object> clientConfig;
   private final Registry registry;
   private final Topics topics;
-  private final Function<ModelBundle, TowerPredictor> predictorOf;
+  private final OpenPredictors predictors;
   private final UnknownHardware unknownHardware;
   private final ScheduledExecutorService refresher =
       Executors.newSingleThreadScheduledExecutor(
@@ -104,7 +104,7 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
     this.clientConfig = Map.copyOf(clientConfig);
     this.registry = registry;
     this.topics = topics;
-    this.predictorOf = predictorOf;
+    predictors = new OpenPredictors(predictorOf);
     this.unknownHardware = unknownHardware;
   }
 
@@ -199,12 +199,12 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
       return;
     }
     ReplaceablePredictor champion = current.get(bundle.hardware());
-    if (champion != null && get(champion.modelId()).bundle().isFineTuned()) {
+    if (champion != null && champion.bundle().isFineTuned()) {
       log.info(
           "Model {} of \"{}\" is not published: the current model {} was fine-tuned on measured costs. To replace it: models promote {}, or the model's file",
           bundle.shown(),
           bundle.hardware(),
-          get(champion.modelId()).bundle().shown(),
+          champion.bundle().shown(),
           bundle.shown());
       return;
     }
@@ -239,7 +239,11 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
   /** Returns the model that another thread has begun with; see {@link #isDecided(ClusterSpec)}. */
   @Override
   public Optional<TowerPredictor> begin(ClusterSpec cluster) {
-    return of(cluster.hardware());
+    Optional<TowerPredictor> begun = of(cluster.hardware());
+    if (begun.isEmpty() && unknownHardware == UnknownHardware.NEAREST) {
+      NearestModel.requireRoom(currentBundles(), cluster.hardware());
+    }
+    return begun;
   }
 
   /**
@@ -279,13 +283,19 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
     }
   }
 
-  /** Returns the model that hardware begins with; empty if it has one, or none is near. */
+  private List<ModelBundle> currentBundles() {
+    return current.values().stream().map(ReplaceablePredictor::bundle).toList();
+  }
+
+  /**
+   * Returns the model that hardware begins with; empty if it has one, none is near, or too many
+   * kinds of hardware have begun.
+   */
   private Optional<ColdStartPublisher.FirstModel> firstModel(ClusterSpec cluster) {
-    if (current.containsKey(cluster.hardware())) {
+    List<ModelBundle> candidates = currentBundles();
+    if (current.containsKey(cluster.hardware()) || !NearestModel.hasRoom(candidates)) {
       return Optional.empty();
     }
-    List<ModelBundle> candidates =
-        current.values().stream().map(predictor -> get(predictor.modelId()).bundle()).toList();
     return NearestModel.begin(candidates, cluster)
         .map(
             model ->
@@ -359,7 +369,7 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
       return;
     }
     try {
-      current.put(hardware, new ReplaceablePredictor(bundle, predictorOf));
+      current.put(hardware, new ReplaceablePredictor(bundle, predictors));
       changes.incrementAndGet();
     } catch (RuntimeException e) {
       // Any error: it must not prevent other models of the topic from becoming current.

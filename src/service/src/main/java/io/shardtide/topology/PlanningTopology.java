@@ -363,6 +363,7 @@ public final class PlanningTopology {
     public void close() {
       super.close();
       live.close();
+      background.close();
       pending.close();
     }
   }

@@ -11,26 +11,36 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * The predictor of a model that another model may replace while it predicts. {@link #close} lets
- * calls that run finish: the last of them frees the predictor. A caller that got this predictor
- * before it was closed may still predict; the predictor is then opened again for the call.
+ * The predictor of a model that another model may replace while it predicts, and that is closed
+ * while it is unused. {@link #close} lets calls that run finish: the last of them frees the
+ * predictor. A caller that got this predictor before it was closed may still predict; the predictor
+ * is then opened again for the call.
  */
 final class ReplaceablePredictor implements TowerPredictor {
   private final ModelBundle bundle;
-  private final Function<ModelBundle, TowerPredictor> open;
+  private final OpenPredictors open;
   private TowerPredictor predictor;
   private int running;
   private boolean closed;
 
   /**
-   * Opens the predictor.
+   * Opens the predictor, unless the model began as another one, which was opened: such hardware may
+   * never be used.
    *
    * @param open opens the predictor of a model; throws if this version cannot run it
    */
-  ReplaceablePredictor(ModelBundle bundle, Function<ModelBundle, TowerPredictor> open) {
+  ReplaceablePredictor(ModelBundle bundle, OpenPredictors open) {
     this.bundle = bundle;
     this.open = open;
-    predictor = open.apply(bundle);
+    if (bundle.card().beganAs().isEmpty()) {
+      predictor = open.open(bundle);
+      open.used(this);
+    }
+  }
+
+  /** Returns the model. */
+  ModelBundle bundle() {
+    return bundle;
   }
 
   @Override
@@ -69,27 +79,41 @@ final class ReplaceablePredictor implements TowerPredictor {
 
   private synchronized TowerPredictor acquire() {
     if (predictor == null) {
-      predictor = open.apply(bundle);
+      predictor = open.open(bundle);
     }
     running++;
     return predictor;
   }
 
-  private synchronized void release() {
-    running--;
-    closeIfUnused();
+  private void release() {
+    boolean kept;
+    synchronized (this) {
+      running--;
+      kept = !closed;
+      if (closed) {
+        closeIfUnused();
+      }
+    }
+    // Not while this is locked: it may close other predictors.
+    if (kept) {
+      open.used(this);
+    }
   }
 
-  private void closeIfUnused() {
-    if (closed && running == 0 && predictor != null) {
+  /** Closes the predictor unless a call runs, after which it counts as used again. */
+  synchronized void closeIfUnused() {
+    if (running == 0 && predictor != null) {
       predictor.close();
       predictor = null;
     }
   }
 
   @Override
-  public synchronized void close() {
-    closed = true;
-    closeIfUnused();
+  public void close() {
+    synchronized (this) {
+      closed = true;
+      closeIfUnused();
+    }
+    open.forget(this);
   }
 }

@@ -10,6 +10,7 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.wire.EventHeaders;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
@@ -150,7 +151,12 @@ public final class WorkloadTopology {
 
     private void forward(List<CostPredictions> predictions, long timestamp) {
       for (CostPredictions part : predictions) {
-        forward(part.workloadId(), part, timestamp, NodeName.WRITE_PREDICTIONS);
+        forward(
+            part.workloadId(),
+            part,
+            timestamp,
+            EventHeaders.of(part.eventId(), part.generation()),
+            NodeName.WRITE_PREDICTIONS);
         if (part.update().isPresent()) {
           forwardCurrent(part, timestamp);
         }

@@ -11,10 +11,13 @@ import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
 import java.io.IOException;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
@@ -27,58 +30,115 @@ final class PlanReader implements AutoCloseable {
   /** How long a request of the dashboard waits for the cluster. */
   private static final int TIMEOUT_MS = 5_000;
 
-  private final TopicReader reader;
-  private final Map<String, ShardingPlan> kept =
-      new LinkedHashMap<>(16, 0.75f, true) {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<String, ShardingPlan> eldest) {
-          return size() > KEPT;
-        }
-      };
+  /** How long no other request waits for a cluster or registry that did not answer. */
+  private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** The plan that was read last. */
-  private Optional<ShardingPlan> found = Optional.empty();
+  private final Reading reading;
+  private final LongSupplier nanoTime;
+  private final Runnable close;
+  private final Map<String, ShardingPlan> kept =
+      Collections.synchronizedMap(
+          new LinkedHashMap<>(16, 0.75f, true) {
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<String, ShardingPlan> eldest) {
+              return size() > KEPT;
+            }
+          });
+
+  private Optional<RuntimeException> failure = Optional.empty();
+  private long failedNanos;
+
+  /** Reads the record at a position. */
+  @FunctionalInterface
+  interface Reading {
+    /** Returns its plan; empty if it is not there any more. */
+    Optional<ShardingPlan> at(SourcePosition position);
+  }
+
+  private PlanReader(LogReading reading) {
+    this(reading, System::nanoTime, reading.reader::close);
+  }
 
   PlanReader(Endpoint endpoint, Registry registry) {
-    reader =
-        new TopicReader(
-            endpoint.clients(
-                Map.of(),
-                Map.of(
-                    ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
-                    1,
-                    ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
-                    TIMEOUT_MS)),
-            registry);
-    for (Topic<ShardingPlan> topic :
-        List.of(endpoint.topics().shardingPlans(), endpoint.topics().currentPlans())) {
-      reader.handle(
-          topic,
-          StartPosition.BEGINNING,
-          Optional.of(ShardingPlan::workloadId),
-          (position, writtenAt, plan) -> found = Optional.of(plan));
+    this(new LogReading(endpoint, registry));
+  }
+
+  /**
+   * @param reading reads records
+   * @param nanoTime monotonic time, in nanoseconds from any origin
+   * @param close runs when this is closed
+   */
+  PlanReader(Reading reading, LongSupplier nanoTime, Runnable close) {
+    this.reading = reading;
+    this.nanoTime = nanoTime;
+    this.close = close;
+  }
+
+  /** Reads from Kafka. */
+  private static final class LogReading implements Reading {
+    private final TopicReader reader;
+    private Optional<ShardingPlan> found = Optional.empty();
+
+    LogReading(Endpoint endpoint, Registry registry) {
+      reader =
+          new TopicReader(
+              endpoint.clients(
+                  Map.of(),
+                  Map.of(
+                      ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
+                      1,
+                      ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
+                      TIMEOUT_MS)),
+              registry);
+      for (Topic<ShardingPlan> topic :
+          List.of(endpoint.topics().shardingPlans(), endpoint.topics().currentPlans())) {
+        reader.handle(
+            topic,
+            StartPosition.BEGINNING,
+            Optional.of(ShardingPlan::workloadId),
+            (position, writtenAt, plan) -> found = Optional.of(plan));
+      }
+    }
+
+    @Override
+    public Optional<ShardingPlan> at(SourcePosition position) {
+      found = Optional.empty();
+      reader.readRange(
+          new TopicPartition(position.topic(), position.partition()),
+          new OffsetRange(position.offset(), position.offset() + 1));
+      return found;
     }
   }
 
   /**
-   * Returns a plan.
+   * Returns a plan. A request that waited while another one got no answer gets none either.
    *
    * @param planId its id
    * @param position its position on sharding-plans or current-plans
    * @throws IOException if it is not there any more, or the cluster or the registry does not answer
    */
-  synchronized ShardingPlan read(String planId, SourcePosition position) throws IOException {
+  ShardingPlan read(String planId, SourcePosition position) throws IOException {
+    ShardingPlan known = kept.get(planId);
+    return known == null ? readNext(planId, position) : known;
+  }
+
+  private synchronized ShardingPlan readNext(String planId, SourcePosition position)
+      throws IOException {
     ShardingPlan known = kept.get(planId);
     if (known != null) {
       return known;
     }
-    found = Optional.empty();
+    if (failure.isPresent() && nanoTime.getAsLong() - failedNanos < PAUSE_NANOS) {
+      throw unreadable(planId, failure.get());
+    }
+    Optional<ShardingPlan> found;
     try {
-      reader.readRange(
-          new TopicPartition(position.topic(), position.partition()),
-          new OffsetRange(position.offset(), position.offset() + 1));
+      found = reading.at(position);
+      failure = Optional.empty();
     } catch (KafkaException | ClusterUnavailableException | RegistryUnavailableException e) {
-      throw new IOException("Plan %s cannot be read: %s".formatted(planId, e.getMessage()), e);
+      failure = Optional.of(e);
+      failedNanos = nanoTime.getAsLong();
+      throw unreadable(planId, e);
     }
     ShardingPlan plan =
         found
@@ -89,8 +149,13 @@ final class PlanReader implements AutoCloseable {
     return plan;
   }
 
+  private static IOException unreadable(String planId, RuntimeException cause) {
+    return new IOException(
+        "Plan %s cannot be read: %s".formatted(planId, cause.getMessage()), cause);
+  }
+
   @Override
   public void close() {
-    reader.close();
+    close.run();
   }
 }

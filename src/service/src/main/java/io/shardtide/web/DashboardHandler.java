@@ -7,7 +7,11 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
@@ -19,14 +23,27 @@ import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 import org.eclipse.jetty.util.Fields;
+import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
-/** Serves the dashboard's files, its JSON API, and its stream of updates. */
-final class DashboardHandler extends Handler.Abstract {
+/**
+ * Serves the dashboard's files, its JSON API, and its stream of updates. It has threads of its own,
+ * and others for plans, which are read from the log: neither many browsers nor a cluster that does
+ * not answer keep the server's threads.
+ */
+final class DashboardHandler extends Handler.Abstract.NonBlocking {
   /**
    * Browsers that may follow at a time. Each takes a connection and, while it reads slowly, a row
    * of each workload.
    */
   static final int MAX_STREAMS = 640;
+
+  private static final int THREADS = 16;
+
+  /** One reads a plan at a time; the others compare plans, or write them as JSON. */
+  static final int PLAN_THREADS = 4;
+
+  /** Requests that may wait for one of these threads: while the cluster does not answer, 5 s. */
+  static final int MAX_WAITING_FOR_PLANS = 64;
 
   private static final String JSON = "application/json";
 
@@ -38,6 +55,19 @@ final class DashboardHandler extends Handler.Abstract {
   private final ObjectMapper json = ApiJson.mapper();
   private final UpdateTexts texts = new UpdateTexts(json);
   private final StaticPages files = new StaticPages();
+  private final QueuedThreadPool threads = new QueuedThreadPool(THREADS, 1);
+  private final ThreadPoolExecutor planThreads =
+      new ThreadPoolExecutor(
+          PLAN_THREADS,
+          PLAN_THREADS,
+          0,
+          TimeUnit.SECONDS,
+          new ArrayBlockingQueue<>(MAX_WAITING_FOR_PLANS),
+          task -> {
+            Thread thread = new Thread(task, "plans");
+            thread.setDaemon(true);
+            return thread;
+          });
   private final Semaphore logReader = new Semaphore(1);
   private final AtomicInteger streams = new AtomicInteger();
   private final Dashboard dashboard;
@@ -67,6 +97,9 @@ final class DashboardHandler extends Handler.Abstract {
     this.dashboard = dashboard;
     this.token = token;
     guard = new Guard(host, token.isPresent());
+    threads.setName("dashboard");
+    threads.setDaemon(true);
+    addBean(threads);
     Dashboard.Actions actions = dashboard.actions();
     queries =
         Map.ofEntries(
@@ -93,6 +126,12 @@ final class DashboardHandler extends Handler.Abstract {
         Map.of(
             "/api/promote", parameters -> actions.promote(parameter(parameters, "model")),
             "/api/rollback", parameters -> actions.rollback(parameter(parameters, "hardware")));
+  }
+
+  @Override
+  protected void doStop() throws Exception {
+    planThreads.shutdownNow();
+    super.doStop();
   }
 
   private static Map.Entry<String, Query> query(String path, Query query) {
@@ -141,6 +180,31 @@ final class DashboardHandler extends Handler.Abstract {
 
   @Override
   public boolean handle(Request request, Response response, Callback callback) throws IOException {
+    String path = request.getHttpURI().getPath();
+    boolean readsPlans = path.equals("/api/plan") || path.equals("/api/diff");
+    try {
+      (readsPlans ? planThreads : threads)
+          .execute(
+              () -> {
+                try {
+                  respond(request, response, callback);
+                } catch (IOException | RuntimeException e) {
+                  Response.writeError(request, response, callback, e);
+                }
+              });
+    } catch (RejectedExecutionException e) {
+      protect(response.getHeaders());
+      problem(
+          response,
+          callback,
+          503,
+          "At most %d requests may wait for plans, and as many do. Maybe the Kafka cluster does not answer: see /health. Retry in a few seconds"
+              .formatted(MAX_WAITING_FOR_PLANS));
+    }
+    return true;
+  }
+
+  private void respond(Request request, Response response, Callback callback) throws IOException {
     protect(response.getHeaders());
     try {
       route(request, response, callback);
@@ -154,7 +218,6 @@ final class DashboardHandler extends Handler.Abstract {
     } catch (IOException e) {
       problem(response, callback, 502, e.getMessage());
     }
-    return true;
   }
 
   private void route(Request request, Response response, Callback callback) throws IOException {

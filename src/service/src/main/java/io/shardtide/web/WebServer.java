@@ -84,7 +84,8 @@ public final class WebServer implements AutoCloseable {
       Optional<Predicate<String>> token,
       Optional<Dashboard> dashboard)
       throws IOException {
-    QueuedThreadPool threads = new QueuedThreadPool(16, 1);
+    // The dashboard has threads of its own.
+    QueuedThreadPool threads = new QueuedThreadPool(8, 1);
     threads.setName("web");
     threads.setDaemon(true);
     Server server = new Server(threads);
@@ -138,8 +139,8 @@ public final class WebServer implements AutoCloseable {
     }
   }
 
-  /** Serves health and metrics. */
-  private static final class Monitoring extends Handler.Abstract.NonBlocking {
+  /** Serves health and metrics; metrics may take a while, so that no selector waits for them. */
+  private static final class Monitoring extends Handler.Abstract {
     private final ObjectMapper json = new ObjectMapper();
     private final Optional<Predicate<String>> token;
     private final Map<String, Resource> resources;

@@ -146,36 +146,32 @@ class PlannerMetricsTest {
 
   /** A device that is slow in computation and communication is one device. */
   @Test
-  void slow_devices_are_counted_once_and_until_they_recover() {
+  void slow_devices_are_counted_once_until_they_recover_or_their_workload_goes() {
     assertThat(slowDevices()).isZero();
     DeviceSpeed speed = new DeviceSpeed(1, CostPart.COMPUTATION, 1.5, 0.02, Fixtures.TIME);
     DeviceSpeed link = new DeviceSpeed(1, CostPart.COMMUNICATION, 2, 0.1, Fixtures.TIME);
-    measure("a", speed, link, link.of(3));
-    measure("b", link);
+    FeedbackMetrics.SlowDevices here = metrics.feedback().open();
+    FeedbackMetrics.SlowDevices moves = metrics.feedback().open();
+    here.show(speeds("a", speed, link, link.of(3)));
+    moves.show(speeds("b", link));
     assertThat(slowDevices()).isEqualTo(3);
-    metrics.feedback().measured(feedback(Optional.empty()));
-    assertThat(slowDevices()).as("speeds that did not change").isEqualTo(3);
-    measure("a", link);
-    assertThat(slowDevices()).isEqualTo(2);
-    measure("a");
-    measure("b");
-    assertThat(slowDevices()).isZero();
+    here.show(speeds("a", link));
+    here.show(speeds("c", link));
+    assertThat(slowDevices()).isEqualTo(3);
+    here.show(speeds("a"));
+    assertThat(slowDevices()).as("a recovered").isEqualTo(2);
+    here.remove("c");
+    assertThat(slowDevices()).as("c was deleted").isEqualTo(1);
+    moves.close();
+    assertThat(slowDevices()).as("the partition of b moved").isZero();
   }
 
   private double slowDevices() {
     return meters.get("shardtide.slow.devices").gauge().value();
   }
 
-  private void measure(String workload, DeviceSpeed... slow) {
-    metrics
-        .feedback()
-        .measured(
-            feedback(
-                Optional.of(new DeviceSpeeds(workload, "plan", Fixtures.TIME, List.of(slow)))));
-  }
-
-  private static Feedback feedback(Optional<DeviceSpeeds> speeds) {
-    return new Feedback("gpu", List.of(), List.of(), speeds, new TreeMap<>(), new TreeMap<>());
+  private static DeviceSpeeds speeds(String workload, DeviceSpeed... slow) {
+    return new DeviceSpeeds(workload, "plan", Fixtures.TIME, List.of(slow));
   }
 
   @Test

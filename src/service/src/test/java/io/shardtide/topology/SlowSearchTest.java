@@ -106,6 +106,19 @@ class SlowSearchTest extends TopologyFixture {
     assertThat(plans.isEmpty()).isTrue();
   }
 
+  /** Its new owner searches again; a search that goes on here takes processors, for nothing. */
+  @Test
+  void searches_end_when_the_partition_moves() {
+    change("idle", "a");
+    pass(PlanningSettings.DEFAULTS.deepAfter().plusMillis(5));
+    room = 1;
+    change("slow", "a");
+    restart(PlanningSettings.DEFAULTS);
+    assertThat(deep).hasSize(1);
+    assertThat(((FutureTask<?>) deep.get(0)).isCancelled()).isTrue();
+    assertThat(((FutureTask<?>) slow.get(0)).isCancelled()).isTrue();
+  }
+
   /** So that many of them leave the processors to others. */
   @Test
   void four_slow_searches_run_at_a_time_and_further_ones_wait() {

@@ -7,24 +7,30 @@ import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.NearestModel;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Change;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.wire.EventHeaders;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.apache.kafka.streams.TopologyTestDriver;
+import org.apache.kafka.streams.test.TestRecord;
 import org.junit.jupiter.api.Test;
 
 /** Events are applied once, and invalid ones are rejected. */
@@ -67,6 +73,60 @@ class WorkloadTopologyTest extends TopologyFixture {
     assertThat(after.source().offset()).isEqualTo(11);
     assertThat(after.previousPlanId()).contains(before.planId());
     assertThat(rejected.isEmpty()).isTrue();
+  }
+
+  /** Who awaits one event need not decode the predictions of all others. */
+  @Test
+  void predictions_say_in_their_headers_of_which_event_they_are() {
+    WorkloadChange event =
+        event(set(2, Fixtures.GIB), upsert("a", 1_000, 64, 5), upsert("b", 1_000, 64, 5));
+    changes.pipeInput(KEY, bytes(event));
+    List<TestRecord<String, CostPredictions>> parts = predictions.readRecordsToList();
+    assertThat(parts).hasSize(2);
+    assertThat(parts)
+        .allSatisfy(
+            part -> {
+              assertThat(EventHeaders.eventId(part.headers())).contains(event.eventId());
+              assertThat(part.headers().lastHeader(EventHeaders.GENERATION).value())
+                  .asString()
+                  .isEqualTo("1");
+            });
+    assertThat(output(workload, topics.currentPredictions()).readRecordsToList())
+        .allSatisfy(part -> assertThat(part.headers()).isEmpty());
+  }
+
+  /** A program that writes another name of hardware into each event. */
+  @Test
+  void of_any_number_of_hardware_names_only_so_many_get_a_model() {
+    predictors.unknownHardware = UnknownHardware.NEAREST;
+    int names = NearestModel.MOST_BORROWED + 6;
+    for (int i = 0; i < names; i++) {
+      publish(
+          of(
+              "w" + i,
+              new Change.ClusterSet(new ClusterSpec(2, Fixtures.GIB, 65_536, 2, "h" + i)),
+              upsert("a", 1_000, 64, 5)));
+    }
+    assertThat(predictors.hardware()).hasSize(NearestModel.MOST_BORROWED + 1);
+    assertThat(plans.readValuesToList())
+        .hasSize(NearestModel.MOST_BORROWED)
+        .extracting(ShardingPlan::workloadId)
+        .contains("w0", "w63");
+    List<RejectedEvent> rejections = rejected.readValuesToList();
+    assertThat(rejections)
+        .extracting(RejectedEvent::workloadId)
+        .containsExactlyElementsOf(
+            IntStream.range(NearestModel.MOST_BORROWED, names)
+                .mapToObj(i -> Optional.of("w" + i))
+                .toList());
+    assertThat(rejections)
+        .allSatisfy(
+            rejection -> {
+              assertThat(rejection.reason()).isEqualTo(RejectionReason.UNKNOWN_HARDWARE);
+              assertThat(rejection.message()).contains("at most 64 kinds", "h0, h1, h10");
+            });
+    publish(of("w0", upsert("b", 1_000, 64, 5)));
+    assertThat(plans.readValue().generation()).as("of hardware that has begun").isEqualTo(2);
   }
 
   /** A table with an access CDF that ends below 1, between changes that would be applied. */

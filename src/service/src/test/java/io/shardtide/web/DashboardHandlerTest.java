@@ -8,6 +8,9 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.Socket;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,11 +19,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -326,6 +331,65 @@ class DashboardHandlerTest {
     for (String path : paths) {
       String method = document.get("paths").get(path).has("post") ? "POST " : "GET ";
       assertThat(status(request(method + path))).as(path).isIn(401, 503);
+    }
+  }
+
+  private CompletableFuture<HttpResponse<String>> send(HttpClient client, String path) {
+    return client.sendAsync(
+        HttpRequest.newBuilder(URI.create(server.url() + path)).build(),
+        HttpResponse.BodyHandlers.ofString());
+  }
+
+  /** Requests that wait for plans, and more of the others than the server has threads. */
+  @Test
+  void probes_are_answered_while_all_requests_of_the_dashboard_wait_for_the_log() throws Exception {
+    CountDownLatch answers = new CountDownLatch(1);
+    server =
+        WebServer.start(
+            "127.0.0.1",
+            0,
+            () -> new Health(List.of(Health.Component.up("kafka"))),
+            () -> true,
+            () -> "a_total 1.0\n",
+            Optional.empty(),
+            Optional.of(
+                new Dashboard(
+                    () -> {
+                      try {
+                        answers.await();
+                      } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                      }
+                      return Optional.empty();
+                    },
+                    new RecordedActions(),
+                    Optional.empty())));
+    HttpClient client = HttpClient.newHttpClient();
+    int mayWait = DashboardHandler.PLAN_THREADS + DashboardHandler.MAX_WAITING_FOR_PLANS;
+    List<CompletableFuture<HttpResponse<String>>> plans =
+        IntStream.rangeClosed(0, mayWait)
+            .mapToObj(i -> send(client, i % 2 == 0 ? "/api/plan?id=1" : "/api/diff?earlier=1"))
+            .toList();
+    CompletableFuture.anyOf(plans.toArray(CompletableFuture[]::new)).get();
+    HttpResponse<String> tooMany =
+        plans.stream().filter(CompletableFuture::isDone).findFirst().orElseThrow().get();
+    assertThat(tooMany.statusCode()).isEqualTo(503);
+    assertThat(tooMany.body()).contains("At most 64 requests may wait for plans, and as many do.");
+    assertThat(tooMany.headers().firstValue("cache-control")).contains("no-store");
+    assertThat(plans.stream().filter(CompletableFuture::isDone)).hasSize(1);
+
+    List<CompletableFuture<HttpResponse<String>>> others =
+        IntStream.range(0, 40).mapToObj(i -> send(client, "/api/workloads")).toList();
+    for (String path : List.of("/live", "/health", "/metrics")) {
+      assertThat(send(client, path).get().statusCode()).as(path).isEqualTo(200);
+    }
+    assertThat(others.stream().filter(CompletableFuture::isDone)).isEmpty();
+    answers.countDown();
+    for (CompletableFuture<HttpResponse<String>> other : others) {
+      assertThat(other.get().body()).contains("still reading the log");
+    }
+    for (CompletableFuture<HttpResponse<String>> plan : plans) {
+      assertThat(plan.get().statusCode()).isEqualTo(503);
     }
   }
 }
