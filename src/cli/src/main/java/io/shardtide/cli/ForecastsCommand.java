@@ -5,6 +5,7 @@ import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.WhatIfGrowth;
+import io.shardtide.replay.RefusedException;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
@@ -108,7 +109,7 @@ final class ForecastsCommand implements Callable<Integer> {
     }
     TableForecasts one = all.get(workload.get());
     if (one == null) {
-      throw new IllegalArgumentException(
+      throw new RefusedException(
           "There are no forecasts of workload %s; expected one of %s. The first follows a report of"
                   .formatted(Names.quote(workload.get()), all.keySet())
               + " how full its hashed tables are");
