@@ -89,9 +89,13 @@ final class ForecastsCommand implements Callable<Integer> {
   }
 
   private Collection<TableForecasts> whatIf(Collection<TableForecasts> latest) {
-    return growth.isEmpty()
-        ? latest
-        : latest.stream().map(forecasts -> WhatIfGrowth.of(forecasts, growth.get())).toList();
+    try {
+      return growth.isEmpty()
+          ? latest
+          : latest.stream().map(forecasts -> WhatIfGrowth.of(forecasts, growth.get())).toList();
+    } catch (IllegalArgumentException e) {
+      throw new RefusedException(e.getMessage());
+    }
   }
 
   private SortedMap<String, TableForecasts> read() throws IOException {

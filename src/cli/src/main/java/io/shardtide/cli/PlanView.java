@@ -237,7 +237,8 @@ final class PlanView {
   private Styled memoryBar(long bytes, long memory) {
     int filled = (int) Math.min(MEMORY_BAR, Math.round((double) MEMORY_BAR * bytes / memory));
     return new Styled(
-        ansi.string("@|green %s|@%s".formatted("█".repeat(filled), "·".repeat(MEMORY_BAR - filled))));
+        ansi.string(
+            "@|green %s|@%s".formatted("█".repeat(filled), "·".repeat(MEMORY_BAR - filled))));
   }
 
   private void moves(
