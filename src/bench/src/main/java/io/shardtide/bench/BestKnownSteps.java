@@ -12,6 +12,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.SpecHash;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.files.MalformedFileException;
+import io.shardtide.files.OutputFile;
 import io.shardtide.samples.WorkloadTask;
 import java.io.IOException;
 import java.io.InputStream;
@@ -134,7 +135,7 @@ public final class BestKnownSteps {
   public void write(Path file) throws IOException {
     DefaultPrettyPrinter printer =
         new DefaultPrettyPrinter().withObjectIndenter(new DefaultIndenter("  ", "\n"));
-    Files.writeString(
+    OutputFile.write(
         file, JSON.writer(printer).writeValueAsString(new StepsFile(byWorkload)) + "\n");
   }
 }

@@ -13,6 +13,7 @@ import io.shardtide.embedded.Brokers;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.embedded.KafkaCluster;
+import io.shardtide.files.OutputFile;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.RecordKind;
@@ -159,6 +160,11 @@ final class DemoCommand implements Callable<Integer> {
       throw new ParameterException(
           spec.commandLine(), "--brokers must be 1 or %d, got %d".formatted(SEVERAL, brokers));
     }
+    if (out != null && Files.exists(out.resolve(RecordKind.EVENTS.file()))) {
+      throw new ParameterException(
+          spec.commandLine(),
+          "--out must be a folder without %s, got %s".formatted(RecordKind.EVENTS.file(), out));
+    }
     // --seconds counts from the start of the process.
     long startedMillisAgo =
         System.currentTimeMillis() - ManagementFactory.getRuntimeMXBean().getStartTime();
@@ -193,7 +199,7 @@ final class DemoCommand implements Callable<Integer> {
     PrintWriter console = spec.commandLine().getOut();
     ModelBundle bundle = model.load(ModelFiles::shippedForH200);
     Topics topics = Topics.withPrefix(Topics.DEFAULT_PREFIX);
-    Files.createDirectories(directory);
+    OutputFile.createFolder(directory);
     console.printf("Starting Kafka and a schema registry in %s ...%n", directory);
     try (Brokers kafka = brokers(directory);
         DevelopmentRegistry developmentRegistry =
@@ -311,7 +317,7 @@ final class DemoCommand implements Callable<Integer> {
       if (directory == null) {
         return new RecordFile<>(null, null);
       }
-      Files.createDirectories(directory);
+      OutputFile.createFolder(directory);
       return new RecordFile<>(
           new JsonLines<>(kind.codec()),
           Files.newBufferedWriter(directory.resolve(kind.file()), StandardCharsets.UTF_8));

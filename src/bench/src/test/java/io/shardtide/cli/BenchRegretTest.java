@@ -211,7 +211,7 @@ class BenchRegretTest {
                 "--regret",
                 "--known",
                 known("0123456789ab", -1)))
-        .isEqualTo(1);
+        .isEqualTo(2);
     assertThat(err.toString())
         .contains("known.json: no best known steps: ", "ms must be above 0, got -1.0");
   }

@@ -287,7 +287,7 @@ class CommandsTest {
     byte[] bytes = Files.readAllBytes(bundle);
     Files.write(bundle, java.util.Arrays.copyOf(bytes, bytes.length / 2));
     assertThat(run("evaluate", "--model", bundle.toString(), "--samples", samples.toString()))
-        .isEqualTo(1);
+        .isEqualTo(2);
     assertThat(err.toString())
         .contains("shardtide: " + bundle + " is not a model that can be used: ")
         .doesNotContain("\tat ");
@@ -298,15 +298,15 @@ class CommandsTest {
       delimiter = '|',
       textBlock =
           """
-          plan --tables nowhere.json --tasks x --devices 4 --memory-gib 4 --out plans.jsonl            | 1 | shardtide: nowhere.json does not exist
-          plan --tables REFERENCE/table_configs.json --tasks REFERENCE/tasks/4gpu_dim4.txt --devices 0 --memory-gib 4 --out plans.jsonl | 1 | shardtide: devices of a cluster must be between 1 and 16384, got 0
+          plan --tables nowhere.json --tasks x --devices 4 --memory-gib 4 --out plans.jsonl            | 2 | shardtide: nowhere.json does not exist
+          plan --tables REFERENCE/table_configs.json --tasks REFERENCE/tasks/4gpu_dim4.txt --devices 0 --memory-gib 4 --out plans.jsonl | 2 | shardtide: devices of a cluster must be between 1 and 16384, got 0
           plan --devices 4                                                                             | 2 | Missing required options
           plan --devices four                                                                          | 2 | Invalid value for option '--devices'
-          evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 1 | REFERENCE/README.md is not a model that can be used
-          evaluate --samples REFERENCE/nowhere                                                               | 1 | REFERENCE/nowhere: not a folder
-          pretrain --samples REFERENCE/tasks --hardware x --out x.avro                                       | 1 | REFERENCE/tasks: no samples
-          pretrain --samples REFERENCE/valid --hardware x --out x.avro --from REFERENCE/README.md                | 1 | REFERENCE/README.md is not a model that can be used
-          pretrain --samples x --hardware x --out x.avro --from ./x.avro                                   | 2 | shardtide: --from and --out must be two files, got x.avro for both
+          evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 2 | REFERENCE/README.md is not a model that can be used
+          evaluate --samples REFERENCE/nowhere                                                               | 2 | REFERENCE/nowhere: not a folder
+          pretrain --samples REFERENCE/tasks --hardware x --out x.avro                                       | 2 | REFERENCE/tasks: no samples
+          pretrain --samples REFERENCE/valid --hardware x --out x.avro --from REFERENCE/README.md                | 2 | REFERENCE/README.md is not a model that can be used
+          pretrain --samples x --hardware x --out x.avro --from ./x.avro                                   | 2 | shardtide: --out must be another file than --from, got x.avro
           pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=fast,nic-gbs=48                | 2 | 'fast' is not a double
           pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=0,nic-gbs=48                   | 2 | shardtide: --links: nvlink-gbs must be a finite number above 0, got 0.0
           pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=370,nic=48                     | 2 | shardtide: --links: links have no nic (its value is 48.0); expected nvlink-gbs, nvls-gbs, nic-gbs, nvlink-us, nic-us
@@ -342,7 +342,7 @@ class CommandsTest {
 
   @Test
   void a_stack_trace_is_printed_on_request() {
-    assertThat(run("evaluate", "--samples", "nowhere", "--stacktrace")).isEqualTo(1);
+    assertThat(run("evaluate", "--samples", "nowhere", "--stacktrace")).isEqualTo(2);
     assertThat(err.toString()).contains("shardtide: nowhere").contains("\tat ");
   }
 
@@ -391,7 +391,7 @@ class CommandsTest {
 
   @Test
   void a_benchmark_says_what_is_too_little() {
-    assertThat(run("bench", "fold", "--changes", "10")).isEqualTo(1);
+    assertThat(run("bench", "fold", "--changes", "10")).isEqualTo(2);
     assertThat(err.toString())
         .isEqualTo("shardtide: changes must be at least 10000, got 10%n".formatted());
   }

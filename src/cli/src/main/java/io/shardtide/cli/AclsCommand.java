@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import io.shardtide.config.ShellWord;
 import io.shardtide.topology.Acls;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
@@ -99,7 +100,8 @@ final class AclsCommand implements Callable<Integer> {
               prefix,
               extensions,
               principal == null ? "User:" + each : principal,
-              "--bootstrap-server %s --command-config %s".formatted(bootstrap, commandConfig))
+              "--bootstrap-server %s --command-config %s"
+                  .formatted(ShellWord.of(bootstrap), ShellWord.of(commandConfig)))
           .forEach(out::println);
     }
     return 0;

@@ -3,13 +3,14 @@ package io.shardtide.cli;
 import static java.util.stream.Collectors.joining;
 
 import io.shardtide.client.Endpoint;
+import io.shardtide.files.MalformedFileException;
+import io.shardtide.files.TextFiles;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
+import java.io.Reader;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -65,8 +66,11 @@ final class ClusterOption {
       names = "--kafka-config",
       paramLabel = "FILE",
       description =
-          "Java properties: any setting of Kafka's client and, after \"registry.\", of the registry's.")
+          "Java properties in UTF-8: any setting of Kafka's client and, after \"registry.\", of the registry's.")
   private Path config;
+
+  /** What the file of settings says, if it was read. */
+  private Properties properties;
 
   /** Returns whether a cluster is named. */
   boolean isGiven() {
@@ -179,22 +183,32 @@ final class ClusterOption {
     }
   }
 
+  /** Reads the file of settings, once: it may be a pipe. */
+  private Properties properties() throws IOException {
+    if (properties == null) {
+      Properties read = new Properties();
+      if (config != null) {
+        try (Reader in = TextFiles.open(config)) {
+          read.load(in);
+        } catch (IllegalArgumentException e) {
+          throw new MalformedFileException(
+              config, 0, "it must be a file of Java properties: " + e.getMessage());
+        }
+      }
+      properties = read;
+    }
+    return properties;
+  }
+
   /**
    * Returns the endpoint that the options name, with their time-out.
    *
    * @throws IOException if the file of settings cannot be read
    */
   Endpoint endpoint() throws IOException {
-    Properties properties = new Properties();
-    if (config != null) {
-      try (InputStream in = Files.newInputStream(config)) {
-        properties.load(in);
-      } catch (IllegalArgumentException e) {
-        throw new IOException(config + " is not a file of Java properties: " + e.getMessage(), e);
-      }
-    }
     Map<String, Object> clients = new HashMap<>();
     Map<String, Object> registrySettings = new HashMap<>();
+    Properties properties = properties();
     for (String key : properties.stringPropertyNames()) {
       if (key.startsWith(REGISTRY)) {
         registrySettings.put(key.substring(REGISTRY.length()), properties.getProperty(key));

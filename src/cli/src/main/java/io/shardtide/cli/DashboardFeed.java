@@ -26,6 +26,8 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   private static final long RESTART_SECONDS = 2;
 
   /** The longest wait before a restart: missing rights need a person. */
+  private static final long CLOSE_SECONDS = 5;
+
   private static final long MAX_RESTART_SECONDS = 64;
 
   private final Endpoint endpoint;
@@ -137,6 +139,9 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   public void close() {
     closed.countDown();
     try {
+      thread.join(TimeUnit.SECONDS.toMillis(CLOSE_SECONDS));
+      // A cluster that does not answer would hold it for as long as its clients wait.
+      thread.interrupt();
       thread.join();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

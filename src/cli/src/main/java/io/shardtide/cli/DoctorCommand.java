@@ -60,10 +60,7 @@ final class DoctorCommand implements Callable<Integer> {
                       .getErr()
                       .println("shardtide: %s: %s".formatted(config, warning)));
     } catch (InvalidSettingsException | IOException e) {
-      PrintWriter err = spec.commandLine().getErr();
-      err.println(
-          spec.commandLine().getColorScheme().errorText("shardtide: " + Errors.describe(e)));
-      err.flush();
+      Errors.print(spec.commandLine(), e);
       return CommandLine.ExitCode.USAGE;
     }
     List<CheckResult> results = new ArrayList<>();

@@ -8,11 +8,11 @@ import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.OutOfRange;
+import io.shardtide.files.OutputFile;
 import io.shardtide.web.ECharts;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -63,13 +63,12 @@ final class EvaluationReport {
     // In a script, "<" could end it.
     String json = report.toString().replace("<", "\\u003c");
     String charts = new String(ECharts.script(), StandardCharsets.UTF_8);
+    // The data last: it may contain what the library replaces.
     String page =
         page()
-            .replace("/*REPORT*/null", json)
-            .replace("/*ECHARTS*/", charts.replace("</script", "<\\/script"));
-    Path folder = file.toAbsolutePath().getParent();
-    Files.createDirectories(folder);
-    Files.writeString(file, page);
+            .replace("/*ECHARTS*/", charts.replace("</script", "<\\/script"))
+            .replace("/*REPORT*/null", json);
+    OutputFile.write(file, page);
   }
 
   private static String page() throws IOException {

@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.replay.Export;
 import io.shardtide.replay.LogRecords;
+import io.shardtide.replay.RefusedException;
 import io.shardtide.replay.WithoutPools;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -60,6 +61,14 @@ final class ExportCommand implements Callable<Integer> {
       LogRecords records =
           workload == null ? connection.records() : new WithoutPools(connection.records());
       Map<String, Integer> counts = Export.write(records, out);
+      if (counts.isEmpty()) {
+        throw new RefusedException(
+            "The cluster has no events%s: nothing was written"
+                .formatted(
+                    workload == null
+                        ? " in topics with this --prefix"
+                        : " of workload \"%s\"".formatted(workload)));
+      }
       connection.records().notes().forEach(note -> report.println("note: " + note));
       report.printf(
           "%s in %s%n",
@@ -67,11 +76,6 @@ final class ExportCommand implements Callable<Integer> {
               .map(e -> "%,d %s".formatted(e.getValue(), e.getKey()))
               .collect(Collectors.joining(", ")),
           out);
-      if (workload != null && counts.get("events") == 0) {
-        throw new IllegalArgumentException(
-            "The cluster has no events of workload \"%s\""
-                .formatted(workload.replaceAll("\\p{Cntrl}", "\uFFFD")));
-      }
     }
     return 0;
   }

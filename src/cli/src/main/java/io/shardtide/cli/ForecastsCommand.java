@@ -5,6 +5,7 @@ import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.WhatIfGrowth;
+import io.shardtide.replay.RefusedException;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
@@ -88,9 +89,13 @@ final class ForecastsCommand implements Callable<Integer> {
   }
 
   private Collection<TableForecasts> whatIf(Collection<TableForecasts> latest) {
-    return growth.isEmpty()
-        ? latest
-        : latest.stream().map(forecasts -> WhatIfGrowth.of(forecasts, growth.get())).toList();
+    try {
+      return growth.isEmpty()
+          ? latest
+          : latest.stream().map(forecasts -> WhatIfGrowth.of(forecasts, growth.get())).toList();
+    } catch (IllegalArgumentException e) {
+      throw new RefusedException(e.getMessage());
+    }
   }
 
   private SortedMap<String, TableForecasts> read() throws IOException {
@@ -108,7 +113,7 @@ final class ForecastsCommand implements Callable<Integer> {
     }
     TableForecasts one = all.get(workload.get());
     if (one == null) {
-      throw new IllegalArgumentException(
+      throw new RefusedException(
           "There are no forecasts of workload %s; expected one of %s. The first follows a report of"
                   .formatted(Names.quote(workload.get()), all.keySet())
               + " how full its hashed tables are");

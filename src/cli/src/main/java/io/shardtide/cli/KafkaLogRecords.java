@@ -213,7 +213,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
         .handle(topic, StartPosition.BEGINNING, Optional.of(keyOf), handler)
         .onUndecodable(record -> undecodable.merge(topic.name(), 1L, Long::sum));
     try {
-      ranges.get(topic.name()).forEach(reader::readRange);
+      ranges.getOrDefault(topic.name(), Map.of()).forEach(reader::readRange);
     } catch (ClusterUnavailableException | RegistryUnavailableException e) {
       throw new IOException(e.getMessage(), e);
     } catch (KafkaException e) {

@@ -5,6 +5,7 @@ import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.replay.RefusedException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -69,7 +70,7 @@ final class ModelChoice {
       }
     }
     if (!lacking.isEmpty()) {
-      throw new IllegalArgumentException(
+      throw new RefusedException(
           "Model %s must predict each collective that the current model %s predicts, since clusters of %s may use it; it lacks %s. Train it on samples with these collectives: docs/MODELS.md"
               .formatted(
                   bundle.shown(),
@@ -85,7 +86,7 @@ final class ModelChoice {
       throws IOException {
     ModelBundle current = history.current(bundle.hardware());
     if (current.modelId().equals(bundle.modelId())) {
-      throw new IllegalArgumentException(
+      throw new RefusedException(
           "Model %s is already the current one; expected another model of hardware \"%s\""
               .formatted(bundle.shown(), Printable.of(bundle.hardware())));
     }

@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.replay.RefusedException;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -66,7 +67,7 @@ final class ModelHistory {
   ModelBundle before(String hardware) {
     List<Takeover> some = of(hardware);
     if (some.size() < 2) {
-      throw new IllegalArgumentException(
+      throw new RefusedException(
           "Hardware \"%s\" has had only one model; nothing to roll back to"
               .formatted(Printable.of(hardware)));
     }
@@ -76,7 +77,7 @@ final class ModelHistory {
   private List<Takeover> of(String hardware) {
     List<Takeover> some = byHardware.get(hardware);
     if (some == null) {
-      throw new IllegalArgumentException(
+      throw new RefusedException(
           "No model for hardware \"%s\"; expected one of %s"
               .formatted(Printable.of(hardware), byHardware.keySet()));
     }
@@ -95,7 +96,7 @@ final class ModelHistory {
     List<ModelBundle> found =
         known.values().stream().filter(b -> !id.isEmpty() && b.modelId().startsWith(id)).toList();
     if (found.size() != 1) {
-      throw new IllegalArgumentException(
+      throw new RefusedException(
           "%d models have an id that begins with \"%s\"; expected one of %s"
               .formatted(
                   found.size(),

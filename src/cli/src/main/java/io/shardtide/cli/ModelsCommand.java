@@ -11,8 +11,10 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.RejectedException;
+import io.shardtide.files.OutputFile;
 import io.shardtide.learning.SampleCheck;
 import io.shardtide.learning.SampleSets;
+import io.shardtide.replay.RefusedException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -183,7 +185,7 @@ final class ModelsCommand implements Runnable {
       ModelHistory history = ModelHistory.read(connection);
       List<ModelBundle> bundles = List.of(history.model(one), history.model(other));
       if (!bundles.get(0).hardware().equals(bundles.get(1).hardware())) {
-        throw new IllegalArgumentException(
+        throw new RefusedException(
             "Models must be for the same hardware: %s is for \"%s\", %s for \"%s\""
                 .formatted(
                     bundles.get(0).shown(),
@@ -194,7 +196,7 @@ final class ModelsCommand implements Runnable {
       List<CostSample> samples = samples(connection, bundles.get(0).hardware());
       samples = samples.subList(Math.max(0, samples.size() - most), samples.size());
       if (samples.isEmpty()) {
-        throw new IllegalArgumentException(
+        throw new RefusedException(
             "No training samples of hardware \"%s\" in the log; expected hardware that trainers have measured"
                 .formatted(bundles.get(0).hardware()));
       }
@@ -281,14 +283,14 @@ final class ModelsCommand implements Runnable {
               paramLabel = "ID",
               description =
                   "The beginning of the id of a model in the log or a shipped one, or the file of a"
-                      + " model.")
+                      + " model; ./ID is a file.")
           String id)
       throws IOException {
     cluster.check(spec);
     Path file = Path.of(id);
     try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
       print(
-          (Files.isRegularFile(file)
+          (!id.matches("[0-9a-f]+") && Files.isRegularFile(file)
                   ? ModelChoice.promote(connection, file)
                   : ModelChoice.promote(connection, id))
               + System.lineSeparator());
@@ -331,7 +333,7 @@ final class ModelsCommand implements Runnable {
   private static void write(Path out, com.fasterxml.jackson.databind.JsonNode json)
       throws IOException {
     if (out != null) {
-      Files.writeString(out, JsonText.pretty(json));
+      OutputFile.write(out, JsonText.pretty(json));
     }
   }
 }

@@ -189,7 +189,8 @@ final class OfflinePlanning {
   void report(PrintWriter out, PrintWriter err, int tasks, Path file, boolean json) {
     printWarnings(err);
     if (feasible == 0) {
-      err.printf("shardtide: none of %d tasks fits; the first: %s%n", tasks, firstReason);
+      err.printf(
+          "shardtide: none of %d tasks fits; the first: %s%n", tasks, Printable.of(firstReason));
       err.flush();
     }
     if (json) {

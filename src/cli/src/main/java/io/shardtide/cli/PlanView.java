@@ -18,6 +18,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import picocli.CommandLine.Help.Ansi;
 
 /** Formats a plan as text: its cost, a bar for each device, and its moves. */
@@ -63,10 +64,9 @@ final class PlanView {
     line(out, "  plan %s  %s", CanonicalHash.shown(plan.planId()), plan.reason());
     line(
         out,
-        "  predicted step %s ms%s; %s %.0f ms, %,d evaluations",
-        previous
-            .map(p -> "%.2f -> @|bold %.2f|@".formatted(p.predictedMs(), plan.predictedMs()))
-            .orElse("@|bold %.2f|@".formatted(plan.predictedMs())),
+        "  predicted step %s@|bold %.2f|@ ms%s; %s %.0f ms, %,d evaluations",
+        previous.map(p -> "%.2f -> ".formatted(p.predictedMs())).orElse(""),
+        plan.predictedMs(),
         uncertainty(plan) + (simulated.test(plan.modelId()) ? SIMULATED : ""),
         answerMillis.isPresent()
             ? "answered in %.0f ms, search".formatted(answerMillis.getAsDouble())
@@ -190,32 +190,34 @@ final class PlanView {
     for (int d = 0; d < Math.min(SHOWN_DEVICES, plan.deviceCosts().size()); d++) {
       DeviceCost cost = plan.deviceCosts().get(d);
       double idle = lastStart - cost.computeMs() - cost.backwardCommMs();
-      String bar =
+      Styled bar =
           segments(
               plan.predictedMs(),
               new double[] {
                 cost.computeMs(), cost.backwardCommMs(), idle, cost.forwardCommMs() - idle
               });
-      line(
-          out,
-          "  %6d  %s %7.2f   %s",
-          d,
-          bar,
-          cost.totalMs(),
-          memory.isPresent()
-              ? "%s %10s of %s"
-                  .formatted(
-                      memoryBar(cost.memoryBytes(), memory.get().of(d)),
-                      ByteSizes.describe(cost.memoryBytes()),
-                      ByteSizes.describe(memory.get().of(d)))
-              : "%10s".formatted(ByteSizes.describe(cost.memoryBytes())));
+      String bytes = ByteSizes.describe(cost.memoryBytes());
+      if (memory.isPresent()) {
+        long usable = memory.get().of(d);
+        line(
+            out,
+            "  %6d  %s %7.2f   %s %10s of %s",
+            d,
+            bar,
+            cost.totalMs(),
+            memoryBar(cost.memoryBytes(), usable),
+            bytes,
+            ByteSizes.describe(usable));
+      } else {
+        line(out, "  %6d  %s %7.2f   %10s", d, bar, cost.totalMs(), bytes);
+      }
     }
     if (plan.deviceCosts().size() > SHOWN_DEVICES) {
       line(out, "          ... and %d more devices", plan.deviceCosts().size() - SHOWN_DEVICES);
     }
   }
 
-  private static String segments(double whole, double[] parts) {
+  private Styled segments(double whole, double[] parts) {
     String[] styles = {"@|blue %s|@", "@|magenta %s|@", "%s", "@|cyan %s|@"};
     String[] glyphs = {"█", "▓", "·", "▒"};
     StringBuilder bar = new StringBuilder();
@@ -225,16 +227,18 @@ final class PlanView {
       sum += parts[p];
       int end = whole > 0 ? (int) Math.round(COST_BAR * sum / whole) : 0;
       if (end > drawn) {
-        bar.append(styles[p].formatted(glyphs[p].repeat(end - drawn)));
+        bar.append(ansi.string(styles[p].formatted(glyphs[p].repeat(end - drawn))));
         drawn = end;
       }
     }
-    return bar.append(" ".repeat(Math.max(0, COST_BAR - drawn))).toString();
+    return new Styled(bar.append(" ".repeat(Math.max(0, COST_BAR - drawn))).toString());
   }
 
-  private static String memoryBar(long bytes, long memory) {
+  private Styled memoryBar(long bytes, long memory) {
     int filled = (int) Math.min(MEMORY_BAR, Math.round((double) MEMORY_BAR * bytes / memory));
-    return "@|green %s|@%s".formatted("█".repeat(filled), "·".repeat(MEMORY_BAR - filled));
+    return new Styled(
+        ansi.string(
+            "@|green %s|@%s".formatted("█".repeat(filled), "·".repeat(MEMORY_BAR - filled))));
   }
 
   private void moves(
@@ -284,19 +288,37 @@ final class PlanView {
 
   /** Adds rows of cells, each column as wide as its widest cell. */
   private void rows(StringBuilder out, List<List<String>> rows) {
-    for (List<String> row : rows) {
+    List<List<String>> shown =
+        rows.stream().map(row -> row.stream().map(Printable::of).toList()).toList();
+    for (List<String> row : shown) {
       StringBuilder cells = new StringBuilder();
       for (int c = 0; c < row.size(); c++) {
         int column = c;
-        int width = rows.stream().mapToInt(other -> other.get(column).length()).max().orElse(0);
+        int width = shown.stream().mapToInt(other -> other.get(column).length()).max().orElse(0);
         cells.append("  ").append(row.get(c)).append(" ".repeat(width - row.get(c).length()));
       }
       line(out, "  %s", cells.toString().stripTrailing());
     }
   }
 
+  /** Text with a terminal's codes for styles, which no data is part of. */
+  private record Styled(String text) {
+    @Override
+    public String toString() {
+      return text;
+    }
+  }
+
+  /**
+   * Adds a line.
+   *
+   * @param format a constant, which may have picocli's marks for styles
+   * @param args data: not parsed for marks, and made printable
+   */
   @FormatMethod
   private void line(StringBuilder out, String format, Object... args) {
-    out.append(ansi.string(String.format(Locale.ROOT, format, args))).append('\n');
+    Object[] shown =
+        Stream.of(args).map(a -> a instanceof String text ? Printable.of(text) : a).toArray();
+    out.append(String.format(Locale.ROOT, ansi.string(format), shown)).append('\n');
   }
 }

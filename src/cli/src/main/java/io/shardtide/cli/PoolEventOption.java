@@ -10,6 +10,7 @@ import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.replay.RefusedException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Instant;
@@ -69,7 +70,7 @@ final class PoolEventOption {
   /** Ends the command with status 1. */
   private static void refuse(Optional<String> conflict) {
     if (conflict.isPresent()) {
-      throw new IllegalArgumentException(conflict.get());
+      throw new RefusedException(conflict.get());
     }
   }
 

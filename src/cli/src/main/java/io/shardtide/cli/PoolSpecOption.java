@@ -4,6 +4,7 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolLinks;
 import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
@@ -114,7 +115,7 @@ final class PoolSpecOption {
           pool.nodes().values(),
           Optional.of(measured));
     } catch (RejectedException e) {
-      throw new IOException("%s: %s".formatted(links, e.getMessage()), e);
+      throw new MalformedFileException(links, 0, e.getMessage());
     }
   }
 
@@ -123,12 +124,12 @@ final class PoolSpecOption {
     String text = TextFiles.read(file);
     Optional<String> wrongLinks = LinksText.problem(text, toLinks);
     if (wrongLinks.isPresent()) {
-      throw new IOException("%s: %s%s".formatted(file, wrongLinks.get(), expected));
+      throw new MalformedFileException(file, 0, wrongLinks.get() + expected);
     }
     try {
       return new JsonLines<>(codec).read(text);
     } catch (IllegalArgumentException e) {
-      throw new IOException("%s: %s%s".formatted(file, e.getMessage(), expected), e);
+      throw new MalformedFileException(file, 0, e.getMessage() + expected);
     }
   }
 

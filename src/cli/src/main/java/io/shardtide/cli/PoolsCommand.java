@@ -11,6 +11,7 @@ import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.Claim;
 import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.replay.RefusedException;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
@@ -246,7 +247,7 @@ final class PoolsCommand implements Runnable {
     SortedMap<String, AllocatedPool> pools = read(cluster);
     AllocatedPool shown = pools.get(pool);
     if (shown == null) {
-      throw new IllegalArgumentException(
+      throw new RefusedException(
           "There is no pool %s; expected one of %s. A pool is set with: shardtide pools set"
               .formatted(Names.quote(pool), pools.keySet()));
     }

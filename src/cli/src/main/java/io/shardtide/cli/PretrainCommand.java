@@ -142,14 +142,7 @@ final class PretrainCommand implements Callable<Integer> {
   }
 
   private Optional<ModelBundle> start() throws IOException {
-    if (from == null) {
-      return Optional.empty();
-    }
-    if (from.toAbsolutePath().normalize().equals(out.toAbsolutePath().normalize())) {
-      throw new ParameterException(
-          spec.commandLine(), "--from and --out must be two files, got " + out + " for both");
-    }
-    return Optional.of(ModelFiles.read(from));
+    return from == null ? Optional.empty() : Optional.of(ModelFiles.read(from));
   }
 
   private Optional<LinkDataSheet> sheet() {

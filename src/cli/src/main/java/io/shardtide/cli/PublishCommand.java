@@ -7,10 +7,10 @@ import io.shardtide.client.Outcome;
 import io.shardtide.client.WorkloadPublisher;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -19,7 +19,6 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.concurrent.Callable;
@@ -43,7 +42,7 @@ import picocli.CommandLine.Spec;
       "Example:",
       "  shardtide publish --bootstrap kafka:9092 \\",
       "    --registry http://registry:8081 --workload ads \\",
-      "    --cluster devices=8,memoryGib=24,batchSize=65536 \\",
+      "    --cluster devices=8,memoryGib=141,batchSize=65536,hardware=h200 \\",
       "    --upsert name=user,rows=1000000,columns=64,poolingFactor=5"
     },
     mixinStandardHelpOptions = true)
@@ -177,26 +176,17 @@ final class PublishCommand implements Callable<Integer> {
 
   private record SentEvent(WorkloadChange event, CompletableFuture<Outcome> outcome) {}
 
-  /** A consumer of a file's events, some at a time. */
-  private interface EventBatches {
-    void publish(List<WorkloadChange> events) throws InterruptedException;
-  }
-
   @Override
   public Integer call() throws Exception {
     cluster.check(spec);
     // Values first: nothing is published, and no server waited for, if one is wrong.
-    Optional<WorkloadChange> event = Optional.ofNullable(what.one).map(one -> one.event(source));
-    if (event.isEmpty()) {
-      readFile(events -> {});
-    }
+    List<WorkloadChange> events =
+        what.one == null ? read(what.events) : List.of(what.one.event(source));
     KafkaLogSummary quietLog = cluster.quietLog();
     try (WorkloadPublisher publisher = WorkloadPublisher.connect(cluster.endpoint(), source);
         LateBar bar = new LateBar("Publishing")) {
-      if (event.isPresent()) {
-        publish(publisher, List.of(event.get()), bar);
-      } else {
-        readFile(events -> publish(publisher, events, bar));
+      for (int from = 0; from < events.size(); from += BATCH) {
+        publish(publisher, events.subList(from, Math.min(from + BATCH, events.size())), bar);
       }
       bar.end();
     } finally {
@@ -207,35 +197,23 @@ final class PublishCommand implements Callable<Integer> {
     return accepted == published ? 0 : 1;
   }
 
-  private void readFile(EventBatches batches) throws IOException, InterruptedException {
+  /** Reads a file once: it may be a pipe. */
+  private static List<WorkloadChange> read(Path file) throws IOException {
     JsonLines<WorkloadChange, ?> lines = new JsonLines<>(Codec.WORKLOAD_CHANGE);
-    boolean empty = true;
-    try (BufferedReader in = TextFiles.open(what.events)) {
-      List<WorkloadChange> batch = new ArrayList<>();
-      long number = 0;
-      for (String line = in.readLine(); line != null; line = in.readLine()) {
-        number++;
-        if (!line.isBlank()) {
-          empty = false;
-          try {
+    List<WorkloadChange> events = new ArrayList<>();
+    TextFiles.readLines(
+        file,
+        line -> {
+          if (!line.isBlank()) {
             WorkloadChange event = lines.read(line);
             event.checkDistinct();
-            batch.add(event);
-          } catch (IllegalArgumentException e) {
-            throw new IOException(
-                "%s, line %d: %s".formatted(what.events, number, e.getMessage()), e);
+            events.add(event);
           }
-        }
-        if (batch.size() == BATCH) {
-          batches.publish(batch);
-          batch.clear();
-        }
-      }
-      batches.publish(batch);
+        });
+    if (events.isEmpty()) {
+      throw new MalformedFileException(file, 0, "it must hold an event a line, and holds none");
     }
-    if (empty) {
-      throw new IOException(what.events + " holds no event");
-    }
+    return events;
   }
 
   private void publish(WorkloadPublisher publisher, List<WorkloadChange> events, LateBar bar)

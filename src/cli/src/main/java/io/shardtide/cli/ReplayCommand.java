@@ -7,6 +7,7 @@ import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.files.OutputFile;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.replay.AllocationReplay;
 import io.shardtide.replay.ExportFolder;
@@ -21,10 +22,8 @@ import io.shardtide.replay.ReplayScope;
 import io.shardtide.replay.WhatIf;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
-import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -157,6 +156,10 @@ final class ReplayCommand implements Callable<Integer> {
     try (bar) {
       if (events != null) {
         ExportFolder folder = ExportFolder.beside(events);
+        if (out != null) {
+          Outputs.check(
+              spec.commandLine(), out, folder.paths(), "those of the export beside --events");
+        }
         return run(folder, folder, scope);
       }
       try (ClusterOption.Connection connection =
@@ -343,15 +346,13 @@ final class ReplayCommand implements Callable<Integer> {
   }
 
   private void write(List<ShardingPlan> plans) throws IOException {
-    if (out.toAbsolutePath().getParent() != null) {
-      Files.createDirectories(out.toAbsolutePath().getParent());
-    }
     JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
-    try (BufferedWriter writer = Files.newBufferedWriter(out, StandardCharsets.UTF_8)) {
+    try (OutputFile file = OutputFile.create(out)) {
       for (ShardingPlan plan : plans) {
-        writer.write(lines.write(plan));
-        writer.write('\n');
+        file.text().write(lines.write(plan));
+        file.text().write('\n');
       }
+      file.complete();
     }
   }
 }

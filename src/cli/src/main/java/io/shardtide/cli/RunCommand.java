@@ -99,10 +99,7 @@ final class RunCommand implements Callable<Integer> {
     try {
       settings = SettingsFile.read(options.config, this::warn);
     } catch (InvalidSettingsException | IOException e) {
-      PrintWriter err = spec.commandLine().getErr();
-      err.println(
-          spec.commandLine().getColorScheme().errorText("shardtide: " + Errors.describe(e)));
-      err.flush();
+      Errors.print(spec.commandLine(), e);
       return CommandLine.ExitCode.USAGE;
     }
     Termination termination = Termination.install();

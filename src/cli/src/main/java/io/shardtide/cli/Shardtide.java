@@ -2,13 +2,16 @@ package io.shardtide.cli;
 
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.ScopeType;
 
 /** The command line. */
@@ -20,7 +23,7 @@ import picocli.CommandLine.ScopeType;
       "Example:",
       "  shardtide demo --seconds 60",
       "",
-      "Exit status: 0 done, 1 failed, 2 wrong call."
+      "Exit status: 0 done, 1 refused, different or failed, 2 wrong call."
     },
     mixinStandardHelpOptions = true,
     versionProvider = Version.class,
@@ -94,22 +97,29 @@ public final class Shardtide {
     }
   }
 
+  private static int execute(ParseResult parsed) {
+    try {
+      Outputs.check(parsed);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return new CommandLine.RunLast().execute(parsed);
+  }
+
   private static int status(PrintWriter out, PrintWriter err, String... args) {
     Shardtide root = new Shardtide();
     return commandLine(root, Commands.neededFor(args))
         .setOut(out)
         .setErr(err)
+        .setExecutionStrategy(Shardtide::execute)
         .setParameterExceptionHandler(new UsageErrors())
         .setExecutionExceptionHandler(
             (error, called, parsed) -> {
-              called
-                  .getErr()
-                  .println(
-                      called.getColorScheme().errorText("shardtide: " + Errors.describe(error)));
+              Errors.print(called, error);
               if (root.stacktrace) {
                 error.printStackTrace(called.getErr());
               }
-              return called.getCommandSpec().exitCodeOnExecutionException();
+              return Errors.status(error);
             })
         .execute(args);
   }

@@ -29,12 +29,13 @@ final class TextTable {
     rows.add(row);
   }
 
-  /** Adds a row with one cell per heading. */
+  /** Adds a row with one cell per heading; the last one, such as a reason, is never cut. */
   void add(String... cells) {
     String[] row = new String[cells.length];
     for (int c = 0; c < cells.length; c++) {
       String cell = Printable.of(cells[c]);
-      row[c] = Names.characters(cell) > MAX_WIDTH ? Names.cut(cell, MAX_WIDTH - 3) : cell;
+      boolean isCut = c + 1 < cells.length && Names.characters(cell) > MAX_WIDTH;
+      row[c] = isCut ? Names.cut(cell, MAX_WIDTH - 3) : cell;
     }
     rows.add(row);
   }

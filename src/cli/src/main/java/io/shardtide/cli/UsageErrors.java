@@ -16,7 +16,7 @@ final class UsageErrors implements IParameterExceptionHandler {
   public int handleParseException(ParameterException error, String[] args) {
     CommandLine command = error.getCommandLine();
     PrintWriter err = command.getErr();
-    err.println(command.getColorScheme().errorText("shardtide: " + problem(error)));
+    Errors.print(command, problem(error));
     err.printf("Run \"%s --help\" for its usage.%n", command.getCommandSpec().qualifiedName());
     err.flush();
     return command.getCommandSpec().exitCodeOnInvalidInput();

@@ -69,13 +69,13 @@ abstract class WatchPrinter implements SubscriptionListener {
 
   /** Prints a line that is no record. */
   final void note(String line) {
-    out.println(line);
+    out.println(Printable.of(line));
     out.flush();
   }
 
   /** Prints a line on standard error. */
   final void report(String line) {
-    err.println(line);
+    err.println(Printable.of(line));
     err.flush();
   }
 

@@ -129,7 +129,7 @@ final class WhyCommand implements Callable<Integer> {
     long[] read = {0};
     try (LateBar bar = new LateBar("Reading");
         ClusterOption.Connection connection =
-            cluster.connect(Optional.empty(), () -> bar.show(++read[0], 0))) {
+            cluster.connect(Optional.ofNullable(workload), () -> bar.show(++read[0], 0))) {
       String text = explain(connection.records());
       bar.end();
       spec.commandLine().getOut().print(text);

@@ -45,7 +45,7 @@ public final class AllocationCollector {
    * @param generation a generation of the pool; empty for that of its latest allocation
    * @return all of them in order, at least one
    * @throws IOException if the records cannot be read
-   * @throws IllegalArgumentException if no such allocation is recorded
+   * @throws RefusedException if no such allocation is recorded
    */
   public static List<AllocationProvenance> collect(
       LogRecords records, String poolId, OptionalLong generation) throws IOException {
@@ -55,7 +55,7 @@ public final class AllocationCollector {
     }
     AllocationInputs inputs = AllocationInputs.read(records);
     if (collector.found.isEmpty()) {
-      throw new IllegalArgumentException(collector.notFound(inputs.generations()));
+      throw new RefusedException(collector.notFound(inputs.generations()));
     }
     Map<String, ModelBundle> models = records.models();
     return collector.found.stream().map(one -> collector.provenance(one, inputs, models)).toList();

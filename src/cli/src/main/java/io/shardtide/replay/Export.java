@@ -1,59 +1,76 @@
 package io.shardtide.replay;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.files.OutputFile;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.wire.JsonLines;
-import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** Exports records to a folder, from which they can be replayed. */
 public final class Export {
+  private static final String MODEL = "[0-9a-f]+\\.avro";
+
   private Export() {}
 
   /**
-   * Writes all records that a replay needs. A file that cannot be completed is not created. Of
-   * optional parts of the planner that the log does not have, there are no files.
+   * Writes all records that a replay needs. The folder's files are replaced when all have been
+   * read: an earlier export stays if that fails, or if there is no event, of a workload or a pool,
+   * to replay. Afterwards it has no file of an earlier export that is not of this one: neither
+   * models nor optional parts of the planner that the log does not have.
    *
    * @param records the records
    * @param directory the folder; created if necessary
    * @return the number of records by kind, models included; without kinds of optional parts that
-   *     have none
+   *     have none; empty if nothing was written
    */
   public static Map<String, Integer> write(LogRecords records, Path directory) throws IOException {
-    Files.createDirectories(directory);
-    Map<String, Integer> counts = new LinkedHashMap<>();
-    for (RecordKind<?> kind : RecordKind.ALL) {
-      if (kind.extension().isEmpty() || records.has(kind)) {
-        counts.put(kind.name(), write(records, kind, directory.resolve(kind.file())));
+    Map<RecordKind<?>, OutputFile> files = new LinkedHashMap<>();
+    try {
+      Map<String, Integer> counts = new LinkedHashMap<>();
+      for (RecordKind<?> kind : RecordKind.ALL) {
+        if (kind.extension().isEmpty() || records.has(kind)) {
+          OutputFile file = OutputFile.create(directory.resolve(kind.file()));
+          files.put(kind, file);
+          counts.put(kind.name(), write(records, kind, file.text()));
+          if (kind.extension().isPresent() && counts.get(kind.name()) == 0) {
+            counts.remove(kind.name());
+          }
+        }
       }
-      if (kind.extension().isPresent() && counts.getOrDefault(kind.name(), 0) == 0) {
-        // Not those of an earlier export either.
-        Files.deleteIfExists(directory.resolve(kind.file()));
-        counts.remove(kind.name());
+      Map<String, ModelBundle> models = records.models();
+      counts.put(ExportFolder.MODELS, models.size());
+      if (counts.get(RecordKind.EVENTS.name()) == 0
+          && !counts.containsKey(RecordKind.POOL_CHANGES.name())) {
+        return Map.of();
+      }
+      for (RecordKind<?> kind : RecordKind.ALL) {
+        if (counts.containsKey(kind.name())) {
+          files.get(kind).complete();
+        } else {
+          Files.deleteIfExists(directory.resolve(kind.file()));
+        }
+      }
+      write(models, directory.resolve(ExportFolder.MODELS));
+      return counts;
+    } finally {
+      for (OutputFile file : files.values()) {
+        file.close();
       }
     }
-    Map<String, ModelBundle> models = records.models();
-    for (ModelBundle bundle : models.values()) {
-      ModelFiles.write(
-          bundle, directory.resolve(ExportFolder.MODELS).resolve(bundle.modelId() + ".avro"));
-    }
-    counts.put(ExportFolder.MODELS, models.size());
-    return counts;
   }
 
-  private static <V> int write(LogRecords records, RecordKind<V> kind, Path file)
+  private static <V> int write(LogRecords records, RecordKind<V> kind, Writer writer)
       throws IOException {
-    Path unfinished = file.resolveSibling(file.getFileName() + ".part");
     JsonLines<V, ?> lines = new JsonLines<>(kind.codec());
     int[] count = {0};
-    try (BufferedWriter writer = Files.newBufferedWriter(unfinished, StandardCharsets.UTF_8)) {
+    try {
       records.read(
           kind,
           value -> {
@@ -66,13 +83,25 @@ public final class Export {
             count[0]++;
           });
     } catch (UncheckedIOException e) {
-      Files.deleteIfExists(unfinished);
       throw e.getCause();
-    } catch (IOException | RuntimeException e) {
-      Files.deleteIfExists(unfinished);
-      throw e;
     }
-    Files.move(unfinished, file, StandardCopyOption.REPLACE_EXISTING);
     return count[0];
+  }
+
+  private static void write(Map<String, ModelBundle> models, Path directory) throws IOException {
+    for (ModelBundle bundle : models.values()) {
+      ModelFiles.write(bundle, directory.resolve(bundle.modelId() + ".avro"));
+    }
+    if (!Files.isDirectory(directory)) {
+      return;
+    }
+    try (Stream<Path> files = Files.list(directory)) {
+      for (Path file : files.toList()) {
+        String name = file.getFileName().toString();
+        if (name.matches(MODEL) && !models.containsKey(name.replace(".avro", ""))) {
+          Files.delete(file);
+        }
+      }
+    }
   }
 }

@@ -42,10 +42,15 @@ public final class ExportFolder implements LogRecords {
    * Returns an events file and the other exported files in its folder.
    *
    * @throws NoSuchFileException if the file does not exist
+   * @throws MalformedFileException if it is not a regular file
    */
-  public static ExportFolder beside(Path events) throws NoSuchFileException {
-    if (!Files.isRegularFile(events)) {
+  public static ExportFolder beside(Path events) throws IOException {
+    if (!Files.exists(events)) {
       throw new NoSuchFileException(events.toString());
+    }
+    if (!Files.isRegularFile(events)) {
+      throw new MalformedFileException(
+          events, 0, "it must be a regular file, such as events.jsonl of an export");
     }
     Path parent = events.getParent();
     return new ExportFolder(events, parent == null ? Path.of("") : parent);
@@ -54,6 +59,13 @@ public final class ExportFolder implements LogRecords {
   /** Returns the file of a kind of record. */
   public Path file(RecordKind<?> kind) {
     return kind.equals(RecordKind.EVENTS) ? events : directory.resolve(kind.file());
+  }
+
+  /** Returns the paths that are read, of the folder of models too, whether or not they exist. */
+  public List<Path> paths() {
+    List<Path> paths = new ArrayList<>(RecordKind.ALL.stream().map(this::file).toList());
+    paths.add(directory.resolve(MODELS));
+    return paths;
   }
 
   /** Returns the names of the kinds of records in the export, models included. */

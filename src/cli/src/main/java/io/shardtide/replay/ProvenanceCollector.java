@@ -102,7 +102,7 @@ public final class ProvenanceCollector {
           });
     }
     if (found[0] == null) {
-      throw new IllegalArgumentException(
+      throw new RefusedException(
           "No plan of workload %s%s is recorded, found %,d plans of it"
               .formatted(
                   Names.quote(workloadId),
@@ -120,7 +120,7 @@ public final class ProvenanceCollector {
               .formatted(planId.replaceAll("\\p{Cntrl}", "\uFFFD")));
     }
     if (!records.has(RecordKind.PLANS)) {
-      throw new IllegalArgumentException("No plans are recorded. Maybe export the log first");
+      throw new RefusedException("No plans are recorded. Maybe export the log first");
     }
     Map<String, ShardingPlan> found = new TreeMap<>();
     int[] count = {0};
@@ -133,11 +133,11 @@ public final class ProvenanceCollector {
           }
         });
     if (found.isEmpty()) {
-      throw new IllegalArgumentException(
+      throw new RefusedException(
           "No plan id begins with %s, found %,d recorded plans".formatted(wanted, count[0]));
     }
     if (found.size() > 1) {
-      throw new IllegalArgumentException(
+      throw new RefusedException(
           "%,d plan ids begin with %s, expected one. Give more digits of one of: %s%s"
               .formatted(
                   found.size(),

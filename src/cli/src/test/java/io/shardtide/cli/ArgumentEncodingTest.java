@@ -36,7 +36,7 @@ class ArgumentEncodingTest {
             locale, "src/cli/src/main/assembly/bin/shardtide" + MISSING + "$'caf\\xc3\\xa9.jsonl'");
     // Bash says so first where the locale is not installed.
     assertThat(ended.err()).endsWith("shardtide: caf\u00e9.jsonl does not exist\n");
-    assertThat(ended.status()).isEqualTo(1);
+    assertThat(ended.status()).isEqualTo(2);
   }
 
   @Test

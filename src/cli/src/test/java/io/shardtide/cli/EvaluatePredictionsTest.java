@@ -62,6 +62,32 @@ class EvaluatePredictionsTest {
     }
   }
 
+  /** The page has places for its data and for the library that draws it. */
+  @Test
+  void a_table_may_be_named_as_a_place_of_the_page(@TempDir Path folder) throws IOException {
+    Path samples = Path.of("models/samples/h100-published");
+    for (String name : List.of("tables.jsonl", "compute.jsonl")) {
+      Files.writeString(
+          folder.resolve(name),
+          Files.readString(samples.resolve(name)).replace("\"t0\"", "\"/*ECHARTS*/\""));
+    }
+    Path report = folder.resolveSibling(folder.getFileName() + ".html");
+    StringWriter err = new StringWriter();
+    assertThat(
+            Shardtide.run(
+                new PrintWriter(new StringWriter()),
+                new PrintWriter(err),
+                "evaluate",
+                "--samples=" + folder,
+                "--model=models/h200.avro",
+                "--report=" + report))
+        .as(err.toString())
+        .isZero();
+    String page = Files.readString(report);
+    Files.delete(report);
+    assertThat(page).contains("/*ECHARTS*/ x ").hasSizeLessThan(3_000_000);
+  }
+
   private static double sum(JsonNode point, String what) {
     return point.get(what + "_forward_ms").doubleValue()
         + point.get(what + "_backward_ms").doubleValue();

@@ -30,7 +30,7 @@ class ForecastsCommandTest {
 
   @Test
   void a_workload_must_be_a_name() {
-    assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "--workload=\u0007")).isEqualTo(1);
+    assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "--workload=\u0007")).isEqualTo(2);
     assertThat(err.toString().strip())
         .isEqualTo(
             "shardtide: workload id must have 1 to 255 characters, none of them a control"
@@ -39,7 +39,7 @@ class ForecastsCommandTest {
 
   @Test
   void growth_must_be_a_factor() {
-    assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "--growth=-2")).isEqualTo(1);
+    assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "--growth=-2")).isEqualTo(2);
     assertThat(err.toString().strip()).isEqualTo("shardtide: --growth must be 0 to 1000, got -2");
     assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "--growth=double")).isEqualTo(2);
   }

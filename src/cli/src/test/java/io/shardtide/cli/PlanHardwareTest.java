@@ -243,7 +243,7 @@ class PlanHardwareTest {
     Path workloads =
         write("w.jsonl", task("a", "x", 16 * GIB, 0), task("b", "x", 16 * GIB, 8 * GIB));
     Path plans = folder.resolve("plans.jsonl");
-    assertThat(plan(workloads, "h200,simulated=8", "--out", plans.toString())).isEqualTo(1);
+    assertThat(plan(workloads, "h200,simulated=8", "--out", plans.toString())).isEqualTo(2);
     assertThat(err.toString())
         .contains(
             workloads

@@ -201,7 +201,7 @@ class PlanTorchRecTest {
   void a_table_that_torchrec_cannot_name_is_an_error_before_planning() throws IOException {
     String dotted = table("a.b", 1_000_000, 64, 1);
     Path workloads = write("w", List.of(ONE, workload("w", 2, 2, 1_000, "simulated", dotted)));
-    assertThat(run(workloads, "o", "--format", "torchrec")).isEqualTo(1);
+    assertThat(run(workloads, "o", "--format", "torchrec")).isEqualTo(2);
     assertThat(err.toString())
         .contains(
             workloads + " line 2: Table \"a.b\" must not have a dot in its name, since Torch");
@@ -222,7 +222,7 @@ class PlanTorchRecTest {
     assertThat(run(workloads, "q", "--predict", folder.resolve("p").toString()))
         .as(err.toString())
         .isZero();
-    assertThat(run(workloads, "o", "--format", "torchrec", "--module", "m.x=a")).isEqualTo(1);
+    assertThat(run(workloads, "o", "--format", "torchrec", "--module", "m.x=a")).isEqualTo(2);
     assertThat(err.toString())
         .contains(workloads + " line 1: Table \"b\" has no module path; modules must have one");
     assertThat(folder.resolve("o")).doesNotExist();
@@ -264,7 +264,7 @@ class PlanTorchRecTest {
                 "q",
                 "--format",
                 "torchrec"))
-        .isEqualTo(1);
+        .isEqualTo(2);
     assertThat(err.toString())
         .contains(
             " line 1: Table \"t\" is unpooled and may only be table_column_wise; must allow one of");
@@ -301,7 +301,7 @@ class PlanTorchRecTest {
 
   private void check(Path workloads, List<String> plans, String message) throws IOException {
     Path file = write("plans", plans);
-    assertThat(run(workloads, "o", "--predict", file.toString())).isEqualTo(1);
+    assertThat(run(workloads, "o", "--predict", file.toString())).isEqualTo(2);
     assertThat(err.toString()).contains(file + message);
     assertThat(folder.resolve("o")).doesNotExist();
   }

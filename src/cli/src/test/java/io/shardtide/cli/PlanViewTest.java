@@ -2,11 +2,13 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.PlannedKernel;
+import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableKernel;
@@ -14,11 +16,20 @@ import io.shardtide.domain.TableKernelBuilder;
 import io.shardtide.domain.UsableMemory;
 import io.shardtide.testing.RandomMoves;
 import io.shardtide.testing.Samples;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.function.Function;
 import java.util.stream.IntStream;
+import net.jqwik.api.Arbitraries;
+import net.jqwik.api.Arbitrary;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Provide;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine.Help.Ansi;
 
@@ -128,6 +139,76 @@ class PlanViewTest {
     assertThat(view.show(Samples.rejected(), "noise"))
         .contains(
             "rejected  noise", "UNDECODABLE at workload-changes-0@5; the workload is unchanged");
+  }
+
+  /** Names may have picocli's marks, formats of Java, and what a terminal interprets. */
+  @Provide
+  Arbitrary<String> names() {
+    return Arbitraries.of(
+            "@|",
+            "|@",
+            "x y",
+            "red ",
+            "bold,",
+            " ",
+            "%s",
+            "%",
+            "@",
+            "|",
+            "a",
+            "\u8868",
+            "\u001b[31m",
+            "\u202e",
+            "\n")
+        .list()
+        .ofMinSize(1)
+        .ofMaxSize(8)
+        .map(parts -> String.join("", parts));
+  }
+
+  private static ShardingPlan planOf(String table) throws IOException {
+    JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
+    String name = new ObjectMapper().writeValueAsString(table);
+    return lines.read(lines.write(Samples.plan()).replace("\"a\"", name));
+  }
+
+  @Property(tries = 300)
+  void names_are_shown_as_they_are_whatever_they_contain(@ForAll("names") String name)
+      throws IOException {
+    ShardingPlan plan = planOf(name);
+    RejectedEvent rejected = Samples.rejected();
+    List<Function<PlanView, String>> views =
+        List.of(
+            v ->
+                v.show(
+                    plan,
+                    Optional.of(plan),
+                    Optional.of(new UsableMemory(640)),
+                    name,
+                    OptionalDouble.empty()),
+            v -> v.show(Samples.infeasible(), name),
+            v ->
+                v.show(
+                    new RejectedEvent(
+                        rejected.source(),
+                        rejected.workloadId(),
+                        rejected.reason(),
+                        name,
+                        rejected.key(),
+                        rejected.value()),
+                    name));
+    for (Function<PlanView, String> show : views) {
+      String text = show.apply(view);
+      assertThat(text).contains(Printable.of(name).strip());
+      assertThat(text.lines().map(Printable::of)).containsExactlyElementsOf(text.lines().toList());
+      String styled = show.apply(new PlanView(Ansi.ON, modelId -> false));
+      assertThat(styled.replaceAll("\u001b\\[[0-9;]*m", "")).isEqualTo(text);
+    }
+  }
+
+  @Test
+  void a_name_with_a_mark_of_no_style_is_shown() {
+    assertThat(view.show(Samples.infeasible(), "@|x y|@")).startsWith("generation 8  @|x y|@\n");
   }
 
   @Test

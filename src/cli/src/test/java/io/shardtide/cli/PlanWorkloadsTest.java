@@ -336,13 +336,13 @@ class PlanWorkloadsTest {
             task("b", cluster(4, 4, 1L << 30, "x"), table("a", 1000, 64, 1)));
     Files.createDirectories(plans().getParent());
     Files.writeString(plans(), "before");
-    assertThat(plan(workloads)).isEqualTo(1);
+    assertThat(plan(workloads)).isEqualTo(2);
     assertThat(err.toString())
         .contains(
             workloads
                 + " line 2: hardware of a cluster must be that of a shipped model, \"h200\","
                 + " \"simulated\", \"simulated-8xh100\", got \"x\"");
-    assertThat(plan(workloads, "--model", "models/simulated.avro")).isEqualTo(1);
+    assertThat(plan(workloads, "--model", "models/simulated.avro")).isEqualTo(2);
     assertThat(err.toString())
         .contains(
             workloads
@@ -354,7 +354,7 @@ class PlanWorkloadsTest {
   @Test
   void a_malformed_line_is_an_error_before_planning() throws IOException {
     Path workloads = write(mixed(), task("b", cluster(0, 4, 1L << 30, HARDWARE)));
-    assertThat(plan(workloads)).isEqualTo(1);
+    assertThat(plan(workloads)).isEqualTo(2);
     assertThat(err.toString())
         .contains(
             "shardtide: "

@@ -40,7 +40,7 @@ class PoolsCommandTest {
   }
 
   private void fails(String message, String... args) {
-    assertThat(run(args)).isEqualTo(1);
+    assertThat(run(args)).isEqualTo(2);
     assertThat(err.toString().strip()).isEqualTo("shardtide: " + message);
   }
 
@@ -88,7 +88,7 @@ class PoolsCommandTest {
         "--file",
         file.toString());
     Files.writeString(file, "{");
-    assertThat(run("set", "gpus", "--file", file.toString())).isEqualTo(1);
+    assertThat(run("set", "gpus", "--file", file.toString())).isEqualTo(2);
     assertThat(err.toString())
         .startsWith("shardtide: " + file + ": Not a PoolSpec in Avro's JSON encoding: ");
     fails("nowhere.json does not exist", "set", "gpus", "--file", "nowhere.json");
@@ -181,7 +181,7 @@ class PoolsCommandTest {
                   "--nodes=n1,n2",
                   "--links",
                   file.toString()))
-          .isEqualTo(1);
+          .isEqualTo(2);
       assertThat(err.toString())
           .as(text)
           .startsWith("shardtide: " + file + ": ")

@@ -131,12 +131,12 @@ public final class TextFiles {
       try {
         return super.read(chars, offset, length);
       } catch (CharacterCodingException e) {
-        throw notUtf8(e);
+        throw notUtf8();
       }
     }
 
     /** Reads the file again, line by line, as a decoder that reads ahead cannot tell the line. */
-    private IOException notUtf8(CharacterCodingException error) throws IOException {
+    private IOException notUtf8() throws IOException {
       try (BufferedReader lines =
           new BufferedReader(new InputStreamReader(bytes(file), StandardCharsets.ISO_8859_1))) {
         int number = 0;
@@ -150,7 +150,8 @@ public final class TextFiles {
           }
         }
       }
-      return error;
+      // A pipe cannot be read again.
+      return new MalformedFileException(file, 0, "text must be UTF-8");
     }
   }
 

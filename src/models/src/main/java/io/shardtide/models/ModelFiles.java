@@ -3,12 +3,12 @@ package io.shardtide.models;
 import io.shardtide.avro.CostModelBundle;
 import io.shardtide.cost.InvalidModelException;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.files.OutputFile;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import org.apache.avro.file.DataFileReader;
 import org.apache.avro.file.DataFileWriter;
 import org.apache.avro.file.SeekableByteArrayInput;
@@ -72,19 +72,15 @@ public final class ModelFiles {
 
   /** Writes a bundle atomically. */
   public static void write(ModelBundle bundle, Path file) throws IOException {
-    Path absolute = file.toAbsolutePath();
-    Files.createDirectories(absolute.getParent());
-    Path part = absolute.resolveSibling(file.getFileName() + ".part");
-    try (DataFileWriter<CostModelBundle> writer =
-        new DataFileWriter<>(new SpecificDatumWriter<>(CostModelBundle.class))) {
+    try (OutputFile output = OutputFile.create(file);
+        DataFileWriter<CostModelBundle> writer =
+            new DataFileWriter<>(new SpecificDatumWriter<>(CostModelBundle.class))) {
       writer.setMeta(FORMAT_KEY, ModelBundle.FORMAT_MAJOR);
-      writer.create(CostModelBundle.getClassSchema(), part.toFile());
+      writer.create(CostModelBundle.getClassSchema(), output.bytes());
       writer.append(ModelBundleMapping.toAvro(bundle));
-    } catch (IOException | RuntimeException e) {
-      Files.deleteIfExists(part);
-      throw e;
+      writer.flush();
+      output.complete();
     }
-    Files.move(part, absolute, StandardCopyOption.REPLACE_EXISTING);
   }
 
   /**

@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.config.ShellWord;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.util.ArrayList;
@@ -247,12 +248,12 @@ public final class Acls {
                 "kafka-acls.sh %s --add --allow-principal %s %s%s %s%s"
                     .formatted(
                         connection,
-                        principal,
+                        ShellWord.of(principal),
                         entry.getValue().stream()
                             .map(right -> "--operation " + right.operationName() + " ")
                             .collect(Collectors.joining()),
                         entry.getKey().option(),
-                        entry.getKey().name(),
+                        ShellWord.of(entry.getKey().name()),
                         entry.getKey().pattern() == PatternType.PREFIXED
                             ? " --resource-pattern-type prefixed"
                             : ""))

@@ -1,6 +1,7 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.config.ShellWord;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topic.Retention;
 import java.util.ArrayList;
@@ -109,7 +110,7 @@ final class TopicRules {
   /** Returns the options of Kafka's own tools that name the cluster. */
   static String connection(ServiceSettings settings) {
     return "--bootstrap-server "
-        + settings.connection().bootstrapServers()
+        + ShellWord.of(settings.connection().bootstrapServers())
         + (settings.connection().kafka().containsKey("security.protocol")
             ? " --command-config FILE"
             : "");

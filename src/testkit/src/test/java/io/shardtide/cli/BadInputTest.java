@@ -3,16 +3,24 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import io.shardtide.testing.Samples;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Wrong inputs of a new user, each with one line that says what to do and the right exit status. A
@@ -67,20 +75,20 @@ class BadInputTest {
                 "publish "
                     + CLUSTER
                     + "--workload w --upsert name=a,rows=10,columns=63,poolingFactor=1"))
-        .isEqualTo(1);
+        .isEqualTo(2);
     assertOneLine("columns of table \"a\"", "got 63");
   }
 
   @Test
   void a_resize_without_rows() {
-    assertThat(run("publish " + CLUSTER + "--workload w --resize a")).isEqualTo(1);
+    assertThat(run("publish " + CLUSTER + "--workload w --resize a")).isEqualTo(2);
     assertOneLine("a resize must be NAME=ROWS, such as user=2000000, got \"a\"");
   }
 
   @Test
   void a_reason_of_no_resize() {
     assertThat(run("publish " + CLUSTER + "--workload w --drop a --resize-reason full"))
-        .isEqualTo(1);
+        .isEqualTo(2);
     assertOneLine("--resize-reason needs --resize");
   }
 
@@ -94,14 +102,14 @@ class BadInputTest {
                 "{\"task\":\"t\",\"cluster\":{\"devices\":8,\"devicesPerNode\":8,\"memoryBytesPerDevice\":%d,\"batchSize\":65536,\"hardware\":\"h100\"},\"tables\":[{\"name\":\"a\",\"rows\":1000,\"columns\":64,\"poolingFactor\":5.0,\"optimizerBytesPerRow\":4}]}%n",
                 24L << 30));
     assertThat(run("plan --workloads " + workloads + " --out " + folder.resolve("plans.jsonl")))
-        .isEqualTo(1);
+        .isEqualTo(2);
     assertOneLine(
         "workloads.jsonl line 1: ", "hardware of a cluster must be that of", "got \"h100\"");
   }
 
   @Test
   void a_wrong_batch_size() {
-    assertThat(run(tasks("--memory-gib 4 --batch-size 0"))).isEqualTo(1);
+    assertThat(run(tasks("--memory-gib 4 --batch-size 0"))).isEqualTo(2);
     assertOneLine("must be between 1 and ", "got 0");
   }
 
@@ -146,7 +154,7 @@ class BadInputTest {
     bytes[at] = '3';
     Path model = Files.write(folder.resolve("newer.avro"), bytes);
     assertThat(run("evaluate --samples %s --model %s".formatted(REFERENCE.resolve("valid"), model)))
-        .isEqualTo(1);
+        .isEqualTo(2);
     assertOneLine("newer.avro", "it has bundle format 3, and this version reads 2");
   }
 
@@ -180,6 +188,74 @@ class BadInputTest {
           .as(command)
           .contains(latin1.toString(), "ine 2: text must be UTF-8, got byte 0xe9");
     }
+  }
+
+  /** A rejection ends with 1: a script tells a wrong call from it. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "publish CLUSTER --workload w --upsert name=a,rows=1e6,columns=64,poolingFactor=1",
+        "publish CLUSTER --workload w --cluster devices=8,memoryGib=24,batchSize=65536",
+        "publish CLUSTER --events nowhere.jsonl",
+        "publish CLUSTER --events README.md",
+        "pools set p CLUSTER --devices-per-node 8 --memory-gib 80 --hardware h --rack n1,n2",
+        "pools set p CLUSTER --file nowhere.json",
+        "forecasts CLUSTER --growth 1001",
+        "watch CLUSTER --kafka-config nowhere.properties",
+        "plan --workloads nowhere.jsonl --out DIR/out",
+        "plan --workloads README.md --out DIR/out",
+        "plan --tables nowhere.json --tasks t --devices 4 --memory-gib 4 --out DIR/out",
+        "evaluate --samples nowhere",
+        "evaluate --samples src/models/src/test/resources/reference/valid --model README.md",
+        "pretrain --samples nowhere --hardware h --out DIR/out",
+        "replay --events nowhere.jsonl --out DIR/out",
+        "replay --events docs --out DIR/out",
+        "why --events nowhere.jsonl --workload w",
+        "why CLUSTER --plan x-ray"
+      })
+  void a_wrong_value_is_a_wrong_call(String command) {
+    assertThat(run(command.replace("CLUSTER", CLUSTER.strip()).replace("DIR", folder.toString())))
+        .as(err)
+        .isEqualTo(2);
+    assertOneLine();
+    assertThat(folder).isEmptyDirectory();
+  }
+
+  /** What is right and does not succeed, of a cluster that does not answer, ends with 1. */
+  @Test
+  void a_cluster_that_does_not_answer_is_no_wrong_call() {
+    assertThat(run("publish " + CLUSTER + "--timeout 1 --workload w --drop a")).isEqualTo(1);
+    assertOneLine("127.0.0.1:9 did not answer");
+  }
+
+  @Test
+  @Timeout(60)
+  void events_from_a_pipe_are_read_once() throws Exception {
+    Path pipe = folder.resolve("pipe");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    String event = new JsonLines<>(Codec.WORKLOAD_CHANGE).write(Samples.change());
+    CompletableFuture<Path> written =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return Files.writeString(pipe, event + "\n");
+              } catch (IOException e) {
+                throw new UncheckedIOException(e);
+              }
+            });
+    assertThat(run("publish " + CLUSTER + "--timeout 1 --events " + pipe)).isEqualTo(1);
+    assertOneLine("127.0.0.1:9 did not answer");
+    assertThat(written).isCompleted();
+  }
+
+  @Test
+  void marks_of_styles_and_control_characters_are_data() {
+    assertThat(run("plan --workloads @|red,x|@ --out " + folder.resolve("out"))).isEqualTo(2);
+    assertOneLine("@|red,x|@ does not exist");
+    assertThat(run("@|x,y|@")).isEqualTo(2);
+    assertThat(err).startsWith("shardtide: there is no command \"@|x,y|@\"");
+    assertThat(run("plan --workloads a\u001b[31mb --out " + folder.resolve("out"))).isEqualTo(2);
+    assertOneLine("a\uFFFD[31mb does not exist");
   }
 
   @Test

@@ -186,7 +186,7 @@ class ClientCommandsIT {
             "wrong",
             "--upsert",
             "name=a,rows=10,columns=63,poolingFactor=1");
-    assertThat(illegal.status()).isEqualTo(1);
+    assertThat(illegal.status()).isEqualTo(2);
     assertThat(illegal.err()).contains("must be a multiple of 4 between 4 and 4096, got 63");
     assertThat(illegal.out()).isEmpty();
   }
@@ -230,8 +230,8 @@ class ClientCommandsIT {
     Path bad = Files.write(folder.resolve("bad.jsonl"), text);
 
     ClientCommandResult refused = run("publish", "--events", bad.toString());
-    assertThat(refused.status()).isEqualTo(1);
-    assertThat(refused.err()).contains("bad.jsonl, line 32: Not a WorkloadChange");
+    assertThat(refused.status()).isEqualTo(2);
+    assertThat(refused.err()).contains("bad.jsonl line 32: Not a WorkloadChange");
 
     ClientCommandResult published = run("publish", "--events", good.toString());
     assertThat(published.err()).isEmpty();

@@ -86,7 +86,7 @@ class DeadClusterIT {
         .asString()
         .contains("columns of table \"a\"", "got 63")
         .doesNotContain(dead);
-    assertThat(table.status()).isEqualTo(1);
+    assertThat(table.status()).isEqualTo(2);
 
     Path file = Files.writeString(folder.resolve("bad.jsonl"), "{\"eventId\":\n");
     TimedCommand event = run("publish --events " + file);

@@ -144,7 +144,7 @@ class ReplayCommandTest {
         .isNotEmpty()
         .allMatch(line -> lines.read(line).ranks() == 3);
     assertThat(run("replay --what-if --events DIR/events.jsonl --cluster replicaGroups=1+7"))
-        .isEqualTo(1);
+        .isEqualTo(2);
     assertThat(err.toString()).contains("replica groups of a cluster must divide its");
   }
 
@@ -168,11 +168,11 @@ class ReplayCommandTest {
           replay --events DIR/events.jsonl --out x --speed 1=2         | 2 | --set, --cluster, --speed and --original need --what-if
           replay --events DIR/events.jsonl --what-if --repredict       | 2 | --repredict cannot be combined with --what-if
           replay --events DIR/events.jsonl --out x --from 5 --to 4     | 2 | --from must be at least 0 and at most --to, got --from 5 and --to 4
-          replay --events DIR/nowhere.jsonl --out x                    | 1 | nowhere.jsonl does not exist
+          replay --events DIR/nowhere.jsonl --out x                    | 2 | nowhere.jsonl does not exist
           replay --events DIR/statuses.jsonl --out x                   | 1 | statuses.jsonl, line 1: Not a WorkloadChange in Avro's JSON encoding
           why --plan 00                                                | 2 | Missing option: either --events
           why --plan 0123456789 --events DIR/events.jsonl              | 1 | No plan id begins with 0123456789, found
-          why --plan x-ray --events DIR/events.jsonl                   | 1 | is not a plan id, expected up to 64 hexadecimal digits
+          why --plan x-ray --events DIR/events.jsonl                   | 2 | is not a plan id, expected up to 64 hexadecimal digits
           export --out x                                               | 2 | --bootstrap and --registry must be given together
           """)
   void errors_name_what_is_wrong(String command, int status, String message) {
@@ -180,10 +180,29 @@ class ReplayCommandTest {
     assertThat(err.toString()).contains(message.strip()).doesNotContain("\tat ");
   }
 
+  /** Also those of kinds of records that it does not have: the next replay would read them. */
+  @Test
+  void plans_are_not_written_over_the_export() throws IOException {
+    List<String> names = new ArrayList<>(RecordKind.ALL.stream().map(RecordKind::file).toList());
+    names.add("models/new.avro");
+    for (String name : names) {
+      Path file = folder.resolve(name);
+      String before = Files.exists(file) ? Files.readString(file) : null;
+      for (String command : List.of("replay", "replay --what-if")) {
+        assertThat(run(command + " --events DIR/events.jsonl --out DIR/./" + name)).isEqualTo(2);
+      }
+      assertThat(Files.exists(file) ? Files.readString(file) : null).as(name).isEqualTo(before);
+    }
+    assertThat(err.toString())
+        .contains("--out must be another file than those of the export beside --events, got ")
+        .contains("--out must be outside of those of the export beside --events, got ");
+    assertThat(out.toString()).isEmpty();
+  }
+
   @Test
   void an_empty_events_file_is_named() throws IOException {
     Files.writeString(folder.resolve("events.jsonl"), "");
-    assertThat(run("replay --events DIR/events.jsonl --out x")).isEqualTo(1);
+    assertThat(run("replay --events DIR/events.jsonl --out x")).isEqualTo(2);
     assertThat(err.toString())
         .contains("events.jsonl holds no events, expected one WorkloadChange");
   }

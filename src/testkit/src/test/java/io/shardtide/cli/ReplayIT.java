@@ -358,7 +358,7 @@ class ReplayIT {
   }
 
   @Test
-  void a_cluster_without_a_planner_is_named() {
+  void a_cluster_without_a_planner_is_named() throws IOException {
     List<String> args =
         List.of(
             "export",
@@ -375,7 +375,14 @@ class ReplayIT {
     assertThat(run.err())
         .contains("There is no topic nobody.sharding-plans on the Kafka cluster at ")
         .contains("topic prefix");
-    assertThat(run("export", "--workload", "nobody", "--out", home.toString()).err())
-        .contains("The cluster has no events of workload \"nobody\"");
+    Path backup = Files.createDirectories(home.resolve("backup"));
+    Path events = Files.writeString(backup.resolve("events.jsonl"), "{}\n");
+    CommandResult typo = run("export", "--workload", "nobody", "--out", backup.toString());
+    assertThat(typo.status()).isEqualTo(1);
+    assertThat(typo.err()).contains("The cluster has no events of workload \"nobody\"");
+    assertThat(events).as("an earlier export").hasContent("{}\n");
+    try (var files = Files.list(backup)) {
+      assertThat(files).containsExactly(events);
+    }
   }
 }

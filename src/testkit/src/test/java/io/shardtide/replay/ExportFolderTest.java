@@ -3,6 +3,7 @@ package io.shardtide.replay;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.shardtide.cost.ModelBundle;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
@@ -12,7 +13,11 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.BeforeEach;
@@ -111,6 +116,73 @@ class ExportFolderTest {
     try (var files = Files.list(other)) {
       assertThat(files).isEmpty();
     }
+  }
+
+  private static Map<Path, String> contents(Path folder) throws IOException {
+    Map<Path, String> contents = new TreeMap<>();
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        contents.put(file, Files.readString(file, StandardCharsets.ISO_8859_1));
+      }
+    }
+    return contents;
+  }
+
+  /** The log of another prefix, or of a workload that there is not; it has models as any other. */
+  private record WithoutEvents(LogRecords records) implements LogRecords {
+    @Override
+    public boolean has(RecordKind<?> kind) {
+      return true;
+    }
+
+    @Override
+    public <V> void read(RecordKind<V> kind, Consumer<? super V> each) {}
+
+    @Override
+    public Map<String, ModelBundle> models() throws IOException {
+      return records.models();
+    }
+  }
+
+  @Test
+  void a_log_without_events_leaves_an_earlier_export_as_it_is() throws IOException {
+    Map<Path, String> before = contents(directory);
+    assertThat(before).hasSizeGreaterThanOrEqualTo(7);
+    assertThat(Export.write(new WithoutEvents(ExportFolder.of(directory)), directory)).isEmpty();
+    assertThat(contents(directory)).isEqualTo(before);
+  }
+
+  @Test
+  void an_export_that_fails_leaves_an_earlier_one_as_it_is() throws IOException {
+    Path other = directory.resolve("other");
+    Export.write(new RandomEvents(8, RandomEvents.BURSTS, "feed").go(3).records(), other);
+    Map<Path, String> before = contents(other);
+    // The events come last.
+    Path events = directory.resolve("events.jsonl");
+    Files.writeString(events, Files.readString(events) + "{");
+    assertThatThrownBy(() -> Export.write(ExportFolder.of(directory), other))
+        .isInstanceOf(MalformedRecordException.class);
+    assertThat(contents(other)).isEqualTo(before);
+  }
+
+  @Test
+  void an_export_may_replace_the_folder_that_it_reads() throws IOException {
+    Map<Path, String> before = contents(directory);
+    Export.write(ExportFolder.of(directory), directory);
+    assertThat(contents(directory)).isEqualTo(before);
+  }
+
+  @Test
+  void models_of_an_earlier_export_do_not_stay() throws IOException {
+    Path models = directory.resolve(ExportFolder.MODELS);
+    Map<Path, String> before = contents(models);
+    Path earlier = Files.writeString(models.resolve("0a".repeat(32) + ".avro"), "");
+    Path own = Files.writeString(models.resolve("notes.txt"), "");
+    Export.write(new RandomEvents(7, RandomEvents.BURSTS, "feed").go(12).records(), directory);
+    assertThat(earlier).doesNotExist();
+    assertThat(own).exists();
+    Files.delete(own);
+    assertThat(contents(models).keySet()).isEqualTo(before.keySet());
   }
 
   /** Every line is read as a record, or gives an error with a message. */
