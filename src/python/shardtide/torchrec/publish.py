@@ -116,8 +116,8 @@ def table(
     weights: by feature, one of WEIGHTS: whether a batch gives weights of the ids, or a feature processor computes them.
         The features of a table have all the same ones
     storage: by table, the hash table that stores its rows: fields of a HashedStorage in avro/TableSpec.avsc, such as
-        {"ids": 800_000, "eviction": "lru"}. Its num_embeddings are slots. In TorchRec, only managed collision
-        collections have such tables, row-wise: see managed_storage()
+        {"ids": 800_000, "eviction": "lru"}. Its num_embeddings are slots. What a profile measured of it takes
+        precedence. In TorchRec, only managed collision collections have such tables, row-wise: see managed_storage()
 
     ValueError names what is missing or unknown. The planner checks the ranges of other numbers.
     """
@@ -143,6 +143,7 @@ def table(
     # All features that share a table are looked up in it.
     use["poolingFactor"] = float(sum(pooling[f] * shares[f] / repeats[f] for f in features))
     element, scale = BYTES[data_type]
+    hashed = _storage((storage or {}).get(name), use.get("storage"), name)
     is_pooled = _is_pooled(config, fields)
     limits = dict(mapping((constraints or {}).get(name) or {}, f"The constraints of table {name}", "TableConstraints"))
     if not is_pooled:
@@ -159,8 +160,8 @@ def table(
         **({} if is_pooled else {"pooled": False}),
         **({"constraints": limits} if limits else {}),
         **(kernel_fields(kernels[name], name) if kernels and name in kernels else {}),
-        **({"storage": _storage(storage[name], name)} if storage and name in storage else {}),
         **use,
+        **({"storage": hashed} if hashed is not None else {}),
         **({"features": described} if described else {}),
         **_weights(name, features, weights or {}),
     }
@@ -252,20 +253,27 @@ def _weights(table: str, features: Sequence[str], weights: Mapping[str, str]) ->
     return {"idWeights": found[features[0]]} if found[features[0]] else {}
 
 
-def _storage(given: Any, table: str) -> dict[str, Any]:
-    """Returns a HashedStorage; ValueError if it has other fields, or an eviction that there is not.
+def _storage(given: Any, measured: Any, table: str) -> dict[str, Any] | None:
+    """Returns a HashedStorage of what is given and what a profile measured, which takes precedence; None of neither.
 
-    The planner checks the ranges of numbers.
+    ValueError if one has other fields, or an eviction that there is not. The planner checks the ranges of numbers.
     """
-    what = f"The storage of table {table}"
-    fields = dict(mapping(given, what, "fields of a HashedStorage"))
-    unknown = sorted(fields.keys() - set(STORAGE_FIELDS))
-    if unknown:
-        raise ValueError(f"{what} must have the fields {', '.join(STORAGE_FIELDS)}, got {', '.join(map(str, unknown))}")
-    eviction = fields.get("eviction", "none")
-    if eviction not in EVICTIONS:
-        raise ValueError(f"{what}: eviction must be one of {', '.join(EVICTIONS)}, got {shown(eviction)}")
-    return fields
+    parts = {f"The storage of table {table}": given, f"The storage in the profile of table {table}": measured}
+    found: dict[str, Any] | None = None
+    for what, part in parts.items():
+        if part is None:
+            continue
+        fields = mapping(part, what, "fields of a HashedStorage")
+        unknown = sorted(fields.keys() - set(STORAGE_FIELDS))
+        if unknown:
+            raise ValueError(
+                f"{what} must have the fields {', '.join(STORAGE_FIELDS)}, got {', '.join(map(str, unknown))}"
+            )
+        eviction = fields.get("eviction", "none")
+        if eviction not in EVICTIONS:
+            raise ValueError(f"{what}: eviction must be one of {', '.join(EVICTIONS)}, got {shown(eviction)}")
+        found = {**(found or {}), **fields}
+    return found
 
 
 def _state(optimizer: str | None, scale: float) -> dict[str, Any]:
