@@ -119,8 +119,9 @@ class PlansTest(unittest.TestCase):
         files = [self.plan(name, planned) for name in ("ours.v1", "ours.v2", "same", "old/same")]
         summary, lines = self.measure(workloads, *files)
         self.assertEqual([line["plans"] for line in lines], ["ours.v1", "ours.v2", files[2], files[3]])
-        self.assertEqual([(of["plans"], of["measured"]) for of in summary["plans"]],
-                         [(line["plans"], 1) for line in lines])
+        self.assertEqual(
+            [(of["plans"], of["measured"]) for of in summary["plans"]], [(line["plans"], 1) for line in lines]
+        )
         with self.assertRaises(SystemExit) as ended:
             self.measure(workloads, files[0], files[0])
         self.assertIn("files of plans must be different, got ", str(ended.exception.code))

@@ -4,7 +4,7 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
     [--memory-gib-of DEVICE=G ...] [--devices-per-host N] [--pipeline NAME] [--lookups FILE] [--profiles FILE]
     [--batch-sizes FILE] [--duplicates FILE] [--weights FILE] [--optimizer NAME] [--kernels FILE] [--storage FILE]
-    [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
+    [--constraints FILE] [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
 
 --configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names,
              data_type, and pooling: SUM or MEAN; NONE for EmbeddingConfigs, whose lookups each have an output
@@ -22,6 +22,8 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
 --storage    JSON: an object with the hash tables that store rows of tables without a fixed size, by name: ids,
              idsPerDay, slotBytes, eviction and hitShares, each optional. Their num_embeddings are slots. In TorchRec,
              only managed collision collections have such tables, row-wise: shardtide.torchrec.managed_storage()
+--constraints JSON: an object with fields of TableConstraints of tables by name, such as {"item": {"kinds":
+             ["row_wise"]}}
 --pipeline   of the training program: none, sparse_dist (TrainPipelineSparseDist) or prefetch
              (PrefetchTrainPipelineSparseDist). Device memory then also has to hold what a step allocates
 --previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
@@ -515,6 +517,7 @@ def main() -> None:
     parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
     parser.add_argument("--kernels", help="JSON: what is decided about kernels of tables by name, see above")
     parser.add_argument("--storage", help="JSON: hash tables that store rows of tables by name, see above")
+    parser.add_argument("--constraints", help="JSON: what plans of tables must keep to, by name, see above")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
     parser.add_argument("--pipeline", choices=PIPELINES, help="pipeline of the training program, whose memory counts")
     parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")
@@ -557,6 +560,7 @@ def main() -> None:
             arguments.optimizer,
             sorted(gone.union(arguments.drop)),
             load_object(arguments.profiles, "--profiles", "a profile for each table"),
+            constraints=load_object(arguments.constraints, "--constraints", "TableConstraints for each table"),
             kernels=load_object(arguments.kernels, "--kernels", "a kernel for each table"),
             batch_sizes=load_object(arguments.batch_sizes, "--batch-sizes", "a number of samples for each feature"),
             duplicates=load_object(arguments.duplicates, "--duplicates", "a number for each feature"),
