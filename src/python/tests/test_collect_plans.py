@@ -112,6 +112,20 @@ class PlansTest(unittest.TestCase):
         info = json.loads((self.out / "run-info.json").read_text())
         self.assertEqual((info["samples"]["compute"], info["operator"], info["clock"]), (4, "embedding_bag", "idle"))
 
+    def test_files_are_told_apart_by_all_of_their_names(self):
+        workloads = self.workload(table("a", 10))
+        planned = ["a", shard("table_wise", 0, 10)]
+        (self.folder / "old").mkdir()
+        files = [self.plan(name, planned) for name in ("ours.v1", "ours.v2", "same", "old/same")]
+        summary, lines = self.measure(workloads, *files)
+        self.assertEqual([line["plans"] for line in lines], ["ours.v1", "ours.v2", files[2], files[3]])
+        self.assertEqual(
+            [(of["plans"], of["measured"]) for of in summary["plans"]], [(line["plans"], 1) for line in lines]
+        )
+        with self.assertRaises(SystemExit) as ended:
+            self.measure(workloads, files[0], files[0])
+        self.assertIn("files of plans must be different, got ", str(ended.exception.code))
+
     def test_equal_devices_are_measured_once(self):
         workloads = self.workload(table("a", 100, columns=32))
         halves = ["a", *(shard("column_wise", i, 100, column_offset=16 * i) for i in range(2))]

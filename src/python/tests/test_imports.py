@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "src/python"))
 from shardtide.imports import Imported, __main__, checkpoint, hugectr, textproto, torcheasyrec, workload, zipf_cdf
 from shardtide.torchrec.publish import workload_change
 
+BUILT = (ROOT / "src/cli/target/quick/classes").is_dir() and (ROOT / "target/classpath.txt").is_file()
 TORCHREC = importlib.util.find_spec("torchrec") is not None
 
 EMBARK = ROOT / "src/cli/src/test/resources/embark/datasets.txt"
@@ -78,6 +79,46 @@ model_config {
   mmoe { expert_mlp { hidden_units: [512, 256] } num_expert: 3 }
 }
 """
+
+# The fields of features of every kind, and the rows that TorchEasyRec 1.3.16 gave their tables when it built models
+# with them. A vocab_file has 777, which the caller says.
+EVERY_KIND = (
+    ("id_feature", 'vocab_list: ["x", "y", "z"]', 5),
+    ("id_feature", 'vocab_list: ["x", "y", "z"] default_bucketize_value: 0', 3),
+    ("id_feature", 'vocab_dict { key: "x" value: 0 }', 1),
+    ("id_feature", 'default_value: "q" vocab_dict { key: "x" value: 3 } vocab_dict { key: "q" value: 9 }', 4),
+    (
+        "id_feature",
+        'default_value: "q" default_bucketize_value: 1 vocab_dict { key: "x" value: 3 }'
+        ' vocab_dict { key: "q" value: 9 } vocab_dict { key: "q" value: 7 }',
+        8,
+    ),
+    ("id_feature", 'hash_bucket_size: 10 num_buckets: 20 vocab_list: "1"', 10),
+    ("id_feature", "hash_bucket_size: 10 zch { zch_size: 33 lru {} }", 33),
+    ("id_feature", "zch { zch_size: 34 distance_lfu {} }", 34),
+    ("combo_feature", 'vocab_list: ["x", "y", "z"]', 5),
+    ("combo_feature", 'vocab_dict { key: "x" value: 5 }', 6),
+    ("lookup_feature", 'vocab_list: ["x", "y", "z"]', 5),
+    ("lookup_feature", "boundaries: [1,2,3]", 4),
+    ("lookup_feature", 'vocab_dict { key: "0" value: 5 } vocab_dict { key: "1" value: 2 }', 3),
+    ("match_feature", 'vocab_list: ["x", "y", "z"]', 6),
+    ("match_feature", 'vocab_list: ["x", "y", "z"] default_bucketize_value: 1', 4),
+    ("match_feature", 'vocab_dict { key: "x" value: 5 }', 6),
+    ("match_feature", "boundaries: [1,2]", 3),
+    ("raw_feature", "boundaries: [1,2]", 3),
+    ("expr_feature", "boundaries: [1,2,3,4]", 5),
+    ("overlap_feature", "boundaries: [1]", 2),
+    ("tokenize_feature", 'vocab_file: "v"', 777),
+    ("tokenize_feature", 'vocab_file: "v" tokens_as_sequence: true', 777),
+    ("custom_feature", 'vocab_list: ["x","y"]', 4),
+    ("custom_feature", "boundaries: [1,2]", 3),
+    ("kv_dot_product", "boundaries: [1,2,3]", 4),
+    ("bool_mask_feature", "num_buckets: 12", 12),
+    ("combine_feature", "num_buckets: 6", 6),
+    ("combine_feature", "boundaries: [1,2]", 3),
+    ("id_feature", 'vocab_file: "v" default_bucketize_value: 1', 777),
+    ("sequence_id_feature", 'vocab_dict { key: "0" value: 4 } vocab_dict { key: "1" value: 2 }', 3),
+)
 
 HUGECTR: dict[str, Any] = {
     "solver": {"gpu": [[0, 1], [2, 3]], "batchsize": 16384},
@@ -226,7 +267,7 @@ class TorchEasyRec(unittest.TestCase):
         path = temporary(EASYREC)
         imported = torcheasyrec.read(path)
         lookups = imported.all_lookups({"searches": 7.5, "click_50_seq__item_id": 20})
-        change = workload_change("feed", imported.configs, lookups, CLUSTER, imported.optimizer)
+        change = workload_change("feed", imported.configs, lookups, CLUSTER, imported.optimizer, **imported.options())
         tables = {of["table"]["name"]: of["table"] for of in change["changes"] if "table" in of}
         self.assertEqual(tables["searches_emb"]["poolingFactor"], 7.5)
         self.assertEqual(tables["item_id_emb_sequence"]["poolingFactor"], 21)
@@ -255,7 +296,7 @@ class TorchEasyRec(unittest.TestCase):
     def test_errors_name_the_file_and_the_line(self) -> None:
         for old, new, error in (
             ("embedding_dim: 12 }", "}", "embedding_dim of feature cross must be above 0"),
-            ("vocab_list: [\"ios\", \"android\"]", 'vocab_file: "f"', "the rows of feature os are in its vocab_file"),
+            ('vocab_list: ["ios", "android"]', 'vocab_file: "f"', "the rows of feature os are in its vocab_file"),
             ('data_type: "FP16"', 'data_type: "FP17"', "data_type of feature user_id must be one of FP32, "),
             ('"mean"', '"max"', "pooling of feature tags must be sum or mean, got max"),
             ("num_buckets: 4000", "num_buckets: many", "num_buckets must be a whole number from 0, got 'many'"),
@@ -272,6 +313,180 @@ class TorchEasyRec(unittest.TestCase):
             self.assertTrue(str(caught.exception).startswith(str(path)), caught.exception)
         with self.assertRaisesRegex(ValueError, "feature_configs must have at least one feature with an embedding"):
             torcheasyrec.read(temporary("train_config {}"))
+
+    def test_rows_are_those_that_torcheasyrec_computes(self) -> None:
+        for kind, fields, rows in EVERY_KIND:
+            feature = f'{kind} {{ feature_name: "f" embedding_dim: 8 {fields} }}'
+            group = 'model_config { feature_groups { group_type: DEEP feature_names: "f" } }'
+            given = {"f": 777} if "vocab_file" in fields else None
+            with self.subTest(feature):
+                imported = torcheasyrec.read(temporary(f"feature_configs {{ {feature} }} {group}"), given)
+                self.assertEqual(sizes(imported), {"f_emb": (rows, 8, "SUM")})
+                if not kind.startswith("sequence_"):
+                    text = f'feature_configs {{ sequence_feature {{ sequence_name: "s" features {{ {feature} }} }} }}'
+                    inner = torcheasyrec.read(temporary(text), given and {"s__f": 777})
+                    # Sequences have a default value, which takes row 0 of a vocab_dict.
+                    self.assertEqual(sizes(inner), {"s__f_emb": (rows, 8, "NONE")})
+        text = 'id_feature { feature_name: "f" embedding_dim: 8 vocab_dict [{key: "0" value: 9}, {key: "1" value: 2}] }'
+        self.assertEqual(sizes(torcheasyrec.read(temporary(f"feature_configs {{ {text} }}")))["f_emb"][0], 10)
+        text = f'feature_configs {{ sequence_feature {{ sequence_name: "s" features {{ {text} }} }} }}'
+        self.assertEqual(sizes(torcheasyrec.read(temporary(text)))["s__f_emb"][0], 3)
+
+    def test_names_that_are_no_features_are_an_error(self) -> None:
+        for old, new, message in (
+            (
+                '"cross"]',
+                '"cros", "tag"]',
+                "feature_names of feature groups must be features of feature_configs, got cros, tag",
+            ),
+            (
+                'feature_names: "searches"',
+                'feature_names: "serches"',
+                "must be features of feature_configs, got serches",
+            ),
+            ('"click_50_seq__item_id"', '"click_50_seq_item"', "of feature_configs, got click_50_seq_item"),
+            ("hash_bucket_size: 800", "", "feature cross must have one of zch, dynamicemb, hash_bucket_size, "),
+        ):
+            self.assertIn(old, EASYREC)
+            with self.subTest(new), self.assertRaises(ValueError) as caught:
+                torcheasyrec.read(temporary(EASYREC.replace(old, new, 1)))
+            self.assertRegex(str(caught.exception), r", line \d+: ")
+            self.assertIn(message, str(caught.exception))
+        with self.assertRaisesRegex(ValueError, "rows must be of features in feature_configs, got usr_id"):
+            torcheasyrec.read(temporary(EASYREC), {"usr_id": 5})
+
+    def test_configurations_for_rtp_name_sequences_otherwise(self) -> None:
+        text = EASYREC.replace("click_50_seq__item_id", "click_50_seq_item_id").replace(
+            'embedding_name: "item_id_emb"', ""
+        )
+        imported = torcheasyrec.read(temporary(text))
+        self.assertEqual(sizes(imported)["click_50_seq_item_id_emb"], (5_000, 16, "NONE"))
+        self.assertEqual(imported.lookups["click_50_seq_item_id"], 50)
+        self.assertIn("as with USE_RTP=1", "\n".join(imported.notes))
+
+    def test_zch_and_dynamicemb_are_hash_tables(self) -> None:
+        imported = torcheasyrec.read(temporary(EASYREC))
+        self.assertEqual(
+            imported.storage,
+            {
+                "zch_emb": {"slotBytes": 24.0, "eviction": "lfu"},
+                "dynamic_emb": {"slotBytes": 17.03125, "eviction": "lru"},
+            },
+        )
+        self.assertEqual({imported.constraints[table]["kinds"][0] for table in imported.storage}, {"row_wise"})
+        for old, new, table, storage in (
+            ("lfu {}", "lru { decay_exponent: 2 }", "zch_emb", {"slotBytes": 24.0, "eviction": "lru"}),
+            ("lfu {}", "distance_lfu {}", "zch_emb", {"slotBytes": 32.0, "eviction": "lfu"}),
+            ("lfu {}", "", "zch_emb", {"slotBytes": 24.0, "eviction": "lfu"}),
+            ("12345 }", '12345 score_strategy: "LFU" }', "dynamic_emb", {"slotBytes": 17.03125, "eviction": "lfu"}),
+            (
+                "12345 }",
+                '12345 score_strategy: "NO_EVICTION" bucket_capacity: 4 }',
+                "dynamic_emb",
+                {"slotBytes": 18.0, "eviction": "none"},
+            ),
+        ):
+            self.assertIn(old, EASYREC)
+            with self.subTest(new):
+                self.assertEqual(torcheasyrec.read(temporary(EASYREC.replace(old, new, 1))).storage[table], storage)
+        for new, message in (
+            (
+                'score_strategy: "FIFO" }',
+                "score_strategy of feature dynamic must be one of TIMESTAMP, STEP, .*, got FIFO",
+            ),
+            ("cache_load_factor: 1.5 }", "cache_load_factor of feature dynamic must be above 0 and at most 1, got 1.5"),
+        ):
+            with self.subTest(new), self.assertRaisesRegex(ValueError, message):
+                torcheasyrec.read(temporary(EASYREC.replace("12345 }", f"12345 {new}", 1)))
+        imported = torcheasyrec.read(temporary(EASYREC.replace("12345 }", "12345 cache_load_factor: 0.25f }", 1)))
+        self.assertEqual(imported.kernels["dynamic_emb"], {"cacheLoadFactor": 0.25})
+        both = EASYREC.replace('"topics" hash_bucket_size: 300', '"topics" zch { zch_size: 300 lfu {} }')
+        with self.assertRaisesRegex(ValueError, "Features that share table shared must agree on its storage"):
+            torcheasyrec.read(temporary(both))
+
+    @unittest.skipUnless(TORCHREC, "torchrec is not installed")
+    def test_slots_of_zch_are_those_of_torchrec(self) -> None:
+        import torch
+        from torchrec import EmbeddingBagCollection, EmbeddingBagConfig
+        from torchrec.modules import mc_modules
+        from torchrec.modules.mc_embedding_modules import ManagedCollisionEmbeddingBagCollection
+
+        from shardtide.torchrec import managed_storage
+
+        policies = {
+            "lfu": mc_modules.LFU_EvictionPolicy(),
+            "lru": mc_modules.LRU_EvictionPolicy(),
+            "distance_lfu": mc_modules.DistanceLFU_EvictionPolicy(),
+        }
+        for name, policy in policies.items():
+            imported = torcheasyrec.read(temporary(EASYREC.replace("lfu {}", f"{name} {{}}", 1)))
+            config = EmbeddingBagConfig(name="zch_emb", num_embeddings=256, embedding_dim=32, feature_names=["zch"])
+            managed = mc_modules.MCHManagedCollisionModule(256, torch.device("cpu"), policy, eviction_interval=2)
+            model = ManagedCollisionEmbeddingBagCollection(
+                EmbeddingBagCollection(tables=[config], device=torch.device("cpu")),
+                mc_modules.ManagedCollisionCollection({"zch_emb": managed}, [config]),
+            )
+            self.assertEqual(managed_storage(model), {"zch_emb": imported.storage["zch_emb"]}, name)
+
+    def test_constraints_of_all_tables_and_of_one(self) -> None:
+        text = EASYREC.replace(
+            "train_config {",
+            'train_config { global_embedding_constraints { sharding_types: ["row_wise", "table_wise"]'
+            ' compute_kernels: "fused" }',
+        )
+        text = text.replace(
+            "num_buckets: 4000", 'num_buckets: 4000 embedding_constraints { sharding_types: "row_wise" }'
+        )
+        text = text.replace(
+            "num_buckets: 1000000",
+            'num_buckets: 1000000 embedding_constraints { compute_kernels: ["fused", "fused_uvm_caching"] }',
+        )
+        imported = torcheasyrec.read(temporary(text))
+        both = {"kinds": ["table_wise", "row_wise"]}
+        self.assertEqual(
+            (imported.constraints["cross_emb"], imported.kernels["cross_emb"]), (both, {"computeKernel": "fused"})
+        )
+        self.assertEqual(
+            (imported.constraints["searches_emb"], imported.kernels["searches_emb"]), ({"kinds": ["row_wise"]}, {})
+        )
+        # Copies are dense; a constraint of its own is instead of that for all.
+        self.assertNotIn("data_parallel", imported.constraints["user_id_emb"]["kinds"])
+        self.assertIn("grid_shard", imported.constraints["user_id_emb"]["kinds"])
+        # zch has no constraints of its own, dynamicemb a kernel of its own.
+        self.assertEqual(imported.kernels["zch_emb"], {"computeKernel": "fused"})
+        self.assertEqual(
+            (imported.constraints["dynamic_emb"], imported.kernels["dynamic_emb"]), ({"kinds": ["row_wise"]}, {})
+        )
+        tables = {table["name"]: table for table in imported.tables(imported.all_lookups(default=5), "sgd")}
+        self.assertEqual(tables["cross_emb"]["constraints"], both)
+        self.assertEqual(tables["cross_emb"]["kernel"]["computeKernel"], "fused")
+        self.assertEqual(tables["item_id_emb_sequence"]["constraints"]["kinds"], ["table_wise", "row_wise"])
+        dense = torcheasyrec.read(
+            temporary(text.replace('compute_kernels: "fused"', 'compute_kernels: ["dense", "fused"]'))
+        )
+        self.assertEqual(dense.constraints["cross_emb"], {**both, "mayBeCached": False})
+        for new, message in (
+            (
+                'compute_kernels: "key_value"',
+                "compute_kernels of table user_id_emb must have one of dense, .*, got key_value",
+            ),
+            ('sharding_types: "rows"', "sharding_types of table user_id_emb must have one of table_wise, .*, got rows"),
+        ):
+            with self.subTest(new), self.assertRaisesRegex(ValueError, message):
+                torcheasyrec.read(temporary(text.replace('compute_kernels: ["fused", "fused_uvm_caching"]', new)))
+        only = text.replace('["row_wise", "table_wise"]', '"table_wise"')
+        with self.assertRaisesRegex(ValueError, "sharding_types of table zch_emb must have row_wise"):
+            torcheasyrec.read(temporary(only))
+
+    def test_weighted_ids_have_weights_with_all_that_share_their_table(self) -> None:
+        self.assertEqual(torcheasyrec.read(temporary(EASYREC)).weights, {})
+        text = EASYREC.replace('feature_name: "tags"', 'feature_name: "tags" weighted: true')
+        imported = torcheasyrec.read(temporary(text))
+        self.assertEqual(imported.weights, {"tags": "given", "topics": "given"})
+        tables = {table["name"]: table for table in imported.tables(imported.all_lookups(default=5))}
+        self.assertEqual({name for name, table in tables.items() if "idWeights" in table}, {"shared"})
+        never = EASYREC.replace('feature_name: "searches"', 'feature_name: "searches" weighted: true')
+        self.assertEqual(torcheasyrec.read(temporary(never)).weights, {})
 
 
 class HugeCtr(unittest.TestCase):
@@ -297,6 +512,8 @@ class HugeCtr(unittest.TestCase):
         notes = "\n".join(imported.notes)
         self.assertIn("Table wide has 1 columns; planned as 4", notes)
         self.assertIn("The 20 slots of hash share a table", notes)
+        self.assertEqual(imported.storage, {"wide": {"eviction": "none"}, "hash": {"eviction": "none"}})
+        self.assertEqual(tables["hash"]["storage"], {"eviction": "none"})
         self.assertIn("how many lookups a sample has in data3 at most", notes)
         self.assertNotIn("data1 at most", notes)
 
@@ -343,6 +560,15 @@ class HugeCtr(unittest.TestCase):
     def test_wrong_arguments_are_named(self) -> None:
         good = "train.py --num_table 2,1 --vocabulary_size_per_table 10,20 --nnz_per_table 1,5 --ev_size_per_table 4,8"
         self.assertIsNone(hugectr.arguments(good).optimizer)
+        for given, optimizer in (("SGD", "sgd"), ("AdaGrad", "adagrad"), ("ftrl", None)):
+            named = hugectr.arguments(f"{good} --optimizer {given}")
+            self.assertEqual(named.optimizer, optimizer)
+            self.assertEqual(
+                "The optimizer is none of sgd, adam, adagrad: name" in "".join(named.notes), optimizer is None
+            )
+        self.assertEqual(hugectr.arguments(good).storage, {})
+        dynamic = hugectr.arguments(good.replace("--num_table", "--use_dynamic_hash_table --num_table"))
+        self.assertEqual(dynamic.storage, {f"table{i}": {"eviction": "none"} for i in range(3)})
         imported = hugectr.arguments(good + " --combiner_per_table s,c --optimizer sgd")
         self.assertEqual(imported.optimizer, "sgd")
         self.assertEqual(
@@ -383,6 +609,8 @@ class Zipf(unittest.TestCase):
 
 @unittest.skipUnless(TORCHREC, "torchrec is not installed")
 class Checkpoint(unittest.TestCase):
+    maxDiff = None
+
     def save(self, **collections: Any) -> str:
         import torch
         from torch.distributed import checkpoint as dcp
@@ -419,9 +647,7 @@ class Checkpoint(unittest.TestCase):
         )
         folder = self.save(sparse=bags, sequences=sequences)
         imported = checkpoint.read(folder)
-        self.assertEqual(
-            sizes(imported), {"user": (100, 8, "SUM"), "item": (50, 16, "SUM"), "clicks": (30, 4, "NONE")}
-        )
+        self.assertEqual(sizes(imported), {"user": (100, 8, "SUM"), "item": (50, 16, "SUM"), "clicks": (30, 4, "NONE")})
         self.assertEqual([c["data_type"] for c in imported.configs], ["FP32", "FP16", "FP32"])
         self.assertEqual(list(sizes(checkpoint.read(folder, "sequences"))), ["clicks"])
         with self.assertRaisesRegex(ValueError, "must have weights of tables in sparse.x, named "):
@@ -435,6 +661,55 @@ class Checkpoint(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "must be the folder of a checkpoint"):
             checkpoint.read(tempfile.mkdtemp())
 
+    def test_managed_collisions_are_hash_tables(self) -> None:
+        import torch
+        from torchrec import EmbeddingBagCollection, EmbeddingBagConfig, EmbeddingCollection, EmbeddingConfig
+        from torchrec.modules import mc_modules
+        from torchrec.modules.hash_mc_evictions import HashZchEvictionConfig, HashZchEvictionPolicyName
+        from torchrec.modules.hash_mc_modules import HashZchManagedCollisionModule
+        from torchrec.modules.mc_embedding_modules import (
+            ManagedCollisionEmbeddingBagCollection,
+            ManagedCollisionEmbeddingCollection,
+        )
+
+        from shardtide.torchrec import managed_storage
+
+        cpu = torch.device("cpu")
+
+        def bags(name: str, managed: Any) -> Any:
+            config = EmbeddingBagConfig(name=name, num_embeddings=64, embedding_dim=8, feature_names=[name])
+            return ManagedCollisionEmbeddingBagCollection(
+                EmbeddingBagCollection(tables=[config], device=cpu),
+                mc_modules.ManagedCollisionCollection({name: managed}, [config]),
+            )
+
+        config = EmbeddingConfig(name="clicks", num_embeddings=64, embedding_dim=8, feature_names=["clicks"])
+        hashed: dict[str, Any] = {"zch_size": 64, "device": cpu, "total_num_buckets": 4}
+        evicting = HashZchManagedCollisionModule(
+            **hashed,
+            eviction_policy_name=HashZchEvictionPolicyName.LRU_EVICTION,
+            eviction_config=HashZchEvictionConfig(features=["clicks"], single_ttl=1),
+        )
+        collections = {
+            "lfu": bags("a", mc_modules.MCHManagedCollisionModule(64, cpu, mc_modules.LFU_EvictionPolicy(), 2)),
+            "lru": bags("b", mc_modules.MCHManagedCollisionModule(64, cpu, mc_modules.LRU_EvictionPolicy(), 2)),
+            "far": bags("c", mc_modules.MCHManagedCollisionModule(64, cpu, mc_modules.DistanceLFU_EvictionPolicy(), 2)),
+            "plain": bags("d", HashZchManagedCollisionModule(**hashed)),
+            "evicting": ManagedCollisionEmbeddingCollection(
+                EmbeddingCollection(tables=[config], device=cpu),
+                mc_modules.ManagedCollisionCollection({"clicks": evicting}, [config]),
+            ),
+        }
+        expected = {name: of for collection in collections.values() for name, of in managed_storage(collection).items()}
+        usual = EmbeddingBagConfig(name="e", num_embeddings=64, embedding_dim=8, feature_names=["e"])
+        folder = self.save(**collections, usual=EmbeddingBagCollection(tables=[usual], device=cpu))
+        imported = checkpoint.read(folder)
+        self.assertEqual(sorted(sizes(imported)), ["a", "b", "c", "clicks", "d", "e"])
+        self.assertEqual(imported.storage, expected)
+        self.assertEqual({of["eviction"] for of in expected.values()}, {"lfu", "lru", "none"})
+        self.assertEqual(imported.constraints, {name: {"kinds": ["row_wise"]} for name in expected})
+        self.assertIn("Table clicks evicts ids, by which policy a checkpoint does not say", "".join(imported.notes))
+        self.assertEqual(list(checkpoint.read(folder, "far").storage), ["c"])
 
     def test_tables_of_a_model_that_a_plan_sharded(self) -> None:
         import torch
@@ -528,10 +803,57 @@ class Command(unittest.TestCase):
         )
         self.assertEqual(printed, "")
         self.assertIn("shardtide.imports: Table price_emb has 6 columns", said)
-        files = {name: json.loads((folder / f"{name}.json").read_text()) for name in ("configs", "lookups", "profiles")}
+        files = {path.stem: json.loads(path.read_text()) for path in folder.iterdir()}
         self.assertEqual(files["lookups"]["searches"], 12)
-        change = workload_change("w", files["configs"], files["lookups"], CLUSTER, profiles=files["profiles"])
+        change = workload_change("w", cluster=CLUSTER, **files)
         self.assertEqual(len(change["changes"]), 14)
+        self.assertEqual(
+            [of["table"]["name"] for of in change["changes"][1:] if "storage" in of["table"]],
+            ["zch_emb", "dynamic_emb"],
+        )
+
+    @unittest.skipUnless(BUILT, "./shardtide is not built; ./shardtide --version builds it")
+    def test_what_is_imported_is_planned(self) -> None:
+        """Pooled and unpooled tables, hash tables, constraints, kernels and weights, of each importer's kind."""
+        easyrec = EASYREC.replace(
+            "train_config {",
+            "train_config { global_embedding_constraints {"
+            ' sharding_types: ["table_wise", "row_wise"] compute_kernels: "fused" }',
+        )
+        easyrec = easyrec.replace('feature_name: "tags"', 'feature_name: "tags" weighted: true')
+        benchmark = (
+            "--num_table 2,1 --vocabulary_size_per_table 10,20 --nnz_per_table 1,5 --ev_size_per_table 4,8"
+            " --combiner_per_table s,c --optimizer SGD"
+        )
+        lines = []
+        for task, (kind, text) in enumerate(
+            (("torcheasyrec", easyrec), ("hugectr", json.dumps(HUGECTR)), ("hugectr", benchmark))
+        ):
+            out, _ = self.run_command(
+                *(kind, str(temporary(text)), "--cluster", str(self.cluster), "--task", str(task)),
+                *("--default-lookups", "3", "--zipf", "1.05"),
+            )
+            lines.append(out)
+        workloads, plans = self.folder / "workloads.jsonl", self.folder / "plans.jsonl"
+        workloads.write_text("".join(lines), encoding="utf-8")
+        run = subprocess.run(
+            [str(ROOT / "shardtide"), "plan", "--workloads", str(workloads), "--out", str(plans)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        planned = [json.loads(line) for line in plans.read_text(encoding="utf-8").splitlines()]
+        self.assertEqual(
+            [(plan["task"], plan["feasible"]) for plan in planned], [("0", True), ("1", True), ("2", True)]
+        )
+        kinds = {
+            table["name"]: {shard["kind"] for shard in table["shards"]} for plan in planned for table in plan["tables"]
+        }
+        self.assertEqual(len(kinds), 13 + 5 + 3)
+        for table in ("zch_emb", "dynamic_emb"):
+            self.assertEqual(kinds[table], {"row_wise"})
+        self.assertLessEqual(kinds["item_id_emb_sequence"], {"table_wise", "row_wise"})
 
     def test_errors_are_one_line(self) -> None:
         for arguments, error in (

@@ -333,7 +333,7 @@ class Programs(unittest.TestCase):
                         "columns": 16,
                         "bytesPerElement": 4.0,
                         "poolingFactor": 2.0,
-                        "constraints": {"kinds": ["table_wise"], "least_columns": 8, "may_be_cached": False},
+                        "constraints": {"kinds": ["table_wise"], "leastColumns": 8, "mayBeCached": False},
                     }
                 ],
             },

@@ -585,6 +585,12 @@ class WorkloadChanges(unittest.TestCase):
         spec = publish.table(self.CONFIG, {"t": 1}, storage={"t": storage, "u": {}})
         self.assertEqual(spec, {**plain, "storage": storage})
         self.assertEqual(publish.table(self.CONFIG, {"t": 1}, storage={"t": {}})["storage"], {})
+        measured = {"t": {"poolingFactor": 1.0, "storage": {"ids": 2, "hitShares": [0.75, 1.0]}}}
+        both = publish.table(self.CONFIG, {}, profiles=measured, storage={"t": storage})
+        self.assertEqual(both["storage"], {**storage, "ids": 2, "hitShares": [0.75, 1.0]})
+        self.assertEqual(publish.table(self.CONFIG, {}, profiles=measured)["storage"], measured["t"]["storage"])
+        with self.assertRaisesRegex(ValueError, "The storage in the profile of table t must have the fields ids, "):
+            publish.table(self.CONFIG, {}, profiles={"t": {"poolingFactor": 1.0, "storage": {"slots": 2}}})
         change = publish.workload_change("w", [self.CONFIG], {"t": 1}, self.CLUSTER, storage={"t": storage})
         self.assertEqual(change["changes"][1]["table"], spec)
         for wrong, message in (

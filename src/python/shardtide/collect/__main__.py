@@ -280,7 +280,7 @@ def _measure_plans(arguments: argparse.Namespace, device: Any, size: int) -> Non
         raise ValueError("plans are measured on one device; start it without torchrun")
     operator = _checked_operator(arguments.operator, [arguments.optimizer], device)
     workloads = read_workloads(arguments.workloads, supported(operator, device.type))
-    files = [read_plans(path) for path in arguments.plans]
+    files = read_plans(arguments.plans)
     arguments.out.mkdir(parents=True, exist_ok=True)
     if any(arguments.out.iterdir()):
         raise ValueError(f"{arguments.out} is not empty; name another folder")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -35,7 +36,7 @@ class Workload(NamedTuple):
 
 
 class PlanFile(NamedTuple):
-    """Plans by task, and the name of their file without its ending."""
+    """Plans by task, and what their file is called."""
 
     name: str
     plans: dict[str, dict[str, Any]]
@@ -100,17 +101,28 @@ def read_workloads(path: Path, optimizers: Sequence[str]) -> list[Workload]:
     return found
 
 
-def read_plans(path: Path) -> PlanFile:
-    """Reads plans, one a line, as `./shardtide plan` writes them.
+def read_plans(paths: Sequence[Path]) -> list[PlanFile]:
+    """Reads files of plans, one a line, as `./shardtide plan` writes them.
 
-    ValueError: a line is no plan
+    A file is called by its name without .jsonl or .json; files of one such name by their paths.
+
+    ValueError: a line is no plan, or a file is given twice
     """
+    names = [re.sub(r"(?<=.)\.jsonl?$", "", path.name) for path in paths]
+    return [
+        PlanFile(name if names.count(name) == 1 else str(path), _plans(path, paths)) for name, path in zip(names, paths)
+    ]
+
+
+def _plans(path: Path, paths: Sequence[Path]) -> dict[str, dict[str, Any]]:
+    if paths.count(path) > 1:
+        raise ValueError(f"files of plans must be different, got {path} twice")
     plans = {}
     for number, line in _lines(path):
         if "task" not in line or "feasible" not in line:
             raise ValueError(f"{path}, line {number}: must have task and feasible; ./shardtide plan writes such lines")
         plans[str(line["task"])] = line
-    return PlanFile(path.name.split(".")[0], plans)
+    return plans
 
 
 def device_sets(

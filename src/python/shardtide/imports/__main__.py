@@ -18,8 +18,8 @@ checkpoint    the folder of a checkpoint of torch.distributed of a TorchRec mode
 --profiles         JSON: what `python -m shardtide.profile --out` wrote, by table
 --zipf             tables without a profile get the access CDF of Zipf's law with this exponent: of generated data
 --out              where to write the workload, a line for `shardtide plan --workloads`; default: standard output
---publishable      a folder for configs.json, lookups.json and profiles.json, for python -m shardtide.torchrec.publish;
-                   --cluster is then not needed
+--publishable      a folder for configs.json, lookups.json, profiles.json, storage.json, constraints.json, kernels.json
+                   and weights.json, for options of python -m shardtide.torchrec.publish; --cluster is then not needed
 
 What the source does not say is printed on standard error, with what is taken instead.
 """
@@ -96,7 +96,8 @@ def _run(arguments: argparse.Namespace) -> None:
         print(f"shardtide.imports: {note}", file=sys.stderr)
     if arguments.publishable is not None:
         arguments.publishable.mkdir(parents=True, exist_ok=True)
-        for name, content in (("configs", imported.configs), ("lookups", lookups), ("profiles", profiles)):
+        files = {"configs": imported.configs, "lookups": lookups, "profiles": profiles, **imported.options()}
+        for name, content in files.items():
             (arguments.publishable / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     if arguments.cluster is not None:
         task = check_text(arguments.task or pathlib.Path(arguments.source).resolve().stem, "--task")

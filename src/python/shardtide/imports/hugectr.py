@@ -1,14 +1,15 @@
 """The tables of HugeCTR: of a model's JSON file, or of the arguments of its embedding collection's benchmark.
 
 **JSON**, as written by hand or by `Model.graph_to_json`: layers with `sparse_embedding_hparam`. With a
-`slot_size_array`, each slot has a table, LAYER_slotN. Without one, all slots of a layer share a hash table; its rows
-are `max_vocabulary_size_global`, `vocabulary_size`, or those of all GPUs together:
+`slot_size_array`, each slot has a table, LAYER_slotN. Without one, all slots of a layer share a hash table, which
+evicts nothing; its slots are `max_vocabulary_size_global`, `vocabulary_size`, or those of all GPUs together:
 `max_vocabulary_size_per_gpu`, or `workspace_size_per_gpu_in_mb` x 2^20 / (4 x `embedding_vec_size`), as HugeCTR
 computes it. Lookups are `nnz_per_slot` of the data layer, or `max_nnz`, or `max_feature_num_per_sample` / `slot_num`.
 
 **Arguments**: a text, such as a shell script, with --num_table, --vocabulary_size_per_table, --nnz_per_table and
 --ev_size_per_table, each a list with a number for each group of equal tables; with --combiner_per_table, where c
-(concat) is unpooled, and --optimizer. Of several datasets, NAME="--num_table ..." each, one must be chosen.
+(concat) is unpooled, --optimizer, and --use_dynamic_hash_table, with which all tables are hash tables. Of several
+datasets, NAME="--num_table ..." each, one must be chosen.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from shardtide.arguments import items, mapping, parse_json, read_text, shown
 from shardtide.imports.imported import Imported
 
 OPTIMIZERS = {"sgd": "sgd", "adam": "adam", "adagrad": "adagrad"}
+
+# Of a HugeCTR hash table: it has no eviction.
+_STORAGE = {"eviction": "none"}
 
 _HPARAM = "sparse_embedding_hparam"
 _COMBINERS = {"0": "SUM", "1": "MEAN", "sum": "SUM", "mean": "MEAN"}
@@ -62,10 +66,14 @@ def tables(config: Mapping[str, Any], gpus: int | None = None) -> Imported:
             _add_layer(imported, layer, inputs, gpus)
     if not imported.configs:
         raise ValueError(f"layers must have at least one with {_HPARAM}, got none")
-    if imported.optimizer is None:
-        imported.notes.append(f"The optimizer is none of {', '.join(OPTIMIZERS)}: name the one that is trained with")
+    _note_optimizer(imported)
     imported.notes = list(dict.fromkeys(imported.notes))
     return imported
+
+
+def _note_optimizer(imported: Imported) -> None:
+    if imported.optimizer is None:
+        imported.notes.append(f"The optimizer is none of {', '.join(OPTIMIZERS)}: name the one that is trained with")
 
 
 def _add_layer(
@@ -95,7 +103,8 @@ def _add_layer(
         if sizes:
             imported.add(name, sizes[slot], columns, [name], "FP32", _COMBINERS[combiner])
     if not sizes:
-        imported.add(top, _hash_rows(hparam, top, columns, gpus), columns, names, "FP32", _COMBINERS[combiner])
+        rows = _hash_rows(hparam, top, columns, gpus)
+        imported.add(top, rows, columns, names, "FP32", _COMBINERS[combiner], dict(_STORAGE))
         if slots > 1:
             imported.notes.append(
                 f"The {slots} slots of {top} share a table; they are planned as one output, while HugeCTR sends"
@@ -179,7 +188,9 @@ def arguments(text: str, dataset: str | None = None) -> Imported:
     lists = {name: _list(text, name) for name in _ARGUMENTS}
     combiners = _list(text, "combiner_per_table") if "--combiner_per_table" in text else ["s"] * len(lists["num_table"])
     optimizer = re.search(r"--optimizer[\s=\\]+([^\s\\]+)", text)
-    imported = Imported(optimizer=OPTIMIZERS.get(optimizer.group(1)) if optimizer is not None else None)
+    imported = Imported(optimizer=OPTIMIZERS.get(optimizer.group(1).lower()) if optimizer is not None else None)
+    _note_optimizer(imported)
+    is_hashed = re.search(r"--use_dynamic_hash_table(?!\w)", text) is not None
     groups = len(lists["num_table"])
     for name, values in [*lists.items(), ("combiner_per_table", combiners)]:
         if len(values) != groups:
@@ -190,7 +201,8 @@ def arguments(text: str, dataset: str | None = None) -> Imported:
         count, rows, lookups, columns = (_whole(lists[name][group], name) for name in _ARGUMENTS)
         for _ in range(count):
             name = f"table{len(imported.configs)}"
-            imported.add(name, rows, columns, [name], "FP32", "SUM" if combiner == "s" else "NONE")
+            pooling = "SUM" if combiner == "s" else "NONE"
+            imported.add(name, rows, columns, [name], "FP32", pooling, dict(_STORAGE) if is_hashed else None)
             imported.lookups[name] = float(lookups)
     imported.notes = list(dict.fromkeys(imported.notes))
     return imported

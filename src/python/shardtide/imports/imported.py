@@ -22,19 +22,36 @@ class Imported:
     configs: a dict with the fields of TorchRec's EmbeddingBagConfig for each table: name, num_embeddings,
         embedding_dim, feature_names, data_type, pooling (NONE: a lookup has an output of its own)
     lookups: mean number of lookups per sample, by feature, where the source says it
+    storage: of tables that are hash tables, by name: fields of a HashedStorage. Their num_embeddings are slots
+    constraints, kernels: by table, what the source demands of its plan: as for shardtide.torchrec.publish.table()
+    weights: "given" by feature whose ids have weights
     optimizer: one of shardtide.optimizers.OPTIMIZERS, if the source names it
     notes: sentences on what the source does not say, and what is taken instead
     """
 
     configs: list[dict[str, Any]] = field(default_factory=list)
     lookups: dict[str, float] = field(default_factory=dict)
+    storage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    constraints: dict[str, dict[str, Any]] = field(default_factory=dict)
+    kernels: dict[str, dict[str, Any]] = field(default_factory=dict)
+    weights: dict[str, str] = field(default_factory=dict)
     optimizer: str | None = None
     notes: list[str] = field(default_factory=list)
 
-    def add(self, name: str, rows: int, columns: int, features: list[str], data_type: str, pooling: str) -> None:
+    def add(
+        self,
+        name: str,
+        rows: int,
+        columns: int,
+        features: list[str],
+        data_type: str,
+        pooling: str,
+        storage: dict[str, Any] | None = None,
+    ) -> None:
         """Adds a table, or features to a table of the same name.
 
-        Columns are rounded up to a multiple of 4, and noted. ValueError if a table of the name has another size.
+        Columns are rounded up to a multiple of 4, and noted. ValueError if a table of the name has another size or
+        storage.
         """
         rounded = -(-columns // COLUMN_UNIT) * COLUMN_UNIT
         if rounded != columns:
@@ -52,6 +69,8 @@ class Imported:
         same = next((other for other in self.configs if other["name"] == name), None)
         if same is None:
             self.configs.append(config)
+            if storage is not None:
+                self.storage[name] = storage
             return
         for what in ("num_embeddings", "embedding_dim", "data_type", "pooling"):
             if same[what] != config[what]:
@@ -59,6 +78,11 @@ class Imported:
                     f"Features that share table {name} must agree on its {what}, got {same[what]} of"
                     f" {same['feature_names'][0]} and {config[what]} of {features[0]}"
                 )
+        if self.storage.get(name) != storage:
+            raise ValueError(
+                f"Features that share table {name} must agree on its storage, got {self.storage.get(name)} of"
+                f" {same['feature_names'][0]} and {storage} of {features[0]}"
+            )
         same["feature_names"] += [feature for feature in features if feature not in same["feature_names"]]
 
     def all_lookups(self, given: Mapping[str, float] | None = None, default: float | None = None) -> dict[str, float]:
@@ -92,7 +116,19 @@ class Imported:
         optimizer: in place of the source's
         profiles: as for shardtide.torchrec.publish.table()
         """
-        return [table(config, lookups, optimizer or self.optimizer, profiles) for config in self.configs]
+        return [
+            table(config, lookups, optimizer or self.optimizer, profiles, **self.options()) for config in self.configs
+        ]
+
+    def options(self) -> dict[str, dict[str, Any]]:
+        """Returns further arguments of shardtide.torchrec.publish.table() and workload_change(): all but configs,
+        lookups and the optimizer."""
+        return {
+            "storage": self.storage,
+            "constraints": self.constraints,
+            "kernels": self.kernels,
+            "weights": self.weights,
+        }
 
 
 def listed(names: list[str]) -> str:

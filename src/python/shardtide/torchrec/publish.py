@@ -4,7 +4,7 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
     --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
     [--memory-gib-of DEVICE=G ...] [--devices-per-host N] [--pipeline NAME] [--lookups FILE] [--profiles FILE]
     [--batch-sizes FILE] [--duplicates FILE] [--weights FILE] [--optimizer NAME] [--kernels FILE] [--storage FILE]
-    [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
+    [--constraints FILE] [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
 
 --configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names,
              data_type, and pooling: SUM or MEAN; NONE for EmbeddingConfigs, whose lookups each have an output
@@ -22,6 +22,8 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
 --storage    JSON: an object with the hash tables that store rows of tables without a fixed size, by name: ids,
              idsPerDay, slotBytes, eviction and hitShares, each optional. Their num_embeddings are slots. In TorchRec,
              only managed collision collections have such tables, row-wise: shardtide.torchrec.managed_storage()
+--constraints JSON: an object with fields of TableConstraints of tables by name, such as {"item": {"kinds":
+             ["row_wise"]}}
 --pipeline   of the training program: none, sparse_dist (TrainPipelineSparseDist) or prefetch
              (PrefetchTrainPipelineSparseDist). Device memory then also has to hold what a step allocates
 --previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
@@ -116,8 +118,8 @@ def table(
     weights: by feature, one of WEIGHTS: whether a batch gives weights of the ids, or a feature processor computes them.
         The features of a table have all the same ones
     storage: by table, the hash table that stores its rows: fields of a HashedStorage in avro/TableSpec.avsc, such as
-        {"ids": 800_000, "eviction": "lru"}. Its num_embeddings are slots. In TorchRec, only managed collision
-        collections have such tables, row-wise: see managed_storage()
+        {"ids": 800_000, "eviction": "lru"}. Its num_embeddings are slots. What a profile measured of it takes
+        precedence. In TorchRec, only managed collision collections have such tables, row-wise: see managed_storage()
 
     ValueError names what is missing or unknown. The planner checks the ranges of other numbers.
     """
@@ -143,6 +145,7 @@ def table(
     # All features that share a table are looked up in it.
     use["poolingFactor"] = float(sum(pooling[f] * shares[f] / repeats[f] for f in features))
     element, scale = BYTES[data_type]
+    hashed = _storage((storage or {}).get(name), use.get("storage"), name)
     is_pooled = _is_pooled(config, fields)
     limits = dict(mapping((constraints or {}).get(name) or {}, f"The constraints of table {name}", "TableConstraints"))
     if not is_pooled:
@@ -159,8 +162,8 @@ def table(
         **({} if is_pooled else {"pooled": False}),
         **({"constraints": limits} if limits else {}),
         **(kernel_fields(kernels[name], name) if kernels and name in kernels else {}),
-        **({"storage": _storage(storage[name], name)} if storage and name in storage else {}),
         **use,
+        **({"storage": hashed} if hashed is not None else {}),
         **({"features": described} if described else {}),
         **_weights(name, features, weights or {}),
     }
@@ -252,20 +255,27 @@ def _weights(table: str, features: Sequence[str], weights: Mapping[str, str]) ->
     return {"idWeights": found[features[0]]} if found[features[0]] else {}
 
 
-def _storage(given: Any, table: str) -> dict[str, Any]:
-    """Returns a HashedStorage; ValueError if it has other fields, or an eviction that there is not.
+def _storage(given: Any, measured: Any, table: str) -> dict[str, Any] | None:
+    """Returns a HashedStorage of what is given and what a profile measured, which takes precedence; None of neither.
 
-    The planner checks the ranges of numbers.
+    ValueError if one has other fields, or an eviction that there is not. The planner checks the ranges of numbers.
     """
-    what = f"The storage of table {table}"
-    fields = dict(mapping(given, what, "fields of a HashedStorage"))
-    unknown = sorted(fields.keys() - set(STORAGE_FIELDS))
-    if unknown:
-        raise ValueError(f"{what} must have the fields {', '.join(STORAGE_FIELDS)}, got {', '.join(map(str, unknown))}")
-    eviction = fields.get("eviction", "none")
-    if eviction not in EVICTIONS:
-        raise ValueError(f"{what}: eviction must be one of {', '.join(EVICTIONS)}, got {shown(eviction)}")
-    return fields
+    parts = {f"The storage of table {table}": given, f"The storage in the profile of table {table}": measured}
+    found: dict[str, Any] | None = None
+    for what, part in parts.items():
+        if part is None:
+            continue
+        fields = mapping(part, what, "fields of a HashedStorage")
+        unknown = sorted(fields.keys() - set(STORAGE_FIELDS))
+        if unknown:
+            raise ValueError(
+                f"{what} must have the fields {', '.join(STORAGE_FIELDS)}, got {', '.join(map(str, unknown))}"
+            )
+        eviction = fields.get("eviction", "none")
+        if eviction not in EVICTIONS:
+            raise ValueError(f"{what}: eviction must be one of {', '.join(EVICTIONS)}, got {shown(eviction)}")
+        found = {**(found or {}), **fields}
+    return found
 
 
 def _state(optimizer: str | None, scale: float) -> dict[str, Any]:
@@ -507,6 +517,7 @@ def main() -> None:
     parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
     parser.add_argument("--kernels", help="JSON: what is decided about kernels of tables by name, see above")
     parser.add_argument("--storage", help="JSON: hash tables that store rows of tables by name, see above")
+    parser.add_argument("--constraints", help="JSON: what plans of tables must keep to, by name, see above")
     parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
     parser.add_argument("--pipeline", choices=PIPELINES, help="pipeline of the training program, whose memory counts")
     parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")
@@ -549,6 +560,7 @@ def main() -> None:
             arguments.optimizer,
             sorted(gone.union(arguments.drop)),
             load_object(arguments.profiles, "--profiles", "a profile for each table"),
+            constraints=load_object(arguments.constraints, "--constraints", "TableConstraints for each table"),
             kernels=load_object(arguments.kernels, "--kernels", "a kernel for each table"),
             batch_sizes=load_object(arguments.batch_sizes, "--batch-sizes", "a number of samples for each feature"),
             duplicates=load_object(arguments.duplicates, "--duplicates", "a number for each feature"),

@@ -28,15 +28,6 @@ POLL_SECONDS = 0.1
 # time instead of 11.2 s. What the user sets comes later, and wins.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1"
 
-# Names of TableConstraints in the files of ./shardtide plan --workloads.
-_FILE_NAMES = {
-    "kinds": "kinds",
-    "leastColumns": "least_columns",
-    "sameDevicesAs": "same_devices_as",
-    "mayBeCached": "may_be_cached",
-    "mayHaveHotRows": "may_have_hot_rows",
-}
-
 
 class PlanRefused(ValueError):
     """The planner has no plan for these tables: it rejected them, or they fit on the cluster in no way."""
@@ -269,12 +260,7 @@ def _run(command: list[str], output: pathlib.Path, timeout_seconds: float) -> tu
 
 def workload_line(wanted: Wanted) -> dict[str, Any]:
     """Returns a workload as ./shardtide plan --workloads reads it: an object for a line of JSON."""
-    tables = []
-    for spec in wanted.tables:
-        limits = spec.get("constraints")
-        named = {} if limits is None else {"constraints": {_FILE_NAMES.get(n, n): v for n, v in limits.items()}}
-        tables.append({**spec, **named})
-    return {"task": wanted.workload, "cluster": wanted.cluster, "tables": tables}
+    return {"task": wanted.workload, "cluster": wanted.cluster, "tables": wanted.tables}
 
 
 class FileSource:

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.core.io.JsonEOFException;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
 import io.shardtide.domain.Names;
 import java.io.IOException;
@@ -76,6 +77,19 @@ final class JsonFields {
                     String.join(", ", known)));
       }
     }
+  }
+
+  /** Returns these fields, of which some get other names; an error if one has both. */
+  JsonFields renamed(Map<String, String> names) {
+    ObjectNode renamed = JSON.createObjectNode();
+    for (Map.Entry<String, JsonNode> field : node.properties()) {
+      String name = names.getOrDefault(field.getKey(), field.getKey());
+      if (renamed.replace(name, field.getValue()) != null) {
+        throw new IllegalArgumentException(
+            "%s must be given once, got it as %s too".formatted(name, field.getKey()));
+      }
+    }
+    return new JsonFields(renamed);
   }
 
   boolean has(String field) {

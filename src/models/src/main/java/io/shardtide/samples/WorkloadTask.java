@@ -92,7 +92,15 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
           "computeKernel", "cacheLoadFactor", "cacheAlgorithm", "outputType", "stochasticRounding");
 
   private static final List<String> CONSTRAINT_FIELDS =
-      List.of("kinds", "least_columns", "same_devices_as", "may_be_cached", "may_have_hot_rows");
+      List.of("kinds", "leastColumns", "sameDevicesAs", "mayBeCached", "mayHaveHotRows");
+
+  /** Names that files had before they had those of events. */
+  private static final Map<String, String> EARLIER_NAMES =
+      Map.of(
+          "least_columns", "leastColumns",
+          "same_devices_as", "sameDevicesAs",
+          "may_be_cached", "mayBeCached",
+          "may_have_hot_rows", "mayHaveHotRows");
 
   /**
    * @throws IllegalArgumentException if there are no tables, two have the same name, or one must be
@@ -118,7 +126,7 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
       String leader = tables.get(t).constraints().sameDevicesAs().orElse(tables.get(t).name());
       if (!positions.containsKey(leader)) {
         throw new IllegalArgumentException(
-            "tables[%d]: constraints: same_devices_as must be the name of a table, got \"%s\""
+            "tables[%d]: constraints: sameDevicesAs must be the name of a table, got \"%s\""
                 .formatted(t, leader));
       }
     }
@@ -203,16 +211,17 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
     return json.has(field) ? Optional.of(json.text(field)) : Optional.empty();
   }
 
-  private static TableConstraints constraints(JsonFields json) {
+  private static TableConstraints constraints(JsonFields given) {
+    JsonFields json = given.renamed(EARLIER_NAMES);
     json.checkNames(CONSTRAINT_FIELDS);
     return new TableConstraints(
         TableConstraints.kindsOf(json.optionalTexts("kinds")),
-        json.has("least_columns")
-            ? (int) json.wholeNumber("least_columns", 0, TableSpec.MAX_COLUMNS)
+        json.has("leastColumns")
+            ? (int) json.wholeNumber("leastColumns", 0, TableSpec.MAX_COLUMNS)
             : 0,
-        json.has("same_devices_as") ? Optional.of(json.text("same_devices_as")) : Optional.empty(),
-        json.flag("may_be_cached", true),
-        json.flag("may_have_hot_rows", true));
+        named(json, "sameDevicesAs"),
+        json.flag("mayBeCached", true),
+        json.flag("mayHaveHotRows", true));
   }
 
   private static ClusterSpec cluster(JsonFields json) {

@@ -61,6 +61,25 @@ class WorkloadTaskTest {
   }
 
   @Test
+  void constraints_have_the_names_of_events_or_those_of_earlier_files() throws IOException {
+    String table =
+        """
+        {"task":"x","cluster":{"devices":4,"memoryBytesPerDevice":1024,"batchSize":64,"hardware":"h"},"tables":[TABLE,\
+        {"name":"b","rows":9,"columns":16,"poolingFactor":1,"constraints":{%s}}]}
+        """
+            .replace("TABLE", TABLE);
+    String names =
+        "\"leastColumns\":8,\"sameDevicesAs\":\"a\",\"mayBeCached\":false,\"mayHaveHotRows\":false";
+    String earlier =
+        "\"least_columns\":8,\"same_devices_as\":\"a\",\"may_be_cached\":false,\"may_have_hot_rows\":false";
+    TableConstraints expected = new TableConstraints(Set.of(), 8, Optional.of("a"), false, false);
+    for (String given : List.of(names, earlier)) {
+      WorkloadTask task = WorkloadTask.read(write(table.formatted(given))).get(0);
+      assertThat(task.tables().get(1).constraints()).isEqualTo(expected);
+    }
+  }
+
+  @Test
   void reads_each_field() throws IOException {
     String reuse = Collections.nCopies(16, 0.0).toString();
     Path file =
@@ -82,7 +101,7 @@ class WorkloadTaskTest {
                 "outputType":"BF16","stochasticRounding":false},\
                 "storage":{"ids":5,"idsPerDay":0.5,"slotBytes":24,"eviction":"age","hitShares":[0.25,0.5,1],\
                 "resizeReason":"full"},\
-                "constraints":{"kinds":["row_wise","table_wise"],"least_columns":8,"same_devices_as":"a"}},TABLE]}
+                "constraints":{"kinds":["row_wise","table_wise"],"leastColumns":8,"sameDevicesAs":"a"}},TABLE]}
                 """
                     .replace("REUSE", reuse.substring(1))
                     .replace("TABLE", TABLE));
@@ -231,14 +250,15 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"reuseHistogram":[1]}]} | tables[0]: reuse histogram must have 17 shares between 0 and 1 that sum to 1, or none if unknown, got 1 shares
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"bytesPerElement":0}]} | tables[0]: bytes per element of table "b" must be above 0 and at most 64, got 0.0
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":7}]} | tables[0]: constraints must be an object, got 7
-          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kind":[]}}]} | tables[0]: constraints: unknown field "kind": []; expected kinds, least_columns, same_devices_as, may_be_cached, may_have_hot_rows
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kind":[]}}]} | tables[0]: constraints: unknown field "kind": []; expected kinds, leastColumns, sameDevicesAs, mayBeCached, mayHaveHotRows
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":"row_wise"}}]} | tables[0]: constraints: kinds must be a list of strings, got "row_wise"
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":[7]}}]} | tables[0]: constraints: kinds[0] must be a string, got 7
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":["rows"]}}]} | tables[0]: constraints: allowed kind of a table's constraints must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, partial_row_wise, got "rows"
-          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"least_columns":-1}}]} | tables[0]: constraints: least_columns must be a whole number between 0 and 4096, got -1
-          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"same_devices_as":"b"}}]} | tables[0]: constraints of table "b" must name another table for the same devices, got the table itself
-          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"same_devices_as":"c"}}]} | tables[0]: constraints: same_devices_as must be the name of a table, got "c"
-          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":["column_wise"],"least_columns":8}}]} | tables[0]: constraints of table "b" contradict each other: it may only be column_wise, with parts of at least 8 columns; expected a kind that keeps its 8 columns together, or a least width of at most half of them
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"leastColumns":-1}}]} | tables[0]: constraints: leastColumns must be a whole number between 0 and 4096, got -1
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"leastColumns":8,"least_columns":4}}]} | tables[0]: constraints: leastColumns must be given once, got it as least_columns too
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"sameDevicesAs":"b"}}]} | tables[0]: constraints of table "b" must name another table for the same devices, got the table itself
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"sameDevicesAs":"c"}}]} | tables[0]: constraints: sameDevicesAs must be the name of a table, got "c"
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":["column_wise"],"leastColumns":8}}]} | tables[0]: constraints of table "b" contradict each other: it may only be column_wise, with parts of at least 8 columns; expected a kind that keeps its 8 columns together, or a least width of at most half of them
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"optimizer":"Adam"}]} | tables[0]: optimizer must be one of sgd, rowwise_adagrad, adagrad, adam, partial_rowwise_adam, lamb, got "Adam"
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"enforceHbm":1}]} | tables[0]: enforceHbm must be true or false, got 1
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"kernel":{"computeKernel":"key_value"}}]} | tables[0]: kernel: compute kernel of a table must be one of dense, fused, fused_uvm, fused_uvm_caching, got "key_value". Kernels for storage other than memory, for inference, and customized ones are not supported

@@ -106,7 +106,7 @@ class ConstraintsFuzzTest {
     }
     String constraints =
         """
-        {"kinds":%s,"least_columns":%s,"same_devices_as":%s}"""
+        {"kinds":%s,"leastColumns":%s,"sameDevicesAs":%s}"""
             .formatted((Object[]) values);
     Path file = Files.createTempFile("constraints", ".jsonl");
     try {
