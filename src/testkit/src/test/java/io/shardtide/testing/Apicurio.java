@@ -66,7 +66,7 @@ public final class Apicurio implements AutoCloseable {
       // As Confluent's registry begins.
       Awaitility.await()
           .atMost(Duration.ofMinutes(MINUTES))
-          .ignoreException(IOException.class)
+          .ignoreExceptionsInstanceOf(IOException.class)
           .until(() -> apicurio.put("/config", "{\"compatibility\": \"BACKWARD\"}") == 200);
     } catch (RuntimeException e) {
       apicurio.close();
