@@ -8,13 +8,14 @@ import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -83,8 +84,13 @@ final class OffsetsCheck {
     for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
       Set<TopicPartition> lost = check.lost(topology, topics);
       if (!lost.isEmpty()) {
-        groups.add(topology.applicationId(settings.topics().prefix()));
-        commands.add(check.command(topology, lost));
+        check
+            .command(topology, topics, lost)
+            .ifPresent(
+                command -> {
+                  groups.add(topology.applicationId(settings.topics().prefix()));
+                  commands.add(command);
+                });
       }
     }
     return groups.isEmpty()
@@ -200,8 +206,12 @@ final class OffsetsCheck {
             .get();
   }
 
-  /** Returns the command that sets the offsets of a topology to before the state's last write. */
-  private String command(TopologyName topology, Set<TopicPartition> lost)
+  /**
+   * Returns the command that sets the offsets of a topology to before the state's last write; empty
+   * if no record is older than that: a topic that was deleted took its offsets with it.
+   */
+  private Optional<String> command(
+      TopologyName topology, Set<String> topics, Set<TopicPartition> lost)
       throws InterruptedException, ExecutionException {
     String prefix = settings.topics().prefix();
     long written =
@@ -209,20 +219,32 @@ final class OffsetsCheck {
             .mapToLong(ListOffsetsResultInfo::timestamp)
             .max()
             .orElseThrow();
-    String partitions =
-        lost.stream()
-            .map(TopicPartition::partition)
-            .collect(Collectors.toCollection(TreeSet::new))
-            .stream()
-            .map(String::valueOf)
-            .collect(Collectors.joining(","));
-    return "kafka-consumer-groups.sh %s --group %s%s --reset-offsets --to-datetime %s --execute"
-        .formatted(
-            TopicRules.connection(settings),
-            topology.applicationId(prefix),
-            Topologies.sources(Topics.withPrefix(prefix), topology).stream()
-                .map(topic -> " --topic %s:%s".formatted(topic, partitions))
-                .collect(Collectors.joining()),
-            TIME.format(Instant.ofEpochMilli(Math.max(0, written - MARGIN.toMillis()))));
+    Set<TopicPartition> read =
+        Topologies.sources(Topics.withPrefix(prefix), topology).stream()
+            .filter(topics::contains)
+            .flatMap(topic -> lost.stream().map(p -> new TopicPartition(topic, p.partition())))
+            .collect(Collectors.toSet());
+    if (offsets(read, OffsetSpec.forTimestamp(0)).values().stream()
+        .noneMatch(first -> first.offset() >= 0 && first.timestamp() <= written)) {
+      return Optional.empty();
+    }
+    Map<String, String> partitions =
+        read.stream()
+            .sorted(Comparator.comparingInt(TopicPartition::partition))
+            .collect(
+                Collectors.groupingBy(
+                    TopicPartition::topic,
+                    TreeMap::new,
+                    Collectors.mapping(
+                        p -> Integer.toString(p.partition()), Collectors.joining(","))));
+    return Optional.of(
+        "kafka-consumer-groups.sh %s --group %s%s --reset-offsets --to-datetime %s --execute"
+            .formatted(
+                TopicRules.connection(settings),
+                topology.applicationId(prefix),
+                partitions.entrySet().stream()
+                    .map(topic -> " --topic %s:%s".formatted(topic.getKey(), topic.getValue()))
+                    .collect(Collectors.joining()),
+                TIME.format(Instant.ofEpochMilli(Math.max(0, written - MARGIN.toMillis())))));
   }
 }
