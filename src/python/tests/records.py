@@ -91,12 +91,20 @@ def plan(log: Log, workload: str, plan_id: str, devices: list[int]) -> dict[str,
     )
 
 
-def publish_bytes(log: Log, topic: str, records: list[tuple[bytes | None, bytes | None]]) -> None:
-    """Writes keys and values as they are."""
+def publish_bytes(
+    log: Log, topic: str, records: list[tuple[bytes | None, bytes | None]], headers: dict[str, bytes] | None = None
+) -> None:
+    """Writes keys and values as they are, each with the same headers."""
     producer = log.producer(30)
     errors = []
     for key, payload in records:
-        producer.produce(log.prefix + topic, payload, key, on_delivery=lambda error, _: errors.append(error))
+        producer.produce(
+            log.prefix + topic,
+            payload,
+            key,
+            headers=list((headers or {}).items()),
+            on_delivery=lambda error, _: errors.append(error),
+        )
     producer.flush()
     assert errors == [None] * len(records), errors
 

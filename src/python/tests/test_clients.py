@@ -104,6 +104,24 @@ class Outcomes(unittest.TestCase):
             len([line for line in logs.output if f"of topic {PREFIX}cost-predictions, part" in line]), self.garbage
         )
 
+    def test_predictions_of_other_events_are_not_decoded(self):
+        """Bytes that no decoder takes stand for them."""
+        log = new_log()
+        key, mine, other = b"w", str(uuid.uuid4()), str(uuid.uuid4())
+        good = log.encode("cost-predictions", records.value(log, "cost-predictions", eventId=mine))
+        with log.reader("cost-predictions", new_only=True, key="w", event_id=mine) as reader:
+            for event_id in (other, mine):
+                payload = good if event_id == mine else b"noise"
+                header = {"shardtide.event.id": event_id.encode()}
+                records.publish_bytes(log, "cost-predictions", [(key, payload)], header)
+            records.publish_bytes(log, "cost-predictions", [(key, good)])
+            found = []
+            end = time.monotonic() + PATIENCE
+            while len(found) < 2 and time.monotonic() < end:
+                found += filter(None, [reader.poll()])
+            self.assertEqual([str(record.value["eventId"]) for record in found], [mine, mine])
+            self.assertEqual(reader.skipped, 0)
+
     def test_an_event_id_is_a_uuid_and_not_a_text(self):
         for written in (str.upper, uuid.UUID, lambda text: text.replace("-", ""), "urn:uuid:{}".format):
             canonical = str(uuid.uuid4())

@@ -64,7 +64,7 @@ class Reader:
         self._topic = topic
         self._key = key
         self._key_field = key_field
-        self._event_id = event_id
+        self._event_id = None if event_id is None else event_id.encode()
         self._waiting: kafka.Message | None = None
         self._consumer = log.consumer("none")
         try:
@@ -196,7 +196,7 @@ class Reader:
     def _is_of_another_event(self, message: kafka.Message) -> bool:
         """Returns whether headers say so; records of planners before 0.3.0 have none."""
         ids = [value for name, value in message.headers() or () if name == EVENT_ID]
-        return bool(ids) and ids[-1] != self._event_id.encode()
+        return bool(ids) and ids[-1] != self._event_id
 
     def all(self, timeout_seconds: float = 60.0) -> Iterator[Record]:
         """Yields the records up to the topic's end as it was when the reader was created.

@@ -30,6 +30,7 @@ class AcceptanceWatchTest {
             return new IllegalStateException("not accepted");
           },
           looks::add);
+
   private List<CompletableFuture<SourcePosition>> send(int count) {
     return IntStream.range(0, count)
         .mapToObj(

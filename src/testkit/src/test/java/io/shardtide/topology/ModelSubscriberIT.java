@@ -11,6 +11,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -296,6 +297,34 @@ class ModelSubscriberIT {
         });
     assertThat(client.committed(client.topics().costModels())).isEmpty();
     assertThat(client.committed(client.topics().modelDecisions())).isEmpty();
+  }
+
+  /** As many as a planner of before there was a limit may have published, and more. */
+  @Test
+  void hardware_beyond_the_limit_begins_no_model_and_all_that_began_keeps_its_own()
+      throws Exception {
+    replaceBy(ONE);
+    int names = NearestModel.MOST_BORROWED + 3;
+    for (int i = 0; i < names; i++) {
+      ClusterSpec cluster = new ClusterSpec(8, Fixtures.GIB, 65_536, 8, "h" + i);
+      ModelBundle begun = NearestModel.begin(List.of(ONE), cluster).orElseThrow();
+      client.publishValue(client.topics().costModels(), begun.hardware(), begun);
+    }
+    await().until(() -> models.isDecided("no such model"));
+    assertThat(models.hardware()).hasSize(1 + names);
+    assertThat(open).extracting(TowerPredictor::modelId).containsExactly(ONE.modelId());
+    for (int i = 0; i < names; i++) {
+      assertThat(models.of("h" + i).orElseThrow().predict(TABLES, 65_536)).isEmpty();
+      assertThat(open).hasSizeLessThanOrEqualTo(OpenPredictors.MOST_UNUSED);
+    }
+    assertThatThrownBy(() -> begin(models))
+        .isInstanceOf(RejectedException.class)
+        .hasMessageContaining("at most 64 kinds")
+        .hasMessageContaining("got \"h100\" beside [h0, h1, h10, ");
+    assertThat(models.problem()).isEmpty();
+    assertThat(client.committed(client.topics().costModels()))
+        .extracting(ModelBundle::hardware)
+        .doesNotContain("h100");
   }
 
   @Test
