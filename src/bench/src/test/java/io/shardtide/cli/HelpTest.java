@@ -63,6 +63,54 @@ class HelpTest {
     }
   }
 
+  /** Values are checked before a cluster is asked: of one that does not answer, examples say so. */
+  @Test
+  void every_example_with_a_cluster_has_values_that_are_accepted() {
+    int run = 0;
+    for (CommandLine command : commands()) {
+      for (String example : examples(command)) {
+        if (example.contains("--registry ")) {
+          String typed =
+              example
+                      .replace("kafka:9092", "127.0.0.1:9")
+                      .replace("http://registry:8081", "http://127.0.0.1:9")
+                      .replace(" --links links.json", "")
+                  + " --timeout 1";
+          StringWriter err = new StringWriter();
+          int status =
+              Shardtide.run(
+                  new PrintWriter(new StringWriter()), new PrintWriter(err), typed.split(" +", -1));
+          assertThat(err.toString()).as(typed).contains("127.0.0.1:9 did not answer");
+          assertThat(status).as(typed).isEqualTo(1);
+          run++;
+        }
+      }
+    }
+    assertThat(run).as("examples").isGreaterThan(15);
+  }
+
+  @Test
+  void the_examples_of_plan_plan(@TempDir Path folder) throws IOException {
+    Path workloads =
+        Files.writeString(
+            folder.resolve("workloads.jsonl"),
+            "{\"task\":\"t\",\"cluster\":{\"devices\":2,\"memoryBytesPerDevice\":1000000000,\"batchSize\":65536,\"hardware\":\"h200\"},\"tables\":[{\"name\":\"a\",\"rows\":1000,\"columns\":64,\"poolingFactor\":1}]}");
+    for (String example : examples(Shardtide.withAllCommands().getSubcommands().get("plan"))) {
+      StringWriter err = new StringWriter();
+      assertThat(
+              Shardtide.run(
+                  new PrintWriter(new StringWriter()),
+                  new PrintWriter(err),
+                  example
+                      .replace("workloads.jsonl", workloads.toString())
+                      .replace("plans.jsonl", folder.resolve("plans.jsonl").toString())
+                      .split(" +", -1)))
+          .as("%s: %s", example, err)
+          .isZero();
+    }
+    assertThat(folder.resolve("plans.jsonl")).isNotEmptyFile();
+  }
+
   @Test
   void help_fits_100_columns_and_examples_are_on_lines_of_their_own() {
     for (CommandLine command : commands()) {

@@ -106,6 +106,10 @@ final class WhyCommand implements Callable<Integer> {
           (subjects > 1 ? "Too many options: " : "Missing option: ")
               + "one of --plan, --workload and --pool");
     }
+    if (plan != null) {
+      // Before a cluster is asked.
+      ProvenanceCollector.checkedId(plan);
+    }
     if (generation != null && plan != null) {
       throw usage("--generation needs --workload or --pool");
     }

@@ -112,13 +112,23 @@ public final class ProvenanceCollector {
     return found[0].planId();
   }
 
-  private static ShardingPlan find(LogRecords records, String planId) throws IOException {
+  /**
+   * Returns the beginning of a plan's id as ids are written.
+   *
+   * @throws IllegalArgumentException if no id begins so
+   */
+  public static String checkedId(String planId) {
     String wanted = planId.toLowerCase(Locale.ROOT);
     if (!wanted.matches("[0-9a-f]{1,64}")) {
       throw new IllegalArgumentException(
           "\"%s\" is not a plan id, expected up to 64 hexadecimal digits"
               .formatted(planId.replaceAll("\\p{Cntrl}", "\uFFFD")));
     }
+    return wanted;
+  }
+
+  private static ShardingPlan find(LogRecords records, String planId) throws IOException {
+    String wanted = checkedId(planId);
     if (!records.has(RecordKind.PLANS)) {
       throw new RefusedException("No plans are recorded. Maybe export the log first");
     }

@@ -3,6 +3,7 @@ package io.shardtide.files;
 import java.io.BufferedInputStream;
 import java.io.BufferedReader;
 import java.io.EOFException;
+import java.io.FilterInputStream;
 import java.io.FilterReader;
 import java.io.IOException;
 import java.io.InputStream;
@@ -57,7 +58,7 @@ public final class TextFiles {
   }
 
   private static InputStream bytes(Path file) throws IOException {
-    InputStream in = new BufferedInputStream(Files.newInputStream(file), BUFFER_BYTES);
+    InputStream in = new BufferedInputStream(new FileBytes(file), BUFFER_BYTES);
     try {
       in.mark(2);
       boolean isGzip = in.read() == GZIP_MAGIC_1 && in.read() == GZIP_MAGIC_2;
@@ -114,6 +115,23 @@ public final class TextFiles {
   private static MalformedFileException damaged(Path file, IOException cause) {
     return new MalformedFileException(
         file, 0, "gzip data must be complete and intact, got an error: " + cause.getMessage());
+  }
+
+  /** The bytes of a file, which may be a pipe: how many are left of that is an error of Java's. */
+  private static final class FileBytes extends FilterInputStream {
+    FileBytes(Path file) throws IOException {
+      super(Files.newInputStream(file));
+    }
+
+    @Override
+    public int available() {
+      try {
+        return super.available();
+      } catch (IOException e) {
+        // At least one, or the end: whoever asks reads on.
+        return 1;
+      }
+    }
   }
 
   /** Text that says where it is not UTF-8. */

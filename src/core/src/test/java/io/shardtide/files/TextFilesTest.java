@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Text is UTF-8, or refused with the line; nothing is replaced. */
@@ -78,6 +79,23 @@ class TextFilesTest {
       List<String> lines = new ArrayList<>();
       TextFiles.readLines(file, lines::add);
       assertThat(lines).containsExactlyElementsOf(text.lines().toList());
+    }
+  }
+
+  /** As in a shell {@code <(...)}, or /dev/stdin behind another program. */
+  @Test
+  @Timeout(60)
+  void a_pipe_is_read_plain_or_gzip() throws Exception {
+    Path pipe = folder.resolve("pipe");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    String text = "line\n".repeat(100_000);
+    for (String compress : List.of("cat", "gzip", "(head -c 250000 | gzip; cat | gzip)")) {
+      Path plain = Files.writeString(folder.resolve("plain"), text);
+      Process writer =
+          new ProcessBuilder("sh", "-c", "cat %s | %s > %s".formatted(plain, compress, pipe))
+              .start();
+      assertThat(TextFiles.read(pipe)).as(compress).isEqualTo(text);
+      assertThat(writer.waitFor()).isZero();
     }
   }
 }

@@ -169,7 +169,7 @@ class BadInputTest {
         Files.writeString(
             folder.resolve("workloads.jsonl"),
             "{\"task\":\"t\",\"cluster\":{\"devices\":2,\"memoryBytesPerDevice\":1000000,\"batchSize\":64,\"hardware\":\"simulated\"},\"tables\":[{\"name\":\"a\",\"rows\":10,\"columns\":4,\"poolingFactor\":1}]}");
-    String out = " --out " + folder.resolve("plans.jsonl");
+    String out = " --out " + folder.resolve("out.jsonl");
     for (String command :
         List.of(
             "publish " + CLUSTER + "--events " + latin1,
@@ -217,7 +217,7 @@ class BadInputTest {
     assertThat(run(command.replace("CLUSTER", CLUSTER.strip()).replace("DIR", folder.toString())))
         .as(err)
         .isEqualTo(2);
-    assertOneLine();
+    assertOneLine("shardtide: ");
     assertThat(folder).isEmptyDirectory();
   }
 
