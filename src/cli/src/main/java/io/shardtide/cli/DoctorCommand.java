@@ -15,6 +15,7 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -83,6 +84,10 @@ final class DoctorCommand implements Callable<Integer> {
   }
 
   private CheckResult settings(ServiceSettings settings) {
+    Optional<String> refusal = ClientSettings.refusal(settings);
+    if (refusal.isPresent()) {
+      return CheckResult.failed("settings", refusal.get(), "correct it in " + config);
+    }
     List<String> unknown = ClientSettings.unknown(settings.connection().kafka().keySet());
     return unknown.isEmpty()
         ? CheckResult.ok("settings", config + " is valid")

@@ -98,6 +98,10 @@ final class RunCommand implements Callable<Integer> {
     ServiceSettings settings;
     try {
       settings = SettingsFile.read(options.config, this::warn);
+      Optional<String> refusal = ClientSettings.refusal(settings);
+      if (refusal.isPresent()) {
+        throw new InvalidSettingsException(options.config.toString(), List.of(refusal.get()));
+      }
     } catch (InvalidSettingsException | IOException e) {
       Errors.print(spec.commandLine(), e);
       return CommandLine.ExitCode.USAGE;

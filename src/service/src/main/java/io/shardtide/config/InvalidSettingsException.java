@@ -8,7 +8,11 @@ public final class InvalidSettingsException extends RuntimeException {
 
   private final transient List<String> problems;
 
-  InvalidSettingsException(String file, List<String> problems) {
+  /**
+   * @param file name of the file
+   * @param problems at least one sentence
+   */
+  public InvalidSettingsException(String file, List<String> problems) {
     super(
         "%s has %d %s:\n  %s"
             .formatted(

@@ -20,6 +20,7 @@ import org.apache.kafka.clients.admin.DescribeConfigsOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.Node;
+import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.InvalidSessionTimeoutException;
@@ -135,7 +136,7 @@ final class BrokerLimits {
   }
 
   private static long number(Map<String, Object> config, String name) {
-    return Long.parseLong(config.get(name).toString());
+    return (Long) ConfigDef.parseType(name, config.get(name).toString(), ConfigDef.Type.LONG);
   }
 
   /**

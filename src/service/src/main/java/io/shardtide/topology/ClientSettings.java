@@ -1,17 +1,24 @@
 package io.shardtide.topology;
 
+import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.Settings;
 import io.shardtide.config.Spelling;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.streams.StreamsConfig;
 
-/** Finds settings that no Kafka client has. */
+/** Finds settings that no Kafka client has, and those that one refuses. */
 public final class ClientSettings {
   /** Prefixes of settings for some of Kafka Streams' clients only. */
   private static final List<String> PREFIXES =
@@ -24,6 +31,35 @@ public final class ClientSettings {
           StreamsConfig.ADMIN_CLIENT_PREFIX);
 
   private ClientSettings() {}
+
+  /**
+   * Returns why a client refuses the settings, in Kafka's words; empty if all accept them. Connects
+   * to nothing.
+   */
+  public static Optional<String> refusal(ServiceSettings settings) {
+    try {
+      StreamsConfig streams =
+          new StreamsConfig(StreamsProperties.of(TopologyName.WORKLOAD, settings));
+      new ConsumerConfig(
+          withForm(streams.getMainConsumerConfigs("any", "any", 0), ByteArrayDeserializer.class));
+      new ProducerConfig(withForm(streams.getProducerConfigs("any"), ByteArraySerializer.class));
+      new AdminClientConfig(streams.getAdminConfigs("any"));
+      return Optional.empty();
+    } catch (ConfigException | IllegalArgumentException e) {
+      return Optional.of(
+          "Kafka's clients refuse the settings with the prefix %s: %s"
+              .formatted(Settings.KAFKA, e.getMessage()));
+    }
+  }
+
+  private static Map<String, Object> withForm(Map<String, Object> config, Class<?> form) {
+    Map<String, Object> complete = new HashMap<>(config);
+    for (String part : List.of("key.", "value.")) {
+      complete.put(part + "serializer", form);
+      complete.put(part + "deserializer", form);
+    }
+    return complete;
+  }
 
   /**
    * Returns a warning about each setting that no client has. They are passed on all the same,

@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.streams.StreamsConfig;
@@ -86,7 +87,8 @@ final class TopicRules {
    */
   static TopicRules ofChangelog(
       ServiceSettings settings, String name, Map<String, String> config, int copies) {
-    int bytes = Integer.parseInt(config.get(TopicConfig.MAX_MESSAGE_BYTES_CONFIG));
+    String setting = TopicConfig.MAX_MESSAGE_BYTES_CONFIG;
+    int bytes = (Integer) ConfigDef.parseType(setting, config.get(setting), ConfigDef.Type.INT);
     return new TopicRules(settings, name, Retention.LATEST, bytes, bytes, copies);
   }
 
