@@ -137,9 +137,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   /** Handles a record that arrives, or has it wait. */
   private <V> void receive(Input<V> input, HeldRecord record) {
     String key = WaitingRoom.key(record);
-    if (room.isHeld(key)) {
-      receiveHeld(input, key, record);
-    } else if (!room.hasRecords(key)) {
+    if (!room.hasArriving(key)) {
       handleIfReady(input, record, false).ifPresent(reason -> await(input, record, reason));
     } else if (room.hasRoom(record)) {
       room.add(record);
@@ -153,10 +151,10 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     }
   }
 
-  /** Tries the records of a key in their order; returns whether none is left, or one failed. */
+  /** Tries the records of a key in their order; returns whether none arrives any more. */
   private boolean settleAll(String key) {
     boolean waits = false;
-    while (!waits && room.hasRecords(key) && !room.isHeld(key)) {
+    while (!waits && room.hasArriving(key)) {
       waits = settle(key).isPresent();
     }
     return !waits;
@@ -200,10 +198,10 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   /**
-   * Handles a record of a key that is not held in quarantine, unless it must wait.
+   * Handles a record, or holds it if its key is in quarantine, unless it must wait.
    *
-   * @param waited whether it waits already; it is removed if it is handled
-   * @return what it waits for; empty if it was handled or rejected, or its key entered quarantine
+   * @param waited whether it is the first of its key that arrives; it no longer is if it is handled
+   * @return what it waits for; empty if it was handled, held or rejected
    */
   private <V> Optional<WaitingRoom.Reason> handleIfReady(
       Input<V> input, HeldRecord record, boolean waited) {
@@ -212,14 +210,19 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
       return Optional.of(WaitingRoom.Reason.SCHEMA);
     }
     if (decoded.get() instanceof Decoded.Value<V> value) {
-      if (!input.isReady(value.value())) {
+      if (room.isHeld(WaitingRoom.key(record))) {
+        holdOrReject(input, value.value(), record, waited);
+      } else if (input.isReady(value.value())) {
+        handle(input, value.value(), record, waited);
+      } else {
         return Optional.of(WaitingRoom.Reason.MODEL);
       }
-      handle(input, value.value(), record, waited);
     } else {
-      reject(input, decoded.get(), record);
+      if (decoded.get() instanceof Decoded.Invalid<V> invalid && input.rejects()) {
+        reject(invalid.rejection(), record.timestamp());
+      }
       if (waited) {
-        room.removeFirst(WaitingRoom.key(record));
+        room.removeFirstArriving(WaitingRoom.key(record));
       }
     }
     return Optional.empty();
@@ -232,11 +235,9 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     Optional<Attempts.Failure> failure = attempt(input, key, value, record);
     if (failure.isPresent()) {
       Quarantine entered = enter(key, failure.get(), Optional.of(record.source()));
-      if (!waited) {
-        hold(input, entered, record, input.deletes(value));
-      }
+      hold(input, entered, record, input.deletes(value), waited);
     } else if (waited) {
-      room.removeFirst(key);
+      room.removeFirstArriving(key);
     }
     ended.ifPresent(left -> isolate(key, PENDING, () -> resume(key)));
   }
@@ -251,22 +252,11 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     return rejection.isPresent() ? Optional.empty() : failure;
   }
 
-  /** Holds a record that arrives of a key in quarantine, or rejects it. */
-  private <V> void receiveHeld(Input<V> input, String key, HeldRecord record) {
-    // Without room, it is known before it is rejected whether others build on it.
-    Optional<Decoded<V>> decoded =
-        room.hasRoom(record)
-            ? decode(input, record)
-            : Optional.of(skeleton.retry().call(() -> input.decode(record)));
-    if (decoded.isPresent() && decoded.get() instanceof Decoded.Invalid<V>) {
-      reject(input, decoded.get(), record);
-      return;
-    }
-    boolean deletes =
-        decoded.isPresent()
-            && decoded.get() instanceof Decoded.Value<V> value
-            && input.deletes(value.value());
-    hold(input, room.of(key).orElseThrow(), record, deletes);
+  /** Holds a record of a key in quarantine, or rejects it; a deletion releases the key. */
+  private <V> void holdOrReject(Input<V> input, V value, HeldRecord record, boolean waited) {
+    String key = input.key(value);
+    boolean deletes = input.deletes(value);
+    hold(input, room.of(key).orElseThrow(), record, deletes, waited);
     if (deletes) {
       Quarantine deleted =
           QuarantineBuilder.builder(room.of(key).orElseThrow())
@@ -279,9 +269,12 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   /** Holds a record of a key in quarantine, or rejects it. A deletion is small, and always held. */
-  private void hold(Input<?> input, Quarantine of, HeldRecord record, boolean deletes) {
-    if (deletes || room.hasRoom(record)) {
-      room.add(record);
+  private void hold(
+      Input<?> input, Quarantine of, HeldRecord record, boolean deletes, boolean waited) {
+    if (waited) {
+      room.holdFirst(of.key());
+    } else if (deletes || room.hasRoom(record)) {
+      room.hold(record);
     } else {
       reject(record, tooMany(of));
       if (input.isGapless() && !of.incomplete()) {
@@ -376,25 +369,30 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   /**
-   * Tries the first waiting record of a key, or lets the key leave quarantine if none waits;
-   * returns what the record waits for, empty if it no longer does.
+   * Tries the first waiting record of a key, or lets a released key leave quarantine if none is
+   * held; returns what the record waits for, empty if it no longer does.
    */
   private Optional<WaitingRoom.Reason> settle(String key) {
-    Optional<HeldRecord> first = room.first(key);
+    boolean released = room.isReleased(key);
+    Optional<HeldRecord> first = released ? room.firstHeld(key) : room.firstArriving(key);
     if (first.isEmpty()) {
       room.of(key).ifPresent(this::leave);
       isolate(key, PENDING, () -> resume(key));
       return Optional.empty();
     }
     Input<?> input = inputs.get(first.get().source().topic());
-    if (input == null) {
-      reject(first.get(), notRead(first.get()));
-      room.removeFirst(key);
-      return Optional.empty();
+    if (input != null) {
+      return released
+          ? settleHeld(input, key, first.get())
+          : handleIfReady(input, first.get(), true);
     }
-    return room.isHeld(key)
-        ? settleHeld(input, key, first.get())
-        : handleIfReady(input, first.get(), true);
+    reject(first.get(), notRead(first.get()));
+    if (released) {
+      room.removeFirstHeld(key);
+    } else {
+      room.removeFirstArriving(key);
+    }
+    return Optional.empty();
   }
 
   private RejectedException notRead(HeldRecord record) {
@@ -423,7 +421,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
         return Optional.empty();
       }
       failure.ifPresent(f -> reject(record, failedUntilDeleted(key, f)));
-      room.removeFirst(key);
+      room.removeFirstHeld(key);
       if (deletes) {
         Quarantine deleted = QuarantineBuilder.builder(held).deleted(false).build();
         room.put(deleted);
@@ -441,7 +439,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
             Optional.of(record.source()));
       } else {
         reject(invalid.rejection(), record.timestamp());
-        room.removeFirst(key);
+        room.removeFirstHeld(key);
       }
     }
     return Optional.empty();
@@ -451,13 +449,6 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     return new RejectedException(
         RejectionReason.QUARANTINED,
         "The record failed until \"%s\" was deleted: %s".formatted(key, failure.error()));
-  }
-
-  /** Rejects an invalid record, unless another topology does. */
-  private <V> void reject(Input<V> input, Decoded<V> decoded, HeldRecord record) {
-    if (decoded instanceof Decoded.Invalid<V> invalid && input.rejects()) {
-      reject(invalid.rejection(), record.timestamp());
-    }
   }
 
   private void reject(HeldRecord record, RejectedException why) {

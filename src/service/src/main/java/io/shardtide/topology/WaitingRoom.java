@@ -11,11 +11,12 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.EnumMap;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
@@ -66,10 +67,15 @@ final class WaitingRoom {
   private final KeyedStore<byte[]> store;
   private final String name;
   private final Map<String, Quarantine> quarantines = new ConcurrentSkipListMap<>();
-  private final Map<String, Waiting> waiting = new HashMap<>();
+  private final Map<String, Waiting> waiting = new LinkedHashMap<>();
 
-  /** Keys whose first record may be tried, with what it waited for last, in the order of turns. */
+  /**
+   * Keys that may be tried, with what their first record waited for last, in the order of turns.
+   */
   private final Map<String, Reason> turns = new LinkedHashMap<>();
+
+  /** Keys whose records that are held are tried. */
+  private final Set<String> released = new HashSet<>();
 
   private final Map<Reason, Pace> paces = new EnumMap<>(Reason.class);
   private long next;
@@ -82,7 +88,7 @@ final class WaitingRoom {
     SCHEMA(500, "a schema that the registry may still give"),
     /** A model that the log may have, which another thread reads. */
     MODEL(20, "a model that the log may have"),
-    /** The release of a key in quarantine; with a turn, it is released. */
+    /** The release of its key, which is in quarantine. */
     FAILED(0, "the end of its key's quarantine");
 
     private final long pauseMs;
@@ -99,10 +105,19 @@ final class WaitingRoom {
     }
   }
 
-  /** The records of a key. */
+  /** The records of a key, those that are held first. */
   private static final class Waiting {
-    private final Deque<Entry> entries = new ArrayDeque<>();
+    /** Of a key in quarantine; they could be decoded. */
+    private final Deque<Entry> held = new ArrayDeque<>();
+
+    /** The first one waits for a schema or a model; nobody has looked at the others. */
+    private final Deque<Entry> arriving = new ArrayDeque<>();
+
     private long bytes;
+
+    boolean isEmpty() {
+      return held.isEmpty() && arriving.isEmpty();
+    }
 
     /** A record, by its key in the store. */
     record Entry(String storeKey, long bytes) {}
@@ -143,6 +158,7 @@ final class WaitingRoom {
     }
     // Of a key, those that are stored with it came before.
     List<String> numbered = new ArrayList<>();
+    List<String> keyed = new ArrayList<>();
     store.forEach(
         (key, value) -> {
           if (key.startsWith(PREFIX)) {
@@ -150,25 +166,32 @@ final class WaitingRoom {
           } else if (key.indexOf(StoreKeys.SEPARATOR) < 0) {
             quarantines.put(key, QUARANTINES.deserializer().deserialize(this.name, value));
           } else {
-            count(key, record(value));
+            keyed.add(key);
           }
         });
     for (String key : numbered) {
-      count(key, record(store.get(key)));
       next = Long.parseLong(key.substring(PREFIX.length())) + 1;
     }
-    waiting.keySet().stream()
-        .filter(key -> !isHeld(key))
-        .forEach(key -> turns.put(key, Reason.MODEL));
+    keyed.addAll(numbered);
+    for (String storeKey : keyed) {
+      HeldRecord record = record(store.get(storeKey));
+      count(storeKey, record, isHeld(key(record)));
+    }
+    waiting.forEach(
+        (key, of) -> {
+          if (!of.arriving.isEmpty()) {
+            turns.put(key, Reason.MODEL);
+          }
+        });
   }
 
   private HeldRecord record(byte[] value) {
     return RECORDS.deserializer().deserialize(name, value);
   }
 
-  private void count(String storeKey, HeldRecord record) {
+  private void count(String storeKey, HeldRecord record, boolean held) {
     Waiting of = waiting.computeIfAbsent(key(record), key -> new Waiting());
-    of.entries.add(new Waiting.Entry(storeKey, size(record)));
+    (held ? of.held : of.arriving).add(new Waiting.Entry(storeKey, size(record)));
     of.bytes += size(record);
     bytes += size(record);
     records.incrementAndGet();
@@ -215,28 +238,38 @@ final class WaitingRoom {
     String key = quarantine.key();
     quarantines.put(key, quarantine);
     store.put(key, QUARANTINES.serializer().serialize(name, quarantine));
-    if (isHeld(key)) {
-      turns.remove(key);
-    }
+    released.remove(key);
+    endTurns(key);
   }
 
-  /** Gives a key in quarantine its turn: its records are tried, and it leaves after the last. */
+  /** Gives a key in quarantine turns: its records are tried, and it leaves after the last. */
   void release(String key) {
-    turns.putIfAbsent(key, Reason.FAILED);
+    released.add(key);
+    turns.put(key, Reason.FAILED);
   }
 
-  /** Ends a key's quarantine. Records that wait are tried. */
+  boolean isReleased(String key) {
+    return released.contains(key);
+  }
+
+  /** Ends the quarantine of a key of which no record is held. */
   void remove(String key) {
     quarantines.remove(key);
     store.delete(key);
-    if (!waiting.containsKey(key)) {
+    released.remove(key);
+    endTurns(key);
+  }
+
+  private void endTurns(String key) {
+    if (!released.contains(key) && !hasArriving(key)) {
       turns.remove(key);
     }
   }
 
-  /** Returns whether records of a key wait. */
-  boolean hasRecords(String key) {
-    return waiting.containsKey(key);
+  /** Returns whether records of a key wait that are not held. */
+  boolean hasArriving(String key) {
+    Waiting of = waiting.get(key);
+    return of != null && !of.arriving.isEmpty();
   }
 
   /** Returns whether a record may wait behind those of its key. */
@@ -247,46 +280,75 @@ final class WaitingRoom {
         && bytes + size(record) <= MAX_TASK_BYTES;
   }
 
-  /** Adds a record behind those of its key, or of a key in quarantine. */
-  void add(HeldRecord record) {
-    String storeKey = PREFIX + "%019d".formatted(next++);
-    store.put(storeKey, RECORDS.serializer().serialize(name, record));
-    count(storeKey, record);
+  /** Adds a record of a key in quarantine of which none arrives. */
+  void hold(HeldRecord record) {
+    count(put(record), record, true);
   }
 
-  /** Adds the first record of a key, which waits for this. */
+  /** Adds a record behind those of its key that arrive. */
+  void add(HeldRecord record) {
+    count(put(record), record, false);
+  }
+
+  /** Adds a record of a key of which none arrives yet; it waits for this. */
   void add(HeldRecord record, Reason reason) {
     add(record);
     turns.put(key(record), reason);
   }
 
-  /** Returns the first record of a key; empty if none waits. */
-  Optional<HeldRecord> first(String key) {
-    return Optional.ofNullable(waiting.get(key))
-        .map(of -> record(store.get(of.entries.element().storeKey())));
+  /** Stores a record; returns its key in the store. */
+  private String put(HeldRecord record) {
+    String storeKey = PREFIX + "%019d".formatted(next++);
+    store.put(storeKey, RECORDS.serializer().serialize(name, record));
+    return storeKey;
   }
 
-  /** Removes the first record of a key. */
-  void removeFirst(String key) {
+  /** Returns the first record of a key that is held. */
+  Optional<HeldRecord> firstHeld(String key) {
+    return Optional.ofNullable(waiting.get(key)).flatMap(of -> first(of.held));
+  }
+
+  /** Returns the first record of a key that is not held. */
+  Optional<HeldRecord> firstArriving(String key) {
+    return Optional.ofNullable(waiting.get(key)).flatMap(of -> first(of.arriving));
+  }
+
+  private Optional<HeldRecord> first(Deque<Waiting.Entry> entries) {
+    return Optional.ofNullable(entries.peek()).map(entry -> record(store.get(entry.storeKey())));
+  }
+
+  /** Holds the first record of a key in quarantine that is not held yet. */
+  void holdFirst(String key) {
     Waiting of = waiting.get(key);
-    Waiting.Entry first = of.entries.remove();
-    store.delete(first.storeKey());
-    of.bytes -= first.bytes();
-    bytes -= first.bytes();
+    of.held.add(of.arriving.remove());
+    endTurns(key);
+  }
+
+  void removeFirstHeld(String key) {
+    remove(key, waiting.get(key).held.remove());
+  }
+
+  void removeFirstArriving(String key) {
+    remove(key, waiting.get(key).arriving.remove());
+  }
+
+  private void remove(String key, Waiting.Entry entry) {
+    Waiting of = waiting.get(key);
+    store.delete(entry.storeKey());
+    of.bytes -= entry.bytes();
+    bytes -= entry.bytes();
     records.decrementAndGet();
-    if (of.entries.isEmpty()) {
+    if (of.isEmpty()) {
       waiting.remove(key);
-      if (!quarantines.containsKey(key)) {
-        turns.remove(key);
-      }
     }
+    endTurns(key);
   }
 
   /**
-   * Has the first records of keys tried that may be decided by now.
+   * Has keys tried whose first record may be decided by now.
    *
-   * @param first tries a key's first record, or lets the key leave quarantine if it has none;
-   *     returns what it waits for, empty if it no longer does
+   * @param first tries a key's first record, or lets a released key leave quarantine if none is
+   *     held; returns what the record waits for, empty if it no longer does
    */
   void settle(LongSupplier clockMs, Function<String, Optional<Reason>> first) {
     if (turns.isEmpty()) {

@@ -406,7 +406,7 @@ class EachEventEndsTest {
                         != 0));
   }
 
-  @Property(tries = 60)
+  @Property(tries = 40)
   void each_event_ends_once(
       @ForAll @Size(min = 1, max = 30) List<Act> acts,
       @ForAll @Size(30) List<@IntRange(max = 4) Integer> keys)

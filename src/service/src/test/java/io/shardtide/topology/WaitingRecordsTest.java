@@ -27,6 +27,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -40,6 +41,8 @@ import org.apache.kafka.streams.state.KeyValueStore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Records that wait: how many, for how long, and what becomes of them. */
 class WaitingRecordsTest extends TopologyFixture {
@@ -53,7 +56,10 @@ class WaitingRecordsTest extends TopologyFixture {
           .identified();
 
   private final Set<String> awaited = new HashSet<>();
+
+  /** Keys, or records and work, that fail. */
   private final Set<String> failing = new HashSet<>();
+
   private final List<String> attempts = new ArrayList<>();
   private final List<String> pauses = new ArrayList<>();
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -66,7 +72,7 @@ class WaitingRecordsTest extends TopologyFixture {
           @Override
           public void attempt(String key, String work) {
             attempts.add(key);
-            if (failing.contains(key)) {
+            if (failing.contains(key) || failing.contains(work)) {
               throw new StackOverflowError("injected");
             }
           }
@@ -294,6 +300,37 @@ class WaitingRecordsTest extends TopologyFixture {
         .containsExactly(1L, 2L, 3L);
     assertThat(predictions.readValue().workloadId()).isEqualTo("w");
     assertThat(waiting()).isZero();
+  }
+
+  /** Both before and after its key entered quarantine, behind a record without a schema. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void a_deletion_is_noticed_behind_a_record_that_waits(boolean entersFirst) {
+    int failed = entersFirst ? 0 : 1;
+    failing.add("record t.workload-changes-0@" + failed);
+    List<byte[]> values =
+        new ArrayList<>(
+            List.of(unknown(7), event("w", set(Fixtures.HARDWARE), upsert("a", 1_000, 8, 1))));
+    if (entersFirst) {
+      Collections.reverse(values);
+    }
+    values.forEach(value -> changes.pipeInput(key("w"), value));
+    publish("w", Fixtures.delete());
+    publish("w", set(Fixtures.HARDWARE), upsert("a", 1_000, 8, 1));
+    List<RejectedEvent> rejections = new ArrayList<>();
+    await()
+        .atMost(PATIENCE)
+        .until(
+            () -> {
+              tick();
+              rejections.addAll(rejected.readValuesToList());
+              return entries(workload).isEmpty();
+            });
+    assertThat(rejections)
+        .extracting(event -> event.source().offset() + " " + event.reason())
+        .containsExactly(
+            (1 - failed) + " UNKNOWN_SCHEMA", failed + " QUARANTINED", "2 UNKNOWN_WORKLOAD");
+    assertThat(predictions.readValue().generation()).isEqualTo(1);
   }
 
   /** Held under the keys of planners before. */

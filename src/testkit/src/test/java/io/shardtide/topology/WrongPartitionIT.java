@@ -166,7 +166,13 @@ class WrongPartitionIT {
         .isZero();
     assertThat(
             RunningService.run(
-                data, classPath, "replay", "--events", exported.toString(), "--out", made + "2"))
+                data,
+                classPath,
+                "replay",
+                "--events",
+                exported.resolve("events.jsonl").toString(),
+                "--out",
+                made + "2"))
         .isZero();
     assertThat(Path.of(made + "2")).hasSameTextualContentAs(made);
   }

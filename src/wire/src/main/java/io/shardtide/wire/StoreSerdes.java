@@ -13,6 +13,7 @@ import org.apache.avro.message.BinaryMessageDecoder;
 import org.apache.avro.message.BinaryMessageEncoder;
 import org.apache.avro.specific.SpecificData;
 import org.apache.avro.specific.SpecificRecord;
+import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
 
@@ -81,8 +82,17 @@ public final class StoreSerdes {
           }
           try {
             return codec.fromAvro().apply(decoder.decode(bytes));
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
+          } catch (IOException | AvroRuntimeException e) {
+            // Of the value alone: there is no disk and no network here, and no retry helps.
+            SerializationException invalid =
+                new SerializationException(
+                    "A %s in a state store cannot be read: its %d bytes are cut off, damaged or of a later version (%s)"
+                        .formatted(
+                            codec.avroType().getSimpleName(),
+                            bytes.length,
+                            RecordDecoder.rootMessage(e)));
+            invalid.addSuppressed(e);
+            throw invalid;
           }
         });
   }

@@ -1,6 +1,7 @@
 package io.shardtide.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
@@ -12,10 +13,15 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
 import org.apache.avro.Schema;
 import org.apache.avro.SchemaNormalization;
+import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.serialization.Serde;
 import org.junit.jupiter.api.Test;
 
@@ -61,5 +67,17 @@ class StoreSerdesTest {
     assertThat(fingerprint(bytes))
         .isEqualTo(
             SchemaNormalization.parsingFingerprint64(StoreSerdes.released("ShardingPlan").get(0)));
+  }
+
+  /** Not an error of input or output: those count as outages, and are tried again for ever. */
+  @Property
+  void a_value_that_is_cut_off_is_an_error_of_the_value(
+      @ForAll @IntRange(min = 0, max = 11) int cut) {
+    byte[] bytes = write(PLAIN);
+    byte[] rest = Arrays.copyOf(bytes, bytes.length - 1 - cut);
+    assertThatThrownBy(() -> serde.deserializer().deserialize("t", rest))
+        .isInstanceOf(SerializationException.class)
+        .hasNoCause()
+        .hasMessageContaining("cannot be read: its %d bytes are cut off".formatted(rest.length));
   }
 }
