@@ -2,6 +2,9 @@ package io.shardtide.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.CostSample;
 import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
@@ -22,6 +25,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.function.Consumer;
@@ -46,6 +50,7 @@ class FeedbackTopologyTest {
   private final Topics topics = Topics.withPrefix("t.");
   private final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
   private final SimulatedTrainer trainer = new SimulatedTrainer();
+  private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private TopologyTestDriver driver;
   private TestOutputTopic<String, CostSample> samples;
   private TestOutputTopic<String, DriftAlarm> alarms;
@@ -73,7 +78,7 @@ class FeedbackTopologyTest {
                 registry,
                 new FeedbackStep(DetectorKind.DEFAULT, modelId -> false),
                 ArrivingModels.allArrived(() -> 0),
-                PlannerMetrics.unread(),
+                new PlannerMetrics(meters),
                 RegistryRetry.none()),
             properties);
     samples = output(topics.trainingSamples());
@@ -140,6 +145,44 @@ class FeedbackTopologyTest {
     DriftAlarm alarm = records.get(0).value();
     assertThat(alarm.kind()).isEqualTo(DriftAlarm.AlarmKind.MODEL);
     assertThat(alarm.samples()).as("those before the restart count").isEqualTo(55);
+  }
+
+  /** Measures until a device that was well is known to be slow. */
+  private void measureSlowDevice() {
+    for (int i = 0; i < 50; i++) {
+      measure(1);
+    }
+    for (int i = 0; i < 100 && slowDevices() == 0; i++) {
+      put(topics.measuredCosts(), trainer.measured(plan, d -> d == 1 ? 1.8 : 1));
+    }
+    assertThat(slowDevices()).isEqualTo(1);
+  }
+
+  private double slowDevices() {
+    return meters.get("shardtide.slow.devices").gauge().value();
+  }
+
+  @Test
+  void slow_devices_are_forgotten_when_their_partition_moves() {
+    measureSlowDevice();
+    stop();
+    assertThat(slowDevices()).isZero();
+    open();
+  }
+
+  @Test
+  void slow_devices_are_forgotten_when_their_workload_is_deleted() {
+    measureSlowDevice();
+    CostPredictions last = trainer.predictions.get(trainer.predictions.size() - 1);
+    put(
+        topics.costPredictions(),
+        CostPredictionsBuilder.builder(last)
+            .generation(last.generation() + 1)
+            .part(0)
+            .parts(1)
+            .update(Optional.of(new CostPredictions.Update.Deleted("retired")))
+            .build());
+    assertThat(slowDevices()).isZero();
   }
 
   private Map<String, Object> stored() {
