@@ -13,7 +13,6 @@ import io.shardtide.embedded.Brokers;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.embedded.KafkaCluster;
-import io.shardtide.files.OutputFile;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.RecordKind;
@@ -199,7 +198,7 @@ final class DemoCommand implements Callable<Integer> {
     PrintWriter console = spec.commandLine().getOut();
     ModelBundle bundle = model.load(ModelFiles::shippedForH200);
     Topics topics = Topics.withPrefix(Topics.DEFAULT_PREFIX);
-    OutputFile.createFolder(directory);
+    Files.createDirectories(directory);
     console.printf("Starting Kafka and a schema registry in %s ...%n", directory);
     try (Brokers kafka = brokers(directory);
         DevelopmentRegistry developmentRegistry =
@@ -317,7 +316,7 @@ final class DemoCommand implements Callable<Integer> {
       if (directory == null) {
         return new RecordFile<>(null, null);
       }
-      OutputFile.createFolder(directory);
+      Files.createDirectories(directory);
       return new RecordFile<>(
           new JsonLines<>(kind.codec()),
           Files.newBufferedWriter(directory.resolve(kind.file()), StandardCharsets.UTF_8));

@@ -341,6 +341,15 @@ class CommandsTest {
   }
 
   @Test
+  void the_demo_does_not_write_over_an_export() throws IOException {
+    Path events = Files.writeString(folder.resolve("events.jsonl"), "recorded\n");
+    assertThat(run("demo", "--out", folder.toString())).isEqualTo(2);
+    assertThat(err.toString())
+        .contains("--out must be a folder without events.jsonl, got " + folder);
+    assertThat(events).hasContent("recorded\n");
+  }
+
+  @Test
   void a_stack_trace_is_printed_on_request() {
     assertThat(run("evaluate", "--samples", "nowhere", "--stacktrace")).isEqualTo(2);
     assertThat(err.toString()).contains("shardtide: nowhere").contains("\tat ");

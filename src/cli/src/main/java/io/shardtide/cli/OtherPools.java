@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import io.shardtide.client.PoolReader.AllocatedPool;
+import io.shardtide.config.ShellWord;
 import io.shardtide.domain.Names;
 import io.shardtide.domain.pool.PoolUpdate;
 import java.util.Collection;
@@ -42,8 +43,8 @@ final class OtherPools {
                           Names.quote(workload),
                           Names.quote(poolId),
                           Names.quote(other.state().id()),
-                          other.state().id(),
-                          workload))
+                          ShellWord.of(other.state().id()),
+                          ShellWord.of(workload)))
           .findFirst();
     }
     Collection<String> nodes = nodes(update);
@@ -60,8 +61,8 @@ final class OtherPools {
                                     Names.quote(node),
                                     Names.quote(poolId),
                                     Names.quote(other.state().id()),
-                                    other.state().id(),
-                                    node)))
+                                    ShellWord.of(other.state().id()),
+                                    ShellWord.of(node))))
         .findFirst();
   }
 

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** Exports records to a folder, from which they can be replayed. */
@@ -50,6 +51,14 @@ public final class Export {
           && !counts.containsKey(RecordKind.POOL_CHANGES.name())) {
         return Map.of();
       }
+      // A full disk says so before any file is replaced.
+      for (OutputFile file : files.values()) {
+        file.text().flush();
+      }
+      Path folder = directory.resolve(ExportFolder.MODELS);
+      for (ModelBundle bundle : models.values()) {
+        ModelFiles.write(bundle, folder.resolve(bundle.modelId() + ".avro"));
+      }
       for (RecordKind<?> kind : RecordKind.ALL) {
         if (counts.containsKey(kind.name())) {
           files.get(kind).complete();
@@ -57,7 +66,7 @@ public final class Export {
           Files.deleteIfExists(directory.resolve(kind.file()));
         }
       }
-      write(models, directory.resolve(ExportFolder.MODELS));
+      deleteOthers(models.keySet(), folder);
       return counts;
     } finally {
       for (OutputFile file : files.values()) {
@@ -88,18 +97,14 @@ public final class Export {
     return count[0];
   }
 
-  private static void write(Map<String, ModelBundle> models, Path directory) throws IOException {
-    for (ModelBundle bundle : models.values()) {
-      ModelFiles.write(bundle, directory.resolve(bundle.modelId() + ".avro"));
-    }
-    if (!Files.isDirectory(directory)) {
-      return;
-    }
-    try (Stream<Path> files = Files.list(directory)) {
-      for (Path file : files.toList()) {
-        String name = file.getFileName().toString();
-        if (name.matches(MODEL) && !models.containsKey(name.replace(".avro", ""))) {
-          Files.delete(file);
+  private static void deleteOthers(Set<String> modelIds, Path folder) throws IOException {
+    if (Files.isDirectory(folder)) {
+      try (Stream<Path> files = Files.list(folder)) {
+        for (Path file : files.toList()) {
+          String name = file.getFileName().toString();
+          if (name.matches(MODEL) && !modelIds.contains(name.replace(".avro", ""))) {
+            Files.delete(file);
+          }
         }
       }
     }

@@ -120,4 +120,27 @@ class AllocationViewTest {
         .contains(
             "feed: no devices; claims at least 32 devices, 4 nodes; the pool has 3 nodes\nads: ");
   }
+
+  /** What a person may copy to a shell stays what it is there. */
+  @Test
+  void a_conflict_names_a_command_that_is_safe_to_copy() {
+    PoolState other =
+        PoolState.empty("it's; $HOME")
+            .apply(
+                PoolSamples.event(
+                    new PoolUpdate.PoolSet(Pool.of(8, 80 * Fixtures.GIB, 0, "h100", NODES)),
+                    new PoolUpdate.ClaimSet(new Claim("my ads", 8, 64, 1, 0))));
+    Map<String, AllocatedPool> pools =
+        Map.of(other.id(), new AllocatedPool(other, Optional.empty()));
+    assertThat(
+            OtherPools.conflict(
+                "gpus", new PoolUpdate.ClaimSet(new Claim("my ads", 8, 16, 1, 0)), pools))
+        .get()
+        .asString()
+        .endsWith(": shardtide pools withdraw 'it'\\''s; $HOME' 'my ads'");
+    assertThat(OtherPools.conflict("gpus", new PoolUpdate.PoolNodeAdded(NODES.get(0)), pools))
+        .get()
+        .asString()
+        .endsWith(": shardtide pools lose 'it'\\''s; $HOME' n1");
+  }
 }

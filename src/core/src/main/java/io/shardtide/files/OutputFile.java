@@ -9,6 +9,7 @@ import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -35,10 +36,14 @@ public final class OutputFile implements Closeable {
     boolean isReplaced =
         Files.notExists(target, LinkOption.NOFOLLOW_LINKS)
             || Files.isRegularFile(target, LinkOption.NOFOLLOW_LINKS);
-    createFolder(target.getParent());
+    Files.createDirectories(target.getParent());
     if (isReplaced) {
       written = target.resolveSibling(".shardtide-%s.part".formatted(UUID.randomUUID()));
-      bytes = named(Files.newOutputStream(written, StandardOpenOption.CREATE_NEW));
+      try {
+        bytes = named(Files.newOutputStream(written, StandardOpenOption.CREATE_NEW));
+      } catch (AccessDeniedException e) {
+        throw new AccessDeniedException(file.toString(), null, e.getReason());
+      }
     } else {
       written = target;
       bytes = named(Files.newOutputStream(written));
@@ -61,16 +66,6 @@ public final class OutputFile implements Closeable {
     try (OutputFile output = create(file)) {
       output.text().write(text);
       output.complete();
-    }
-  }
-
-  /**
-   * Creates a folder if it does not exist; a link to a folder is one, which {@link
-   * Files#createDirectories} of Java 17 refuses.
-   */
-  public static void createFolder(Path folder) throws IOException {
-    if (!Files.isDirectory(folder)) {
-      Files.createDirectories(folder);
     }
   }
 
@@ -115,6 +110,7 @@ public final class OutputFile implements Closeable {
   public void complete() throws IOException {
     text.close();
     if (!written.equals(target)) {
+      // REPLACE_EXISTING would remove the earlier file first.
       Files.move(written, target, StandardCopyOption.ATOMIC_MOVE);
     }
   }
@@ -124,6 +120,11 @@ public final class OutputFile implements Closeable {
   public void close() throws IOException {
     try {
       text.close();
+    } catch (IOException e) {
+      // What is removed need not have been written.
+      if (written.equals(target)) {
+        throw e;
+      }
     } finally {
       if (!written.equals(target)) {
         Files.deleteIfExists(written);

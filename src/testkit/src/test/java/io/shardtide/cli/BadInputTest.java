@@ -221,6 +221,17 @@ class BadInputTest {
     assertThat(folder).isEmptyDirectory();
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"publish --workload w --drop a", "watch --once", "why --plan 00", "models list"})
+  void a_value_that_kafka_does_not_take_is_a_wrong_call(String command) throws IOException {
+    Path file = Files.writeString(folder.resolve("k.properties"), "security.protocol=NONE\n");
+    assertThat(run(command + " " + CLUSTER + "--timeout 1 --kafka-config " + file))
+        .as(err)
+        .isEqualTo(2);
+    assertOneLine("security.protocol");
+  }
+
   /** What is right and does not succeed, of a cluster that does not answer, ends with 1. */
   @Test
   void a_cluster_that_does_not_answer_is_no_wrong_call() {

@@ -93,7 +93,7 @@ class DeadClusterIT {
     assertThat(event.err())
         .singleElement()
         .asString()
-        .contains("bad.jsonl, line 1: ")
+        .contains("bad.jsonl line 1: ")
         .doesNotContain(dead);
 
     for (String wrong :
