@@ -485,6 +485,11 @@ class TorchEasyRec(unittest.TestCase):
         self.assertEqual(imported.weights, {"tags": "given", "topics": "given"})
         tables = {table["name"]: table for table in imported.tables(imported.all_lookups(default=5))}
         self.assertEqual({name for name, table in tables.items() if "idWeights" in table}, {"shared"})
+        # In a table of sequences, too: TorchEasyRec sends ones with them.
+        text = EASYREC.replace(
+            'feature_name: "item_id" expression', 'feature_name: "item_id" weighted: true expression'
+        )
+        self.assertEqual(set(torcheasyrec.read(temporary(text)).weights), {"item_id", "click_50_seq__item_id"})
         never = EASYREC.replace('feature_name: "searches"', 'feature_name: "searches" weighted: true')
         self.assertEqual(torcheasyrec.read(temporary(never)).weights, {})
 
@@ -820,7 +825,8 @@ class Command(unittest.TestCase):
             "train_config { global_embedding_constraints {"
             ' sharding_types: ["table_wise", "row_wise"] compute_kernels: "fused" }',
         )
-        easyrec = easyrec.replace('feature_name: "tags"', 'feature_name: "tags" weighted: true')
+        for feature in ('"tags" hash', '"item_id" expression'):
+            easyrec = easyrec.replace(f"feature_name: {feature}", f"weighted: true feature_name: {feature}")
         benchmark = (
             "--num_table 2,1 --vocabulary_size_per_table 10,20 --nnz_per_table 1,5 --ev_size_per_table 4,8"
             " --combiner_per_table s,c --optimizer SGD"

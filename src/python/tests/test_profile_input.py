@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import decimal
+import importlib.util
 import io
+import json
 import pathlib
 import random
 import sys
@@ -18,7 +21,7 @@ from profile_command import CommandCase
 try:
     import numpy as np
 
-    from shardtide.profile import Profiler, TableProfile, bags, benchmark
+    from shardtide.profile import Profiler, TableProfile, bags, benchmark, files
     from shardtide.profile import __main__ as command
     from shardtide.profile.bags import by_feature
     from shardtide.profile.benchmark import SkewedIds
@@ -37,6 +40,9 @@ try:
     import pyarrow.parquet as pq
 except ModuleNotFoundError:
     pa = None
+
+
+DELTALAKE = importlib.util.find_spec("deltalake") is not None
 
 
 class KeyedJagged:
@@ -124,6 +130,20 @@ class BatchTest(unittest.TestCase):
         for dtype in ("u1", "i1", "u2", "i4", "i8", "u8", ">i4"):
             self.assertEqual(self.pooling(np.array([1, 2, 3], dtype)), (3, 3, 1.0), dtype)
 
+    def test_ids_from_2_to_63_on_are_exact_beside_smaller_ones(self):
+        large = 2**63 + 5
+        for given in ([large, 5], (np.uint64(large), 5), [[large], [5]]):
+            found = bags(given)
+            self.assertEqual((found.ids.tolist(), found.ids.dtype, found.samples), ([large, 5], np.uint64, 2))
+        self.assertEqual(bags([large, 5], lengths=[2]).ids.tolist(), [large, 5])
+        for given, message in (
+            ([large, -5], "ids must be integers of 64 bits, all with a sign or all without, got -5 too"),
+            ([large, 5.0], "ids must be integers, got float64"),
+            ([large, True], "ids must be integers, got bool among them"),
+        ):
+            with self.subTest(given), self.assertRaisesRegex(ValueError, message):
+                bags(given)
+
     def test_empty_batches_are_legal(self):
         profile = TableProfile("t", 100)
         for ids, options in (([], {}), (np.empty((0, 4), int), {}), ([], {"lengths": []}), ([], {"offsets": [0]})):
@@ -172,15 +192,24 @@ class BatchTest(unittest.TestCase):
         masked = np.ma.array([2, 1], mask=[False, True])
         for message, given, options in (
             # The sum of these is 3 more than 2^64.
-            ("lengths must sum to the number of ids, 3, got 18446744073709551615 among", ids,
-             {"lengths": np.array([2**64 - 1, 4], np.uint64)}),
-            ("lengths must sum to the number of ids, 3, got 2147483647 among", ids,
-             {"lengths": np.array([2**31 - 1, 2**31 - 1, 5], np.int32)}),
+            (
+                "lengths must sum to the number of ids, 3, got 18446744073709551615 among",
+                ids,
+                {"lengths": np.array([2**64 - 1, 4], np.uint64)},
+            ),
+            (
+                "lengths must sum to the number of ids, 3, got 2147483647 among",
+                ids,
+                {"lengths": np.array([2**31 - 1, 2**31 - 1, 5], np.int32)},
+            ),
             ("lengths must have 1 dimension, got 2", ids, {"lengths": [[2], [0], [1]]}),
             ("lengths must be integers, got float64", ids, {"lengths": [2.0, 0.0, 1.0]}),
             ("lengths must not be masked, got 1 masked of 2", ids, {"lengths": masked}),
-            ("offsets must begin with 0 and end with the number of ids, 3, .*nn.EmbeddingBag lack the last one", ids,
-             {"offsets": [0, 2]}),
+            (
+                "offsets must begin with 0 and end with the number of ids, 3, .*nn.EmbeddingBag lack the last one",
+                ids,
+                {"offsets": [0, 2]},
+            ),
             ("offsets must be integers, got float64", ids, {"offsets": [0.0, 3.0]}),
             ("offsets must not be masked", ids, {"offsets": np.ma.array([0, 3], mask=[True, False])}),
             ("MaskedArray knows its samples", masked, {"lengths": [1]}),
@@ -202,8 +231,12 @@ class BatchTest(unittest.TestCase):
             ("those of 2 features with", ["a", "b"], [1, 1, 2], [3]),
             ("those of 2 features with", ["a", "b"], [1, 1, 2], [-1, 4]),
             ("lengths must be integers, got float64", ["a", "b"], [1.0, 3.0], None),
-            ("sum to the number of values, 4, got 18446744073709551615", ["a", "b"],
-             np.array([2**64 - 1, 5], np.uint64), None),
+            (
+                "sum to the number of values, 4, got 18446744073709551615",
+                ["a", "b"],
+                np.array([2**64 - 1, 5], np.uint64),
+                None,
+            ),
         ):
             with self.subTest(message), self.assertRaisesRegex(ValueError, message):
                 Profiler({"a": 10, "b": 10}).add(KeyedJagged(keys, values, lengths, strides))
@@ -401,6 +434,186 @@ class CommandTest(CommandCase):
         self.assertEqual(both["t"]["poolingFactor"], 1.75)
         self.assertIn("Column text of", self.error(self.path("day.parquet"), "--rows", "text=5"))
         self.assertIn("got string", self.error(self.path("day.parquet"), "--rows", "text=5"))
+
+    @unittest.skipUnless(pa, "pyarrow is not installed")
+    def test_parquet_columns_of_all_types_that_hold_ids(self):
+        lists = [[1, 2], [], None, [3, None, 3]]
+        weighted = [None if of is None else [(id_, 0.5) for id_ in of if id_ is not None] for of in lists]
+        structs = [None if of is None else [{"weight": 2, "id": id_} for id_ in of] for of in lists]
+        others = [None if of is None else [{"weight": 0.5, "item": id_} for id_ in of] for of in lists]
+        decimals = [
+            None if of is None else [id_ if id_ is None else decimal.Decimal(id_) for id_ in of] for of in lists
+        ]
+        pairs = [[1, 2], [1, 3], [1, 3], [1, 3]]
+        columns = {
+            "never": (pa.nulls(4), []),
+            "empty": (pa.array([[], None, [None], []], pa.list_(pa.null())), []),
+            "map": (pa.array(weighted, pa.map_(pa.int64(), pa.float32())), [1, 2, 3, 3]),
+            "structs": (pa.array(structs, pa.list_(pa.struct({"weight": pa.int8(), "id": pa.int64()}))), [1, 2, 3, 3]),
+            "others": (
+                pa.array(others, pa.large_list(pa.struct({"weight": pa.float64(), "item": pa.int64()}))),
+                [1, 2, 3, 3],
+            ),
+            "decimals": (pa.array(decimals, pa.list_(pa.decimal128(20, 0))), [1, 2, 3, 3]),
+            "coded": (pa.ListArray.from_arrays([0, 1, 1, 1, 2], pa.array([7, 7]).dictionary_encode()), [7, 7]),
+            "nested": (pa.array([[[1], [2, 3]], [], None, [None, [3]]], pa.list_(pa.list_(pa.int64()))), [1, 2, 3, 3]),
+        }
+        if hasattr(pa, "list_view"):
+            columns["view"] = (pa.array(lists, pa.list_view(pa.int64())), [1, 2, 3, 3])
+            columns["wide view"] = (pa.array(lists, pa.large_list_view(pa.int64())), [1, 2, 3, 3])
+        if hasattr(pa, "fixed_shape_tensor"):
+            storage = pa.array(pairs, pa.list_(pa.int64(), 2))
+            tensor = pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.int64(), [2]), storage)
+            columns["tensor"] = (tensor, [1, 2, 1, 3, 1, 3, 1, 3])
+        day = pa.array([0, 1, 86_400, 86_401])
+        for name, (column, ids) in columns.items():
+            with self.subTest(name):
+                try:
+                    pq.write_table(pa.table({"item": column, "time": day}), self.path("day.parquet"))
+                except pa.ArrowNotImplementedError:
+                    continue
+                (part,) = files.read(self.folder / "day.parquet", ["item"])
+                self.assertEqual((part.batch["item"].ids.tolist(), part.batch["item"].samples), (ids, 4))
+                # Parts of a batch have the ids of their samples.
+                parts = list(files.read(self.folder / "day.parquet", ["item"], files.Times("time", 86_400)))
+                self.assertEqual([of.batch["item"].samples for of in parts], [2, 2])
+                self.assertEqual([id_ for of in parts for id_ in of.batch["item"].ids.tolist()], ids)
+                self.profile(self.path("day.parquet"), "--rows", "item=9")
+
+    @unittest.skipUnless(pa, "pyarrow is not installed")
+    def test_decimals_are_ids_without_a_sign_or_with_one(self):
+        for values in ([2**64 - 1, 5, None], [-(2**63), 5]):
+            column = pa.array([None if v is None else decimal.Decimal(v) for v in values], pa.decimal128(20, 0))
+            pq.write_table(pa.table({"item": column}), self.path("day.parquet"))
+            (part,) = files.read(self.folder / "day.parquet", ["item"])
+            self.assertEqual(part.batch["item"].ids.tolist(), [v for v in values if v is not None])
+        for column, message in (
+            (
+                pa.array([decimal.Decimal(2**64), decimal.Decimal(1)]),
+                "item of .* must hold ids of 64 bits, got decimal128",
+            ),
+            (pa.array([decimal.Decimal(2**64 - 1), decimal.Decimal(-1)]), "must hold ids of 64 bits, got decimal128"),
+            (pa.array([decimal.Decimal("1.5")]), "must hold integers, or lists or maps of them, got decimal128"),
+            (
+                pa.array([{"a": 1, "b": 2}]),
+                "must hold integers, or lists or maps of them, got struct<a: int64, b: int64>",
+            ),
+            (pa.array([["a"]]), "must hold integers, or lists or maps of them, got list<"),
+        ):
+            pq.write_table(pa.table({"item": column}), self.path("day.parquet"))
+            with self.subTest(message):
+                self.assertRegex(self.error(self.path("day.parquet"), "--rows", "item=9"), message)
+
+    @unittest.skipUnless(pa, "pyarrow is not installed")
+    def test_folders_are_read_as_hive_spark_and_pyarrow_read_them(self):
+        import pyarrow.dataset
+
+        names = (
+            "a=2/part-1.parquet",
+            "a=1/b=1/part-0.parquet",
+            "a=1/part-9.parquet",
+            "day1.parquet/part-0.parquet",
+            "z.parquet",
+        )
+        hidden = ("_temporary/0/part-0.parquet", ".part-0.parquet", "a=1/_part.parquet", ".spark/part-0.parquet")
+        for id_, name in enumerate((*names, *hidden)):
+            path = self.folder / "table" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.table({"item": [id_]}), path)
+        (self.folder / "table/_SUCCESS").write_text("")
+        (self.folder / "table/a=1/.part-9.parquet.crc").write_bytes(b"crc")
+        found = files.files_of(self.folder / "table")
+        self.assertEqual(
+            [str(file.relative_to(self.folder / "table")) for file in found],
+            [
+                "a=1/b=1/part-0.parquet",
+                "a=1/part-9.parquet",
+                "a=2/part-1.parquet",
+                "day1.parquet/part-0.parquet",
+                "z.parquet",
+            ],
+        )
+        self.assertEqual(sorted(pyarrow.dataset.dataset(self.folder / "table").files), sorted(map(str, found)))
+        fields, _, _ = self.profile(self.path("table"), "--rows", "item=5")
+        self.assertEqual(fields["item"]["accessCdf"], [0.2, 0.8, 1.0])
+        fields, _, _ = self.profile(self.path("table/day1.parquet"), "--growth", "item", "--period", "1d")
+        self.assertEqual(fields["item"]["storage"]["ids"], 1)
+        # What is named is read.
+        self.profile(self.path("table/_temporary/0/part-0.parquet"), "--rows", "item=9")
+        (self.folder / "table/a=1/back").symlink_to(self.folder / "table", target_is_directory=True)
+        self.assertIn("is a link to a folder that it is in", self.error(self.path("table"), "--rows", "item=5"))
+
+    def delta(self, *versions):
+        """Writes a Delta table by hand: of each version, the ids of the files that it adds, and those removed."""
+        table = self.folder / "delta"
+        (table / "_delta_log").mkdir(parents=True)
+        fields = [{"name": "item", "type": "long", "nullable": True, "metadata": {}}]
+        for version, (added, removed) in enumerate(versions):
+            actions = [] if version else [
+                {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+                {"metaData": {"id": "t", "format": {"provider": "parquet", "options": {}}, "partitionColumns": [],
+                              "schemaString": json.dumps({"type": "struct", "fields": fields}), "configuration": {}}},
+            ]  # fmt: skip
+            for name, ids in added.items():
+                pq.write_table(pa.table({"item": pa.array(ids, pa.int64())}), table / name)
+                size = (table / name).stat().st_size
+                actions.append({"add": {"path": name, "partitionValues": {}, "size": size, "modificationTime": 1,
+                                        "dataChange": True}})  # fmt: skip
+            actions += [{"remove": {"path": name, "deletionTimestamp": 1, "dataChange": True}} for name in removed]
+            lines = "".join(json.dumps(action) + "\n" for action in actions)
+            (table / f"_delta_log/{version:020}.json").write_text(lines)
+        return table
+
+    @unittest.skipUnless(pa, "pyarrow is not installed")
+    def test_tables_whose_files_are_not_their_rows_are_refused(self):
+        table = self.delta(({"a.parquet": [1, 2, 3]}, []), ({"b.parquet": [4, 5]}, ["a.parquet"]))
+        beside = self.folder / "lake"
+        (beside / "z").mkdir(parents=True)
+        table.rename(beside / "z/delta")
+        for name, inside in (
+            ("iceberg/metadata/v1.metadata.json", "iceberg/data/a.parquet"),
+            ("hudi/.hoodie/x", "hudi/a.parquet"),
+        ):
+            for path in (beside / name, beside / inside):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            (beside / name).write_text("{}")
+            pq.write_table(pa.table({"item": [1]}), beside / inside)
+        with mock.patch.dict(sys.modules, {"deltalake": None}):
+            for given in ("lake/z/delta", "lake/z", "lake/z/delta/b.parquet"):
+                message = self.error(self.path(given), "--rows", "item=9")
+                self.assertIn("lake/z/delta is a Delta table, whose log says which of its files", message)
+                self.assertIn("pip install deltalake", message)
+        for name, given in (
+            ("Iceberg", "lake/iceberg"),
+            ("Iceberg", "lake/iceberg/data"),
+            ("Iceberg", "lake/iceberg/data/a.parquet"),
+            ("Hudi", "lake/hudi"),
+            ("Hudi", "lake/hudi/a.parquet"),
+            ("Hudi", "lake"),
+        ):
+            message = self.error(self.path(given), "--rows", "item=9")
+            self.assertIn(f"is a table of Apache {name}, whose metadata says which rows", message)
+
+    @unittest.skipUnless(pa and DELTALAKE, "deltalake is not installed")
+    def test_delta_tables_are_their_live_files(self):
+        table = self.delta(
+            ({"a.parquet": [1, 2, 3], "c.parquet": [8]}, []),
+            ({"b.parquet": [4, 5], "old x.parquet": [6]}, ["a.parquet"]),
+            ({}, ["c.parquet"]),
+        )
+        for given in (table, self.folder):
+            self.assertEqual([file.name for file in files.files_of(given)], ["b.parquet", "old x.parquet"])
+        fields, _, _ = self.profile(str(table), "--growth", "item", "--period", "1d")
+        self.assertEqual(fields["item"]["storage"]["ids"], 3)
+        self.assertEqual(files.files_of(table / "b.parquet"), [table / "b.parquet"])
+        message = self.error(str(table / "a.parquet"), "--rows", "item=9")
+        self.assertIn("a.parquet must be data of the Delta table", message)
+        # With deletion vectors, files have rows that the table has not.
+        features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+        protocol = {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}}
+        (table / "_delta_log/00000000000000000003.json").write_text(json.dumps(protocol))
+        message = self.error(str(table), "--rows", "item=9")
+        self.assertIn("is a Delta table that deltalake cannot read: ", message)
 
     @unittest.skipUnless(pa, "pyarrow is not installed")
     def test_large_parquet_files_are_read_in_batches(self):

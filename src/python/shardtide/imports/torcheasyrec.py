@@ -333,12 +333,12 @@ def _share(message: Message, text: str, feature: _Feature) -> float:
 
 def _add_weights(imported: Imported, weighted: set[str]) -> None:
     """Adds weights of features, and of all that share a table with one of them."""
-    pooled = [config["feature_names"] for config in imported.configs if config["pooling"] != "NONE"]
+    tables = [config["feature_names"] for config in imported.configs]
     found: set[str] = set()
     while weighted - found:
         found |= weighted
-        weighted = {name for names in pooled if found & set(names) for name in names}
-    imported.weights = {name: "given" for names in pooled for name in names if name in found}
+        weighted = {name for names in tables if found & set(names) for name in names}
+    imported.weights = {name: "given" for names in tables for name in names if name in found}
 
 
 def _columns(feature: _Feature) -> int:

@@ -254,7 +254,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         " histogram, from files of ids. Of hash tables: distinct ids, their growth, and hit shares.",
     )
     parser.add_argument(
-        "files", type=Path, nargs="*", metavar="FILE", help=".parquet, .npy or .npz files, or folders of them"
+        "files",
+        type=Path,
+        nargs="*",
+        metavar="FILE",
+        help=".parquet, .npy or .npz files, folders of them, or Delta tables",
     )
     _add_pairs(parser, "--rows", "TABLE=ROWS", int, "a table and how many rows it has")
     feature = "a feature (column) and the table that it looks up (default: one with the table's name)"

@@ -89,7 +89,9 @@ def _nested(ids: Any) -> Bags:
         raise ValueError(f"ids must have 2 dimensions, samples and ids, got a nested tensor with {ids.dim()}")
     if not callable(getattr(ids, "offsets", None)) or not callable(getattr(ids, "values", None)):
         parts = [integers(part, "ids") for part in ids.unbind()]
-        return Bags(np.concatenate([np.empty(0, np.int64), *parts]) if parts else np.empty(0, np.int64), len(parts))
+        # Empty ones are of another type, and one type without a sign and one with one make doubles.
+        found = [part for part in parts if part.size]
+        return Bags(np.concatenate(found) if found else np.empty(0, np.int64), len(parts))
     values, begins = integers(ids.values(), "ids"), integers(ids.offsets(), "offsets")
     if ids.lengths() is None:
         return bags(values[begins[0] : begins[-1]], offsets=begins - begins[0])
@@ -164,11 +166,21 @@ def integers(values: Any, what: str) -> Integers:
         raise ValueError(f"{what} must be equally many for each sample, or come with lengths or offsets") from None
     if array.size == 0:
         return array.astype(np.int64)
+    if array.dtype.kind == "f" and isinstance(values, (list, tuple)) and all(map(_is_integer, _flat(values))):
+        # Beside smaller integers, numpy makes doubles of those from 2^63 on.
+        least = min(_flat(values))
+        if least < 0:
+            raise ValueError(f"{what} must be integers of 64 bits, all with a sign or all without, got {least} too")
+        array = np.array(values, np.uint64)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{what} must be integers, got {array.dtype}")
     if isinstance(values, (list, tuple)) and any(isinstance(value, (bool, np.bool_)) for value in _flat(values)):
         raise ValueError(f"{what} must be integers, got bool among them")
     return array
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _tensor(tensor: Any) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -19,6 +20,12 @@ READ_SAMPLES = 32_768
 
 
 SUFFIXES = (".parquet", ".npy", ".npz")
+
+# Folder of a Delta table that says which files are its data.
+DELTA_LOG = "_delta_log"
+
+# Fields of ids in structs of an id and its weight.
+ID_FIELDS = ("id", "ids", "key")
 
 # Times in seconds, from 1970 until 2242: those in milliseconds are larger.
 TIME_LIMIT = 2**33
@@ -56,22 +63,91 @@ class Part(NamedTuple):
 
 
 def files_of(path: Path) -> list[Path]:
-    """Returns the files that a path stands for: itself, or those of a folder that can be read, in order of their names.
+    """Returns the files that a path stands for, in the order of their names.
 
-    ValueError if a folder has none.
+    A file is itself. A folder is its files of SUFFIXES, and those of folders in it, but for names that begin with _ or
+    ., which Hive, Spark and pyarrow.dataset leave out too. Of a Delta table, or a part of one, they are those that its
+    log names as its data: needs deltalake.
+
+    ValueError if a folder has none, if a file is no longer data of its Delta table, and if a path belongs to a table of
+    another format whose metadata says which rows are its data.
     """
+    place = path.absolute()
+    table = next((folder for folder in (place, *place.parents) if (folder / DELTA_LOG).is_dir()), None)
+    # Before other formats: a Delta table may have metadata of theirs, too.
+    if table is not None:
+        found = [file for file in _delta_files(table) if place in (file, *file.parents)]
+        if not found:
+            raise ValueError(f"{path} must be data of the Delta table {table}, whose log has none there")
+        return found
+    _refuse_tables(path)
     if not path.is_dir():
         return [path]
-    files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
-    if not files:
+    found = list(_in_folder(path, ()))
+    if not found:
         raise ValueError(f"{path} must have {', '.join(SUFFIXES)} files, got none")
-    return files
+    return found
+
+
+def _in_folder(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
+    place = folder.resolve()
+    if place in above:
+        raise ValueError(f"{folder} is a link to a folder that it is in, {place}: remove it")
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(("_", ".")):
+            continue
+        if (path / DELTA_LOG).is_dir():
+            yield from files_of(path)
+        elif path.is_dir():
+            _refuse_tables(path)
+            yield from _in_folder(path, (*above, place))
+        elif path.suffix in SUFFIXES:
+            yield path
+
+
+def _delta_files(table: Path) -> list[Path]:
+    try:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+    except ModuleNotFoundError:
+        raise ValueError(
+            f"{table} is a Delta table, whose log says which of its files are its data, and needs deltalake to be read:"
+            " pip install deltalake"
+        ) from None
+    try:
+        # Unlike its list of files, this refuses tables with rows that are deleted in files that stay.
+        fragments = DeltaTable(str(table)).to_pyarrow_dataset().get_fragments()
+        names = sorted(fragment.path for fragment in fragments)
+    except (DeltaError, ImportError) as e:
+        raise ValueError(f"{table} is a Delta table that deltalake cannot read: {e}") from None
+    # Names in a log are URLs: some writers name the folders of partitions so, others as they are.
+    return [table / name if (table / name).exists() else table / unquote(name) for name in names]
+
+
+def _refuse_tables(path: Path) -> None:
+    """ValueError if a path is in a table of Apache Iceberg or Apache Hudi."""
+    place = path.absolute()
+    for folder in (place, *place.parents):
+        name = None
+        if (folder / ".hoodie").is_dir():
+            name = "Apache Hudi"
+        elif (folder == place or folder / "data" in (place, *place.parents)) and any(
+            (folder / "metadata").glob("*.metadata.json*")
+        ):
+            name = "Apache Iceberg"
+        if name is not None:
+            raise ValueError(
+                f"{folder} is a table of {name}, whose metadata says which rows of its files are its data: write these"
+                " to Parquet files of their own, and give these"
+            )
 
 
 def read(path: Path, features: Collection[str], times: Times | None = None) -> Iterator[Part]:
     """Yields the batches of a file by feature.
 
-    .parquet: columns with features' names, of integers or lists of them; a null is a sample, or an element, without id
+    .parquet: columns with features' names, of integers, decimals without a fraction, or lists of them of any kind,
+        tensors too; of a map its keys, and of structs the field id, ids or key, or the only one of integers. A null is
+        a sample, or an element, without id
     .npy: the ids of the feature that the file is named after, [samples] or [samples, ids]
     .npz: arrays with features' names, as in .npy; or NAME.values with NAME.lengths or NAME.offsets
 
@@ -93,6 +169,7 @@ def read(path: Path, features: Collection[str], times: Times | None = None) -> I
 def _read_parquet(path: Path, features: Collection[str], times: Times | None) -> Iterator[Part]:
     try:
         import pyarrow as pa
+        import pyarrow.compute
         import pyarrow.parquet as pq
     except ModuleNotFoundError:
         raise ValueError(f"{path} needs pyarrow to be read: pip install pyarrow") from None
@@ -106,15 +183,18 @@ def _read_parquet(path: Path, features: Collection[str], times: Times | None) ->
             for column in wanted:
                 if names.count(column) > 1:
                     raise ValueError(f"{path} must have one column {column}, got {names.count(column)}")
+            nothing = file.schema_arrow.empty_table()
             for column in columns:
-                kind = file.schema_arrow.field(column).type
-                if not pa.types.is_integer(_element(pa, kind)):
-                    raise ValueError(f"Column {column} of {path} must hold integers or lists of them, got {kind}")
+                if not _holds_ids(pa, _ids(pa, nothing.column(column).combine_chunks()).type):
+                    raise ValueError(
+                        f"Column {column} of {path} must hold integers, or lists or maps of them, got"
+                        f" {file.schema_arrow.field(column).type}"
+                    )
             done, rows = 0, max(1, file.metadata.num_rows)
             for batch in file.iter_batches(batch_size=READ_SAMPLES, columns=wanted):
                 for part, of_part in [(batch, None)] if times is None else _by_period(pa, path, batch, times):
                     done += part.num_rows
-                    ids = {column: _bags_of(pa, part.column(column)) for column in columns}
+                    ids = {column: _bags_of(pa, path, column, part.column(column)) for column in columns}
                     yield Part(done / rows, ids, of_part)
     except pa.ArrowException as e:
         raise ValueError(f"{path} must be a Parquet file: {e}") from None
@@ -161,22 +241,47 @@ def _seconds(pa: Any, path: Path, column: Any, name: str) -> Any:
     return seconds.astype(np.int64)
 
 
-def _element(pa: Any, kind: Any) -> Any:
-    """Returns the type of a column's elements."""
+def _ids(pa: Any, column: Any) -> Any:
+    """Returns what a column holds, without the samples: an array of numbers if they are ids.
+
+    Of a struct that has no field of ids, the struct.
+    """
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _ids(pa, column.storage)
     if pa.types.is_dictionary(kind):
-        return kind.value_type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return kind.value_type
-    return kind
+        return _ids(pa, column.dictionary_decode())
+    if pa.types.is_map(kind):
+        return _ids(pa, pa.ListArray.from_arrays(column.offsets, column.keys).flatten())
+    if pa.types.is_struct(kind):
+        fields = [kind.field(place) for place in range(kind.num_fields)]
+        numbers = [field.name for field in fields if _holds_ids(pa, field.type)]
+        named = [name for name in ID_FIELDS if any(field.name == name for field in fields)]
+        if not named and len(numbers) != 1:
+            return column
+        return _ids(pa, pa.compute.struct_field(column, [(named or numbers)[0]]))
+    # All kinds of lists have one child.
+    return _ids(pa, pa.compute.list_flatten(column)) if kind.num_fields == 1 else column
 
 
-def _bags_of(pa: Any, column: Any) -> Bags:
+def _holds_ids(pa: Any, kind: Any) -> bool:
+    is_whole_decimal = pa.types.is_decimal(kind) and kind.scale == 0
+    return bool(pa.types.is_integer(kind) or pa.types.is_null(kind) or is_whole_decimal)
+
+
+def _bags_of(pa: Any, path: Path, name: str, column: Any) -> Bags:
     samples = len(column)
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    elif not pa.types.is_integer(column.type):
-        column = column.flatten()
-    return bags(column.drop_null().to_numpy(zero_copy_only=False), samples=samples)
+    ids = _ids(pa, column).drop_null()
+    if pa.types.is_null(ids.type):
+        ids = ids.cast(pa.int64())
+    elif not pa.types.is_integer(ids.type):
+        # Decimals: those of Spark for ids without a sign, or others.
+        is_signed = len(ids) > 0 and pa.compute.min(ids).as_py() < 0
+        try:
+            ids = ids.cast(pa.int64() if is_signed else pa.uint64())
+        except pa.ArrowInvalid as e:
+            raise ValueError(f"Column {name} of {path} must hold ids of 64 bits, got {ids.type}: {e}") from None
+    return bags(ids.to_numpy(zero_copy_only=False), samples=samples)
 
 
 def _read_npy(path: Path, features: Collection[str]) -> Iterator[Part]:
@@ -234,4 +339,3 @@ def _of_features(path: Path, names: Collection[str], features: Collection[str]) 
     if not found:
         raise ValueError(f"{path} must have one of the features {', '.join(features)}, got {', '.join(names)}")
     return found
-

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shardtide.profile.bags import Bags
 from shardtide.profile.lookups import StreamProfile, feature_fields, is_integer
 from shardtide.profile.rows import ALL_HASHES, BYTES_PER_ENTRY, DEFAULT_MEMORY_BYTES, RowSketch, find, is_below
 from shardtide.profile.statistics import CDF_FACTOR, access_cdf, batch_histogram, histogram_warning
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from shardtide.profile.rows import Int64s
 
     Int32s: TypeAlias = npt.NDArray[np.int32]
-
-# Ids are of 64 bits.
-ID_LIMIT = 2**64
 
 # Bytes of an entry of the sketch, and of half an id with its first period: 12, and as many while ids are added.
 BYTES_PER_ID = BYTES_PER_ENTRY + 12
@@ -149,6 +147,7 @@ class TableGrowth:
     hit_shares_error: standard error of the entries of hit_shares against the counts of this stream, at its worst entry;
         0 if exact
     reuse_histogram: as TableUse
+    minus_ones: lookups of the id -1, which is 2^64 - 1, if no other id is below 0, else 0
     """
 
     name: str
@@ -166,6 +165,7 @@ class TableGrowth:
     hit_shares: list[float]
     hit_shares_error: float
     reuse_histogram: list[float]
+    minus_ones: int = 0
 
     @property
     def warnings(self) -> list[str]:
@@ -187,6 +187,11 @@ class TableGrowth:
             found.append(
                 f"The hit shares of table {self.name} have a standard error of {self.hit_shares_error:.4f}:"
                 " give it more memory"
+            )
+        if self.minus_ones:
+            found.append(
+                f"Table {self.name} has the id -1 in {self.minus_ones:,} lookups, and no other id below 0: where it"
+                " stands for no id, leave it out"
             )
         if not self.reuse_histogram:
             found.append(histogram_warning(self.name, self.samples))
@@ -222,7 +227,8 @@ class HashTableProfile(StreamProfile):
     begins with the first batch. Takes at most `memory_bytes`, and some megabytes beside them for the batch at hand. Can
     be pickled: each process that reads a part of the stream, or some of its periods, has its own, and one merges them.
 
-    `RowSketch` counts lookups by id. Ids, new ids and hit shares are exact while at most half of its capacity of
+    Ids are integers of up to 64 bits; those below 0, as half of all hashes are, are the ids of the same bits without a
+    sign. `RowSketch` counts lookups by id. Ids, new ids and hit shares are exact while at most half of its capacity of
     memory_bytes / 204 ids are used: 328,965 with the default. Beyond, they are estimates. The standard error of ids is
     at most 0.25% then, and falls with the square root of memory.
 
@@ -243,12 +249,18 @@ class HashTableProfile(StreamProfile):
         self._first = FirstPeriods(capacity // 2)
         self._period = 0
         self._period_lookups: Counter[int] = Counter()
+        # Lookups of ids of 64 bits with a sign.
+        self._minus_ones = 0
+        self._below_zero = 0
 
-    def _id_range(self) -> tuple[int, str]:
-        return ID_LIMIT, "between 0 and 2^64 - 1 (signed hashes: view them as uint64)"
+    def _check_ids(self, feature: str, batch: Bags) -> None:
+        """All integers of numpy are ids: at most of 64 bits, with a sign or without one."""
 
     def _count_ids(self, ids: Int64s) -> None:
         self._counter.add(ids)
+        if len(ids) and ids.min() < 0:
+            self._minus_ones += int(np.count_nonzero(ids == -1))
+            self._below_zero += int(np.count_nonzero(ids < 0))
         self._period_lookups[self._period] += len(ids)
 
     def begin_period(self, period: int) -> None:
@@ -292,6 +304,8 @@ class HashTableProfile(StreamProfile):
         self._first.merge(other._first)
         self._period = max(self._period, other._period)
         self._period_lookups += other._period_lookups
+        self._minus_ones += other._minus_ones
+        self._below_zero += other._below_zero
         self._merge_lookups(other)
 
     def result(self, period_days: float = 1.0, is_last_complete: bool = True) -> TableGrowth:
@@ -330,6 +344,7 @@ class HashTableProfile(StreamProfile):
             hit_shares=access_cdf(uses, periods[-1].ids),
             hit_shares_error=uses.error,
             reuse_histogram=batch_histogram(uses, lookups, sum(pooling.values()), samples),
+            minus_ones=self._minus_ones if self._minus_ones == self._below_zero else 0,
         )
 
     def periods_without_lookups(self) -> list[int]:

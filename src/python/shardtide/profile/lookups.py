@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shardtide.arguments import check_text, texts
-from shardtide.profile.bags import Bags, bags, first_outside
+from shardtide.profile.bags import Bags, bags
 from shardtide.profile.rows import LEAST_MEMORY_BYTES, PART
 
 if TYPE_CHECKING:
@@ -83,17 +83,12 @@ class StreamProfile(ABC):
         """ValueError if the table lacks the feature or cannot have an id."""
         if feature not in self._lookups:
             raise ValueError(f"feature of table {self.name} must be one of {', '.join(self._lookups)}, got {feature}")
-        limit, expected = self._id_range()
-        place = first_outside(batch.ids, limit)
-        if place is not None:
-            raise ValueError(
-                f"ids of feature {feature} must be {expected}, got {batch.ids[place]} at position {place} of the batch"
-            )
+        self._check_ids(feature, batch)
 
     def count(self, feature: str, batch: Bags) -> None:
         """Counts a batch that `check` has passed."""
         for begin in range(0, batch.ids.size, PART):
-            # Of 64 bits without a sign, ids from 2^63 on become negative: they stay different.
+            # Those of 64 bits without a sign become negative from 2^63 on: they stay different.
             self._count_ids(batch.ids[begin : begin + PART].astype(np.int64, copy=False))
         self._lookups[feature] += batch.ids.size
         self._samples[feature] += batch.samples
@@ -131,8 +126,8 @@ class StreamProfile(ABC):
         return pooling
 
     @abstractmethod
-    def _id_range(self) -> tuple[int, str]:
-        """Returns the number from which on ids are illegal, at least 1, and the legal ids as messages name them."""
+    def _check_ids(self, feature: str, batch: Bags) -> None:
+        """ValueError if the table cannot have an id."""
 
     @abstractmethod
     def _count_ids(self, ids: Int64s) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shardtide.arguments import mapping, texts
-from shardtide.profile.bags import by_feature
+from shardtide.profile.bags import Bags, by_feature, first_outside
 from shardtide.profile.growth import HashTableProfile, TableGrowth
 from shardtide.profile.lookups import StreamProfile, feature_fields, is_integer
 from shardtide.profile.order import RowOrder, file_name, rank_type, spread, write
@@ -130,8 +130,13 @@ class TableProfile(StreamProfile):
         self.rows = int(rows)
         self._counter = row_counter(self.rows, self.memory_bytes)
 
-    def _id_range(self) -> tuple[int, str]:
-        return self.rows, f"between 0 and {self.rows - 1}, as table {self.name} has {self.rows} rows"
+    def _check_ids(self, feature: str, batch: Bags) -> None:
+        place = first_outside(batch.ids, self.rows)
+        if place is not None:
+            raise ValueError(
+                f"ids of feature {feature} must be between 0 and {self.rows - 1}, as table {self.name} has {self.rows}"
+                f" rows, got {batch.ids[place]} at position {place} of the batch"
+            )
 
     def _count_ids(self, ids: Int64s) -> None:
         self._counter.add(ids)
