@@ -71,7 +71,7 @@ public final class ModelFiles {
     }
   }
 
-  /** Writes a bundle atomically. */
+  /** Writes a bundle: the file has this one or, after a crash, the one that it had before. */
   public static void write(ModelBundle bundle, Path file) throws IOException {
     Path absolute = file.toAbsolutePath();
     Files.createDirectories(absolute.getParent());
@@ -81,11 +81,12 @@ public final class ModelFiles {
       writer.setMeta(FORMAT_KEY, ModelBundle.FORMAT_MAJOR);
       writer.create(CostModelBundle.getClassSchema(), part.toFile());
       writer.append(ModelBundleMapping.toAvro(bundle));
+      writer.fSync();
     } catch (IOException | RuntimeException e) {
       Files.deleteIfExists(part);
       throw e;
     }
-    Files.move(part, absolute, StandardCopyOption.REPLACE_EXISTING);
+    Files.move(part, absolute, StandardCopyOption.ATOMIC_MOVE);
   }
 
   /**
@@ -99,7 +100,7 @@ public final class ModelFiles {
     long size = Files.size(file);
     if (size > MAX_BYTES) {
       throw new InvalidModelException(
-          "%s is not a model that can be used: it has %d bytes; a bundle has at most %d"
+          "%s is not a model that can be used: it has %s bytes; a bundle has at most %s"
               .formatted(file, size, MAX_BYTES));
     }
     return read(file.toString(), Files.readAllBytes(file));
@@ -153,7 +154,7 @@ public final class ModelFiles {
     }
     if (!major.equals(Integer.toString(ModelBundle.FORMAT_MAJOR))) {
       throw new InvalidModelException(
-          "it has bundle format %s, and this version reads %d. Train it again (pretrain), or use the version that made it"
+          "it has bundle format %s, and this version reads %s. Train it again (pretrain), or use the version that made it"
               .formatted(major, ModelBundle.FORMAT_MAJOR));
     }
   }
