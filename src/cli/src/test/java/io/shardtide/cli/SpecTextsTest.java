@@ -227,7 +227,7 @@ class SpecTextsTest {
           leastColumns=5000   | least columns of a table's constraints must be between 0 and 4096, got 5000
           sameDevicesAs=      | table name in constraints must have 1 to 255 characters, none of them a control character, got ""
           sameDevicesAs=a     | constraints of table "a" must name another table for the same devices
-          kinds=column_wise,leastColumns=8 | constraints of table "a" contradict each other
+          kinds=grid_shard,pooled=false | constraints of unpooled table "a" contradict each other
           """)
   void a_wrong_constraint_is_named(String more, String problem) {
     assertThatThrownBy(() -> SpecTexts.table(TABLE + "," + more))

@@ -19,12 +19,12 @@ final class AllocationReasons {
     int lost = had - demand.held().size();
     String what;
     if (had == 0) {
-      what = "starts on %s, %d devices".formatted(Demand.nodes(now.nodes()), now.devices());
+      what = "starts on %s, %s devices".formatted(Demand.nodes(now.nodes()), now.devices());
     } else if (now.nodes() == had) {
       what = "keeps %s".formatted(Demand.nodes(had));
     } else {
       what =
-          "%s from %s to %d: its throughput %s"
+          "%s from %s to %s: its throughput %s"
               .formatted(
                   now.nodes() > had ? "grows" : "shrinks",
                   Demand.nodes(had),
@@ -59,7 +59,7 @@ final class AllocationReasons {
             .filter(a -> a.claim().priority() >= priority)
             .mapToInt(Demand::leastNodes)
             .sum();
-    return "needs at least %s; workloads of priority %d and above need %d of the pool's %d at least"
+    return "needs at least %s; workloads of priority %s and above need %s of the pool's %s at least"
         .formatted(Demand.nodes(demand.leastNodes()), priority, taken, nodes);
   }
 

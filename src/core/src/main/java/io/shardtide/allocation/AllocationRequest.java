@@ -29,7 +29,7 @@ public record AllocationRequest(
     curves = Map.copyOf(curves);
     if (state.pool().isEmpty()) {
       throw new IllegalArgumentException(
-          "the pool must be set, got generation %d of pool %s without one"
+          "the pool must be set, got generation %s of pool %s without one"
               .formatted(state.generation(), state.id()));
     }
   }

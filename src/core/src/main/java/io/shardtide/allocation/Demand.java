@@ -89,13 +89,13 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
   private static String refusal(
       Pool pool, Claim claim, Optional<ThroughputCurve> curve, int least, int most) {
     if (least > most) {
-      return "claims at least %d devices, %s; the pool has %s"
+      return "claims at least %s devices, %s; the pool has %s"
           .formatted(claim.leastDevices(), nodes(least), nodes(pool.nodes().size()));
     }
     if (curve.isEmpty()) {
       return "has no predicted throughput yet";
     }
-    return "does not fit on %s, %d devices, the most that it may have"
+    return "does not fit on %s, %s devices, the most that it may have"
         .formatted(nodes(most), Math.min(most * pool.devicesPerNode(), claim.mostDevices()));
   }
 

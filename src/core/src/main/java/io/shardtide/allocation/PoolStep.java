@@ -31,6 +31,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.stream.Stream;
 
 /**
  * Applies events and curves to pools, and allocates them. An allocation names the generation, the
@@ -67,12 +68,12 @@ public final class PoolStep {
     }
     StoredPool before = store.header(id);
     PoolState after = before.state().apply(event);
-    List<CurveRequest> requests = new ArrayList<>();
+    List<CurveRequest> withdrawn = new ArrayList<>();
+    List<PoolMember> changed = new ArrayList<>();
     Map<String, PoolMember> members = store.members(id);
     for (PoolMember member : members.values()) {
       if (!after.claims().containsKey(member.request().workloadId())) {
-        requests.add(member.request().withdrawn());
-        store.removeMember(id, member.request().workloadId());
+        withdrawn.add(member.request().withdrawn());
       }
     }
     Set<String> set = claimsSet(event);
@@ -84,16 +85,17 @@ public final class PoolStep {
       PoolMember member = members.get(claim.workloadId());
       // A claim that is set again repeats its request: one on another pool may have been withdrawn.
       if (member == null || !member.request().equals(request) || set.contains(claim.workloadId())) {
-        requests.add(request);
-        store.putMember(
+        changed.add(
             member == null
                 ? new PoolMember(request, Optional.empty(), Optional.empty(), false)
                 : member.with(request));
       }
     }
+    withdrawn.forEach(request -> store.removeMember(id, request.workloadId()));
+    changed.forEach(store::putMember);
     store.putHeader(before.with(after));
     store.putApplied(id, event.eventId(), after.generation());
-    return requests;
+    return Stream.concat(withdrawn.stream(), changed.stream().map(PoolMember::request)).toList();
   }
 
   private static Set<String> claimsSet(PoolChange event) {
@@ -120,15 +122,18 @@ public final class PoolStep {
       return Optional.empty();
     }
     PoolMember after = member.get().with(report);
-    store.putMember(after);
     StoredPool header = store.header(report.poolId());
     if (!sameThroughput(header.state(), report.workloadId(), member.get().curve(), after.curve())) {
+      store.putMember(after);
       store.putHeader(header.due());
       return Optional.empty();
     }
-    return header.isDue()
-        ? Optional.empty()
-        : header.allocation().flatMap(allocation -> send(store, header, allocation, after, at));
+    Optional<Sent> sent =
+        header.isDue()
+            ? Optional.empty()
+            : header.allocation().flatMap(allocation -> send(header, allocation, after, at));
+    store.putMember(sent.map(Sent::member).orElse(after));
+    return sent.map(Sent::change);
   }
 
   /**
@@ -176,12 +181,13 @@ public final class PoolStep {
         Allocator.allocate(
             new AllocationRequest(header.state(), curves, header.allocation(), policy));
     StoredPool after = header.with(allocation);
+    List<Sent> sent =
+        members.values().stream()
+            .flatMap(member -> send(after, allocation, member, at).stream())
+            .toList();
     store.putHeader(after);
-    List<WorkloadChange> clusters = new ArrayList<>();
-    members
-        .values()
-        .forEach(member -> send(store, after, allocation, member, at).ifPresent(clusters::add));
-    return Optional.of(new PoolDecision(allocation, clusters));
+    sent.forEach(of -> store.putMember(of.member()));
+    return Optional.of(new PoolDecision(allocation, sent.stream().map(Sent::change).toList()));
   }
 
   /** Returns whether a claim has no curve yet for all that it allows. */
@@ -190,11 +196,19 @@ public final class PoolStep {
   }
 
   /**
+   * An event that gives a workload its cluster.
+   *
+   * @param member the workload after it
+   * @param change the event
+   */
+  private record Sent(PoolMember member, WorkloadChange change) {}
+
+  /**
    * Returns the event that gives a workload the cluster of its allocation. There is none if the
    * cluster was sent and the workload does not have another one since.
    */
-  private static Optional<WorkloadChange> send(
-      PoolStore store, StoredPool header, Allocation allocation, PoolMember member, Instant at) {
+  private static Optional<Sent> send(
+      StoredPool header, Allocation allocation, PoolMember member, Instant at) {
     String workloadId = member.request().workloadId();
     Optional<ClusterSpec> wanted =
         member
@@ -211,8 +225,7 @@ public final class PoolStep {
     if (wanted.equals(member.sent()) && !member.isConfirmed()) {
       return Optional.empty();
     }
-    store.putMember(member.sent(wanted.get()));
-    return Optional.of(
+    WorkloadChange change =
         new WorkloadChange(
             clusterEventId(
                 allocation.allocationId(),
@@ -223,7 +236,8 @@ public final class PoolStep {
             at,
             SOURCE_PREFIX + header.state().id(),
             OptionalLong.empty(),
-            List.of(new Change.ClusterSet(wanted.get()))));
+            List.of(new Change.ClusterSet(wanted.get())));
+    return Optional.of(new Sent(member.sent(wanted.get()), change));
   }
 
   /**

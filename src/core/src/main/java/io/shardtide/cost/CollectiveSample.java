@@ -35,13 +35,13 @@ public record CollectiveSample(
     }
     if (devicesPerNode < 1 || devicesPerNode > devices) {
       throw new IllegalArgumentException(
-          "devicesPerNode must be between 1 and the %d devices, got %d"
+          "devicesPerNode must be between 1 and the %s devices, got %s"
               .formatted(devices, devicesPerNode));
     }
     int expected = collective == Collective.ALL_TO_ALL ? devices : 1;
     if (bytes.length != expected || ms.length != expected) {
       throw new IllegalArgumentException(
-          "%s of %d devices must have %d numbers of bytes and of ms, got %d and %d"
+          "%s of %s devices must have %s numbers of bytes and of ms, got %s and %s"
               .formatted(collective.fileName(), devices, expected, bytes.length, ms.length));
     }
     for (double b : bytes) {

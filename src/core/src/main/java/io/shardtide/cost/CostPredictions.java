@@ -89,11 +89,11 @@ public record CostPredictions(
     Objects.requireNonNull(update, "update");
     if (part < 0 || part >= parts) {
       throw new IllegalArgumentException(
-          "part must be between 0 and %d, got %d".formatted(parts - 1, part));
+          "part must be between 0 and %s, got %s".formatted(parts - 1, part));
     }
     if (update.filter(Update.Deleted.class::isInstance).isPresent() && part != parts - 1) {
       throw new IllegalArgumentException(
-          "the deletion must be the last of %d parts, got part %d".formatted(parts, part));
+          "the deletion must be the last of %s parts, got part %s".formatted(parts, part));
     }
   }
 

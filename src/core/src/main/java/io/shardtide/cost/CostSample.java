@@ -122,7 +122,7 @@ public record CostSample(
       predicted = List.copyOf(predicted);
       if (columns.size() != measured.size() || columns.size() != predicted.size()) {
         throw new IllegalArgumentException(
-            "a communication sample must have one entry for each device, got %d columns, %d measured and %d predicted costs"
+            "a communication sample must have one entry for each device, got %s columns, %s measured and %s predicted costs"
                 .formatted(columns.size(), measured.size(), predicted.size()));
       }
       forwardMs = List.copyOf(forwardMs);
@@ -156,7 +156,7 @@ public record CostSample(
     private static void checkDurations(Direction direction, List<Double> ms, int devices) {
       if (!ms.isEmpty() && ms.size() != devices) {
         throw new IllegalArgumentException(
-            "a communication sample must have no %s durations or one for each of %d devices, got %d"
+            "a communication sample must have no %s durations or one for each of %s devices, got %s"
                 .formatted(direction.fileName(), devices, ms.size()));
       }
     }

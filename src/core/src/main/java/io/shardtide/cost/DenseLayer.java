@@ -22,7 +22,7 @@ public record DenseLayer(int inputs, int outputs, float[] weights, float[] biase
         || weights.length != (long) inputs * outputs
         || biases.length != outputs) {
       throw new InvalidModelException(
-          "a layer of %d inputs and %d outputs must have inputs * outputs weights and outputs biases, got %d and %d"
+          "a layer of %s inputs and %s outputs must have inputs * outputs weights and outputs biases, got %s and %s"
               .formatted(inputs, outputs, weights.length, biases.length));
     }
     checkFinite(weights);

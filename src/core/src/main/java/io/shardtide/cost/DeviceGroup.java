@@ -14,7 +14,7 @@ public record DeviceGroup(int devices, int devicesPerNode) {
   public DeviceGroup {
     if (devicesPerNode < 1 || devicesPerNode > devices) {
       throw new IllegalArgumentException(
-          "devices per node must be between 1 and the %d devices, got %d"
+          "devices per node must be between 1 and the %s devices, got %s"
               .formatted(devices, devicesPerNode));
     }
   }

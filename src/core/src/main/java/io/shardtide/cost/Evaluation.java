@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 
@@ -44,8 +45,10 @@ public record Evaluation(
    * @param sample the sample
    * @param predictedMs predicted computation in milliseconds
    * @param predictedForwardMs its forward part; empty if the model was not trained on it
-   * @param reuseOnlyMs predicted computation as if no access CDF were known
-   * @param withoutReuseMs predicted computation as if nothing were known of the use of rows
+   * @param reuseOnlyMs predicted computation as if no access CDF were known; NaN if that was not
+   *     asked for
+   * @param withoutReuseMs predicted computation as if nothing were known of the use of rows,
+   *     likewise
    * @param familiarity whether its tables were held out of training
    * @param outOfRange values outside the training range
    */
@@ -110,21 +113,39 @@ public record Evaluation(
     }
   }
 
-  /** Predicts each sample. */
+  /** Predicts each sample, also as if less were known of the use of rows. */
   public static Evaluation of(CostModel model, TowerPredictor towers, SampleSet samples) {
+    Sums reuseOnly = new Sums(model, towers, samples, SampleShapes.withoutCdf(samples));
+    Sums unknown = new Sums(model, towers, samples, SampleShapes.withoutUse(samples));
+    return of(model, towers, samples, Optional.of(reuseOnly), Optional.of(unknown));
+  }
+
+  /** Predicts each sample with all that is known of the use of rows. */
+  public static Evaluation ofKnownUse(CostModel model, TowerPredictor towers, SampleSet samples) {
+    return of(model, towers, samples, Optional.empty(), Optional.empty());
+  }
+
+  private static Evaluation of(
+      CostModel model,
+      TowerPredictor towers,
+      SampleSet samples,
+      Optional<Sums> reuseOnly,
+      Optional<Sums> unknown) {
     List<CollectivePrediction> collectives = collectives(model, samples.collectives());
     return new Evaluation(
-        computations(model, towers, samples),
+        computations(model, towers, samples, reuseOnly, unknown),
         collectives,
         samples.collectives().size() - collectives.size());
   }
 
   private static List<ComputePrediction> computations(
-      CostModel model, TowerPredictor towers, SampleSet samples) {
+      CostModel model,
+      TowerPredictor towers,
+      SampleSet samples,
+      Optional<Sums> reuseOnly,
+      Optional<Sums> unknown) {
     SampleShapes shapes = new SampleShapes(samples);
     Sums known = new Sums(model, towers, samples, shapes);
-    Sums reuseOnly = new Sums(model, towers, samples, SampleShapes.withoutCdf(samples));
-    Sums unknown = new Sums(model, towers, samples, SampleShapes.withoutUse(samples));
     CostEvaluator evaluator = model.evaluator();
     List<ComputePrediction> computations = new ArrayList<>();
     for (ComputeSample sample : samples.compute()) {
@@ -137,8 +158,8 @@ public record Evaluation(
               model.bundle().measuresDirections()
                   ? OptionalDouble.of(evaluator.forwardComputeMs(sum))
                   : OptionalDouble.empty(),
-              evaluator.computeMs(reuseOnly.of(sample)),
-              evaluator.computeMs(unknown.of(sample)),
+              reuseOnly.map(sums -> evaluator.computeMs(sums.of(sample))).orElse(Double.NaN),
+              unknown.map(sums -> evaluator.computeMs(sums.of(sample))).orElse(Double.NaN),
               familiarity(model, samples, sample),
               model.limits().ofComputation(samples, shapes, sample)));
     }

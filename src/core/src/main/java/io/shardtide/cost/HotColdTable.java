@@ -105,7 +105,7 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
             && table.kernel().computeKernel().isEmpty()
             && constraints.allows(ShardKind.DATA_PARALLEL)
             && !constraints.isAlwaysCopied()
-            && notCopied(constraints).allowSome(table.columns(), table.pooled())
+            && notCopied(constraints).allowSome(table.pooled())
             && constraints.sameDevicesAs().isEmpty()
             && HotRows.canBeNamed(table.name());
     if (!mayBeCut) {

@@ -23,8 +23,8 @@ public final class LaunchGroups {
   /** The groups before this one hold shards, the others copies. */
   private static final int FIRST_OF_COPIES = 2;
 
-  /** Numbers of a group: how many shards it has of each width, and its lookups. */
-  public static final int NUMBERS = 2;
+  /** Numbers of a group: its narrower shards by width, its lookups, its wider shards by width. */
+  public static final int NUMBERS = 3;
 
   /** Names with units of the terms of a group, in the order of {@link #terms}. */
   public static final List<String> TERMS =
@@ -33,10 +33,19 @@ public final class LaunchGroups {
   /** Widest rows of each class but the last, in columns: a warp's lanes, two, four and eight. */
   private static final int[] WIDTHS = {32, 64, 128, 256};
 
-  /** Each class of width has a digit of so many bits: 512 shards are counted exactly. */
-  private static final int BITS = 9;
+  /** Classes of width whose shards the first number counts; the last one counts the others. */
+  private static final int NARROWER = 3;
 
-  /** The first digit is the least that a sum of towers keeps ({@link TowerSums}). */
+  private static final int WIDER = NUMBERS - 1;
+
+  /**
+   * Each class of width has a digit of so many bits: 131,071 shards are counted exactly, six for
+   * each table that a workload may have. Three digits fit what a sum of towers keeps ({@link
+   * TowerSums}).
+   */
+  private static final int BITS = 17;
+
+  /** The first digit is the least that a sum of towers keeps. */
   private static final int LEAST_EXPONENT = -24;
 
   private static final double SINGLE_PRECISION_BYTES = 4;
@@ -57,7 +66,12 @@ public final class LaunchGroups {
    * @param at where they begin in a tower's output
    */
   public static void write(ShardShape shape, float[] tower, int at) {
-    tower[at] = (float) Math.scalb(1.0, LEAST_EXPONENT + BITS * widthClass(shape.columns()));
+    int width = widthClass(shape.columns());
+    int number = width < NARROWER ? 0 : WIDER;
+    int digit = width < NARROWER ? width : width - NARROWER;
+    tower[at] = 0;
+    tower[at + WIDER] = 0;
+    tower[at + number] = (float) Math.scalb(1.0, LEAST_EXPONENT + BITS * digit);
     tower[at + 1] = (float) (shape.lookups() / LOOKUPS);
   }
 
@@ -72,13 +86,18 @@ public final class LaunchGroups {
    * @param at where the group's numbers begin in a device's sum
    */
   public static boolean isLaunched(double[] sum, int at) {
-    return sum[at] > 0;
+    return sum[at] > 0 || sum[at + WIDER] > 0;
   }
 
   /** Returns the class of the widest shard of a group, as a share of the widest class, 0 to 1. */
   public static float widest(double[] sum, int at) {
-    int widest = (Math.getExponent(sum[at]) - LEAST_EXPONENT) / BITS;
-    return Math.max(0, Math.min(widest, WIDTHS.length)) / (float) WIDTHS.length;
+    int widest = sum[at + WIDER] > 0 ? NARROWER + digit(sum[at + WIDER]) : digit(sum[at]);
+    return widest / (float) WIDTHS.length;
+  }
+
+  /** Returns the highest digit of a number that is not 0. */
+  private static int digit(double counts) {
+    return (Math.getExponent(counts) - LEAST_EXPONENT) / BITS;
   }
 
   /**

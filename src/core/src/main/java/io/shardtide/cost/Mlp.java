@@ -38,7 +38,7 @@ public final class Mlp {
       DenseLayer layer = layers.get(l);
       if (l > 0 && layers.get(l - 1).outputs() != layer.inputs()) {
         throw new InvalidModelException(
-            "inputs of a layer must be the %d outputs of the one before, got %d"
+            "inputs of a layer must be the %s outputs of the one before, got %s"
                 .formatted(layers.get(l - 1).outputs(), layer.inputs()));
       }
       int outputs = (layer.outputs() + BLOCK - 1) / BLOCK * BLOCK;

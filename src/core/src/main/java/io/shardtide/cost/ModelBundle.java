@@ -133,7 +133,7 @@ public record ModelBundle(
     int outputs = tower.get(tower.size() - 1).outputs();
     if (components < 2 || components % 2 != 0 || components > outputs) {
       throw new InvalidModelException(
-          "the head must correct an even number of latency components, 2 to %d, got %d"
+          "the head must correct an even number of latency components, 2 to %s, got %s"
               .formatted(outputs, components));
     }
     ModelChecks.layers("head", head, HeadInputs.size(outputs, launches.isPresent()));

@@ -11,7 +11,7 @@ final class ModelChecks {
     for (LogCorrection.Member member : correction.map(LogCorrection::members).orElse(List.of())) {
       if (member.weights().length != size || member.draw().length != size) {
         throw new InvalidModelException(
-            "the correction of a model's %s must have %d weights, got %d and %d"
+            "the correction of a model's %s must have %s weights, got %s and %s"
                 .formatted(part, size, member.weights().length, member.draw().length));
       }
     }
@@ -89,7 +89,7 @@ final class ModelChecks {
     for (DenseLayer layer : layers) {
       if (layer.inputs() != width) {
         throw new InvalidModelException(
-            "inputs of a layer of a model's %s must be %d, got %d"
+            "inputs of a layer of a model's %s must be %s, got %s"
                 .formatted(net, width, layer.inputs()));
       }
       width = layer.outputs();

@@ -28,7 +28,7 @@ public record SampleSet(
     collectives = List.copyOf(collectives);
     if (reuseBatchSizes.size() != tables.size()) {
       throw new IllegalArgumentException(
-          "batch sizes of reuse histograms must be %d, one a table, got %d"
+          "batch sizes of reuse histograms must be %s, one a table, got %s"
               .formatted(tables.size(), reuseBatchSizes.size()));
     }
     for (int size : reuseBatchSizes) {
@@ -41,7 +41,7 @@ public record SampleSet(
       for (SampledShard shard : sample.shards()) {
         if (shard.table() >= tables.size()) {
           throw new IllegalArgumentException(
-              "table of a shard must be between 0 and %d, got %d"
+              "table of a shard must be between 0 and %s, got %s"
                   .formatted(tables.size() - 1, shard.table()));
         }
       }

@@ -40,7 +40,7 @@ final class StepCollectives {
     int devices = wire.cluster().devices();
     if (loads.size() != devices) {
       throw new IllegalArgumentException(
-          "loads must be one for each of %d devices, got %d".formatted(devices, loads.size()));
+          "loads must be one for each of %s devices, got %s".formatted(devices, loads.size()));
     }
     StepCollectives step = new StepCollectives(evaluator, wire);
     return new CommunicationCost(

@@ -53,7 +53,7 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     Objects.requireNonNull(scope, "scope");
     if (blocks < 1 || (blocks > 1 && scope != ShardScope.DEVICE)) {
       throw new IllegalArgumentException(
-          "blocks of rows of a part must be at least 1, and several are on single devices; got %d of scope %s"
+          "blocks of rows of a part must be at least 1, and several are on single devices; got %s of scope %s"
               .formatted(blocks, scope.fileName()));
     }
     if (cacheShare.isPresent()) {
@@ -206,11 +206,11 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns what it is, for people. */
   public String describe() {
-    return "%d columns, scope %s%s%s"
+    return "%s columns, scope %s%s%s"
         .formatted(
             columns,
             scope.fileName(),
-            blocks > 1 ? ", %d blocks of rows".formatted(blocks) : "",
+            blocks > 1 ? ", %s blocks of rows".formatted(blocks) : "",
             cacheShare.isEmpty()
                 ? ""
                 : cacheShare.getAsDouble() == TableKernel.NO_CACHE

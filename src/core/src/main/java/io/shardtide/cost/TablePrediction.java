@@ -43,7 +43,7 @@ public record TablePrediction(
     boolean isCopied = table.constraints().isAlwaysCopied() && !parts.isEmpty();
     if (towers.size() != shapes && !(towers.isEmpty() && isCopied)) {
       throw new IllegalArgumentException(
-          "predictions of table %s of %d columns must be %d, one for each multiple of %d columns, got %d"
+          "predictions of table %s of %s columns must be %s, one for each multiple of %s columns, got %s"
               .formatted(
                   table.name(), table.columns(), shapes, TableSpec.COLUMN_UNIT, towers.size()));
     }

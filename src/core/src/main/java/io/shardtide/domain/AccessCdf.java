@@ -79,6 +79,6 @@ public record AccessCdf(List<Double> shares) {
   private static RejectedException rejected(String expected, int entry, double share) {
     return new RejectedException(
         RejectionReason.INVALID_ACCESS_CDF,
-        "entry %d of an access CDF %s, got %s".formatted(entry, expected, share));
+        "entry %s of an access CDF %s, got %s".formatted(entry, expected, share));
   }
 }

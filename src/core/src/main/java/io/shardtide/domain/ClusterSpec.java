@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -284,7 +285,7 @@ public record ClusterSpec(
   public List<Integer> devicesOfNode(int node) {
     if (node < 0 || node >= nodes()) {
       throw new IllegalArgumentException(
-          "node must be between 0 and %d, got %d".formatted(nodes() - 1, node));
+          "node must be between 0 and %s, got %s".formatted(nodes() - 1, node));
     }
     long end = Math.min(devices, (node + 1L) * devicesPerNode);
     return IntStream.range(node * devicesPerNode, (int) end).boxed().toList();
@@ -305,7 +306,7 @@ public record ClusterSpec(
       if (!named.add(of.device())) {
         throw new RejectedException(
             RejectionReason.INVALID_CLUSTER,
-            "memory of a cluster's device must be given once, got device %d twice"
+            "memory of a cluster's device must be given once, got device %s twice"
                 .formatted(of.device()));
       }
     }
@@ -319,7 +320,7 @@ public record ClusterSpec(
     if (devicesPerHost < 0 || (devicesPerHost > 0 && devicesPerNode % devicesPerHost != 0)) {
       throw new RejectedException(
           RejectionReason.INVALID_CLUSTER,
-          "devices per host of a cluster must divide its %d devices per node, or be 0 where a node is a host, got %d"
+          "devices per host of a cluster must divide its %s devices per node, or be 0 where a node is a host, got %s"
               .formatted(devicesPerNode, devicesPerHost));
     }
   }
@@ -335,19 +336,19 @@ public record ClusterSpec(
       if (groups < 1 || devices % groups != 0) {
         throw new RejectedException(
             RejectionReason.INVALID_CLUSTER,
-            "replica groups of a cluster must divide its %d devices, got %d"
+            "replica groups of a cluster must divide its %s devices, got %s"
                 .formatted(devices, groups));
       }
       if (groups > batchSize) {
         throw new RejectedException(
             RejectionReason.INVALID_CLUSTER,
-            "replica groups of a cluster must be at most its %d samples per batch, got %d"
+            "replica groups of a cluster must be at most its %s samples per batch, got %s"
                 .formatted(batchSize, groups));
       }
       if (layouts(groups, devices, devicesPerNode).isEmpty()) {
         throw new RejectedException(
             RejectionReason.INVALID_CLUSTER,
-            "replica groups must be whole nodes, equal parts of nodes, or an equal share of each node, got %d groups of %d devices with %d devices per node"
+            "replica groups must be whole nodes, equal parts of nodes, or an equal share of each node, got %s groups of %s devices with %s devices per node"
                 .formatted(groups, devices / groups, devicesPerNode));
       }
     }
@@ -367,7 +368,7 @@ public record ClusterSpec(
     if (codecs.size() > MAX_CODECS) {
       throw new RejectedException(
           RejectionReason.INVALID_CLUSTER,
-          "codecs of a cluster must be at most %d, got %d".formatted(MAX_CODECS, codecs.size()));
+          "codecs of a cluster must be at most %s, got %s".formatted(MAX_CODECS, codecs.size()));
     }
     for (int i = 1; i < codecs.size(); i++) {
       if (codecs.get(i).name().equals(codecs.get(i - 1).name())) {
@@ -383,8 +384,12 @@ public record ClusterSpec(
     if (!(bytes > 0 && bytes <= MAX_WIRE_BYTES)) {
       throw new RejectedException(
           RejectionReason.INVALID_CLUSTER,
-          "%s bytes per element of a cluster must be above 0 and at most %.0f, got %s"
-              .formatted(direction, MAX_WIRE_BYTES, bytes));
+          String.format(
+              Locale.ROOT,
+              "%s bytes per element of a cluster must be above 0 and at most %.0f, got %s",
+              direction,
+              MAX_WIRE_BYTES,
+              bytes));
     }
   }
 
@@ -396,7 +401,7 @@ public record ClusterSpec(
     if (value < min || value > max) {
       throw new RejectedException(
           RejectionReason.INVALID_CLUSTER,
-          "%s of a cluster must be between %d and %d, got %d".formatted(what, min, max, value));
+          "%s of a cluster must be between %s and %s, got %s".formatted(what, min, max, value));
     }
   }
 }

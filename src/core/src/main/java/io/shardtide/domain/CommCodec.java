@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -55,7 +56,7 @@ public record CommCodec(
       throw wrong(
           name,
           "bytes per element",
-          "above 0 and at most %.0f".formatted(ClusterSpec.MAX_WIRE_BYTES),
+          String.format(Locale.ROOT, "above 0 and at most %.0f", ClusterSpec.MAX_WIRE_BYTES),
           bytesPerElement);
     }
     if (gigabytesPerSecond != 0
@@ -63,7 +64,7 @@ public record CommCodec(
       throw wrong(
           name,
           "GB/s",
-          "0 or between %s and %.0f".formatted(MIN_SPEED, MAX_SPEED),
+          String.format(Locale.ROOT, "0 or between %s and %.0f", MIN_SPEED, MAX_SPEED),
           gigabytesPerSecond);
     }
     if (!(density > 0 && density <= 1)) {

@@ -41,13 +41,21 @@ public record DeviceSpeed(
     }
     if (!(slowdown >= 1 && slowdown <= MOST)) {
       throw invalid(
-          "slowdown of device %d must be between 1 and %.0f, got %s"
-              .formatted(device, MOST, slowdown));
+          String.format(
+              Locale.ROOT,
+              "slowdown of device %d must be between 1 and %.0f, got %s",
+              device,
+              MOST,
+              slowdown));
     }
     if (!(standardError >= 0 && standardError <= MOST)) {
       throw invalid(
-          "standard error of the slowdown of device %d must be between 0 and %.0f, got %s"
-              .formatted(device, MOST, standardError));
+          String.format(
+              Locale.ROOT,
+              "standard error of the slowdown of device %d must be between 0 and %.0f, got %s",
+              device,
+              MOST,
+              standardError));
     }
   }
 

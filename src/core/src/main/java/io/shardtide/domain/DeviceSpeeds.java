@@ -28,7 +28,7 @@ public record DeviceSpeeds(
     for (int i = 1; i < slow.size(); i++) {
       if (DeviceSpeed.ORDER.compare(slow.get(i - 1), slow.get(i)) == 0) {
         throw DeviceSpeed.invalid(
-            "device %d must have one speed of %s, got several"
+            "device %s must have one speed of %s, got several"
                 .formatted(slow.get(i).device(), slow.get(i).part()));
       }
     }
@@ -44,7 +44,7 @@ public record DeviceSpeeds(
     for (DeviceSpeed speed : slow) {
       if (speed.device() >= devices) {
         throw DeviceSpeed.invalid(
-            "slow device of workload \"%s\" must be one of its %d devices, from 0, got %d"
+            "slow device of workload \"%s\" must be one of its %s devices, from 0, got %s"
                 .formatted(workloadId, devices, speed.device()));
       }
     }

@@ -33,7 +33,7 @@ final class DistinctChanges {
       if (same != null) {
         throw new RejectedException(
             RejectionReason.TOO_MANY_CHANGES,
-            "an event must have at most one change of %s, got changes[%d] and changes[%d]: %s. Maybe rename one, leave one out, or publish two events"
+            "an event must have at most one change of %s, got changes[%s] and changes[%s]: %s. Maybe rename one, leave one out, or publish two events"
                 .formatted(
                     table.map(name -> "table " + Names.quote(name)).orElse("the cluster"),
                     same,

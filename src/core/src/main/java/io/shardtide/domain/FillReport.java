@@ -39,7 +39,7 @@ public record FillReport(
     tables = List.copyOf(tables);
     if (tables.isEmpty() || tables.size() > Workload.MAX_TABLES) {
       throw invalid(
-          "a report of fill must have between 1 and %d tables, got %d"
+          "a report of fill must have between 1 and %s tables, got %s"
               .formatted(Workload.MAX_TABLES, tables.size()));
     }
     Set<String> names = new HashSet<>();

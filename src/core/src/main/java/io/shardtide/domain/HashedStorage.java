@@ -1,6 +1,7 @@
 package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -66,13 +67,16 @@ public record HashedStorage(
       throw rejected("ids per day", "between 0 and 10^12", idsPerDay);
     }
     if (!(slotBytes >= 0 && slotBytes <= MAX_SLOT_BYTES)) {
-      throw rejected("slot bytes", "between 0 and %.0f".formatted(MAX_SLOT_BYTES), slotBytes);
+      throw rejected(
+          "slot bytes",
+          String.format(Locale.ROOT, "between 0 and %.0f", MAX_SLOT_BYTES),
+          slotBytes);
     }
     int entries = AccessCdf.size(Math.max(1, ids));
     if (hitShares.isKnown() && hitShares.shares().size() != entries) {
       throw rejected(
           "entries of the hit shares",
-          "%d for its %d ids".formatted(entries, ids),
+          "%s for its %s ids".formatted(entries, ids),
           hitShares.shares().size());
     }
     resizeReason.ifPresent(HashedStorage::checkReason);
@@ -94,7 +98,7 @@ public record HashedStorage(
     if (flaw != null) {
       throw new RejectedException(
           RejectionReason.INVALID_STORAGE,
-          "reason of a resize must have at most %d characters, none of them a control character, got %s: it %s"
+          "reason of a resize must have at most %s characters, none of them a control character, got %s: it %s"
               .formatted(MAX_REASON, Names.quote(reason), flaw));
     }
   }

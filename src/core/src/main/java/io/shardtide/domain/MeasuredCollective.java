@@ -1,6 +1,7 @@
 package io.shardtide.domain;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -41,9 +42,13 @@ public record MeasuredCollective(
     for (int d = 0; d < ms.size(); d++) {
       if (!(ms.get(d) >= 0 && ms.get(d) <= MeasuredDevice.MAX_MS)) {
         throw invalid(
-            "%s on device %d must be between 0 and %.0f ms, got %s ms"
-                .formatted(
-                    shown(collective, direction, scope), d, MeasuredDevice.MAX_MS, ms.get(d)));
+            String.format(
+                Locale.ROOT,
+                "%s on device %d must be between 0 and %.0f ms, got %s ms",
+                shown(collective, direction, scope),
+                d,
+                MeasuredDevice.MAX_MS,
+                ms.get(d)));
       }
     }
   }

@@ -51,7 +51,7 @@ public record MeasuredCosts(
     collectives = List.copyOf(collectives);
     if (step < 0 || steps < 1) {
       throw invalid(
-          "a measurement must be of at least 1 step, up to a step of at least 0, got %d steps up to step %d"
+          "a measurement must be of at least 1 step, up to a step of at least 0, got %s steps up to step %s"
               .formatted(steps, step));
     }
     if (devices.isEmpty()) {
@@ -69,7 +69,7 @@ public record MeasuredCosts(
       MeasuredCollective collective = collectives.get(i);
       if (collective.ms().size() != devices.size()) {
         throw invalid(
-            "%s must have one duration for each of %d devices, got %d"
+            "%s must have one duration for each of %s devices, got %s"
                 .formatted(collective.shown(), devices.size(), collective.ms().size()));
       }
       if (collectives.subList(0, i).stream().anyMatch(collective::isSameAs)) {
@@ -80,13 +80,13 @@ public record MeasuredCosts(
       double forward = sumMs(collectives, Direction.FORWARD, d);
       if (!(devices.get(d).forwardCommMs() >= forward - toleranceMs(forward))) {
         throw invalid(
-            "forward communication of device %d must be at least the sum of its forward collectives, %s ms, got %s ms"
+            "forward communication of device %s must be at least the sum of its forward collectives, %s ms, got %s ms"
                 .formatted(d, forward, devices.get(d).forwardCommMs()));
       }
       double backward = sumMs(collectives, Direction.BACKWARD, d);
       if (!(Math.abs(devices.get(d).backwardCommMs() - backward) <= toleranceMs(backward))) {
         throw invalid(
-            "backward communication of device %d must be the sum of its backward collectives, %s ms, got %s ms"
+            "backward communication of device %s must be the sum of its backward collectives, %s ms, got %s ms"
                 .formatted(d, backward, devices.get(d).backwardCommMs()));
       }
     }

@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import java.util.Locale;
 import java.util.Objects;
 import java.util.OptionalDouble;
 
@@ -47,7 +48,7 @@ public record MeasuredDevice(
         && !(forwardComputeMs.getAsDouble() > 0 && forwardComputeMs.getAsDouble() < computeMs)) {
       throw new RejectedException(
           RejectionReason.INVALID_MEASUREMENT,
-          "forward computation of device %d must be above 0 and below its computation of %s ms, got %s ms"
+          "forward computation of device %s must be above 0 and below its computation of %s ms, got %s ms"
               .formatted(device, computeMs, forwardComputeMs.getAsDouble()));
     }
   }
@@ -56,8 +57,13 @@ public record MeasuredDevice(
     if (!(ms >= 0 && ms <= MAX_MS)) {
       throw new RejectedException(
           RejectionReason.INVALID_MEASUREMENT,
-          "%s of device %d must be between 0 and %.0f ms, got %s ms"
-              .formatted(what, device, MAX_MS, ms));
+          String.format(
+              Locale.ROOT,
+              "%s of device %d must be between 0 and %.0f ms, got %s ms",
+              what,
+              device,
+              MAX_MS,
+              ms));
     }
   }
 }

@@ -25,7 +25,7 @@ public record Move(Overlap overlap, long bytes) {
     Objects.requireNonNull(overlap, "overlap");
     if (!overlap.changesDevice()) {
       throw new IllegalArgumentException(
-          "a move must be between two devices, got device %d twice for table %s"
+          "a move must be between two devices, got device %s twice for table %s"
               .formatted(overlap.toDevice(), Names.quote(overlap.table())));
     }
     if (bytes < 0) {

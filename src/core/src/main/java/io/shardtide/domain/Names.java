@@ -39,7 +39,7 @@ public final class Names {
     if (flaw != null) {
       throw new RejectedException(
           reason,
-          "%s must have 1 to %d characters, none of them a control character, got %s: it %s"
+          "%s must have 1 to %s characters, none of them a control character, got %s: it %s"
               .formatted(what, MAX_LENGTH, quote(name), flaw));
     }
   }

@@ -153,14 +153,14 @@ public record PlanHistory(
     if (!ids.contains(status.planId())) {
       throw new RejectedException(
           RejectionReason.UNKNOWN_PLAN,
-          "plan of a status must be one of the %d that are stored of workload \"%s\" (the %d latest, the running one and the one before it), got %s"
+          "plan of a status must be one of the %s that are stored of workload \"%s\" (the %s latest, the running one and the one before it), got %s"
               .formatted(
                   ids.size(), status.workloadId(), MOST, CanonicalHash.shown(status.planId())));
     }
     if (isStale(status)) {
       throw new RejectedException(
           RejectionReason.STALE_STATUS,
-          "step of a status of workload \"%s\" must be at least %d, which was reported before, got %d. Maybe the trainer restarted from a checkpoint and its run needs another name"
+          "step of a status of workload \"%s\" must be at least %s, which was reported before, got %s. Maybe the trainer restarted from a checkpoint and its run needs another name"
               .formatted(status.workloadId(), reportedStep.orElse(0), status.step()));
     }
   }

@@ -40,7 +40,7 @@ public record PlanOrigin(
     slow = List.copyOf(slow);
     if (firstGeneration < 1 || firstGeneration > generation) {
       throw new IllegalArgumentException(
-          "first generation of a plan must be between 1 and its generation, %d, got %d"
+          "first generation of a plan must be between 1 and its generation, %s, got %s"
               .formatted(generation, firstGeneration));
     }
   }

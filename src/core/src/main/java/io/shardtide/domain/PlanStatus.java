@@ -63,7 +63,7 @@ public record PlanStatus(
     if (wave < 1 || wave > waves) {
       throw new RejectedException(
           RejectionReason.INVALID_STATUS,
-          "wave of a status must be between 1 and its waves, got wave %d of %d"
+          "wave of a status must be between 1 and its waves, got wave %s of %s"
               .formatted(wave, waves));
     }
   }
@@ -84,6 +84,6 @@ public record PlanStatus(
   /** Returns what the trainer does as text: "adopted" or "finished moving (wave 2 of 3)", say. */
   public String describeKind() {
     String text = kind.name().toLowerCase(Locale.ROOT).replace('_', ' ');
-    return waves == 1 ? text : "%s (wave %d of %d)".formatted(text, wave, waves);
+    return waves == 1 ? text : "%s (wave %s of %s)".formatted(text, wave, waves);
   }
 }

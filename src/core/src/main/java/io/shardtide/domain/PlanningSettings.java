@@ -75,7 +75,7 @@ public record PlanningSettings(
     EXPLORATION.check("exploration", exploration);
     if (debounce.compareTo(longestWait) > 0) {
       throw new IllegalArgumentException(
-          "the debounce interval must be at most the longest wait of %d ms, got %d ms"
+          "the debounce interval must be at most the longest wait of %s ms, got %s ms"
               .formatted(longestWait.toMillis(), debounce.toMillis()));
     }
   }

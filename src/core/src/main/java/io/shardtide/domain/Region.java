@@ -22,12 +22,12 @@ public record Region(int columnOffset, int columns, long rowOffset, long rows) {
   public Region {
     if (columnOffset < 0 || columns < 1 || columnOffset + columns < 0) {
       throw new IllegalArgumentException(
-          "columns must be at least 1 from an offset of at least 0, got %d+%d"
+          "columns must be at least 1 from an offset of at least 0, got %s+%s"
               .formatted(columnOffset, columns));
     }
     if (rowOffset < 0 || rows < 1 || rowOffset + rows < 0) {
       throw new IllegalArgumentException(
-          "rows must be at least 1 from an offset of at least 0, got %d+%d"
+          "rows must be at least 1 from an offset of at least 0, got %s+%s"
               .formatted(rowOffset, rows));
     }
   }

@@ -20,7 +20,7 @@ public record Replication(
     Objects.requireNonNull(groups, "groups");
     if (synchronizationSteps < 1 || !(synchronizationMs >= 0)) {
       throw new IllegalArgumentException(
-          "a synchronization must be after at least 1 step and take at least 0 ms, got %d steps and %s ms"
+          "a synchronization must be after at least 1 step and take at least 0 ms, got %s steps and %s ms"
               .formatted(synchronizationSteps, synchronizationMs));
     }
   }

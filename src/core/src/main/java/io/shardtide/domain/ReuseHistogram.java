@@ -25,7 +25,7 @@ public record ReuseHistogram(List<Double> shares) {
    */
   public ReuseHistogram {
     if (!shares.isEmpty() && shares.size() != SIZE) {
-      throw rejected("%d shares".formatted(shares.size()));
+      throw rejected("%s shares".formatted(shares.size()));
     }
     double sum = 0;
     for (double share : shares) {
@@ -48,7 +48,7 @@ public record ReuseHistogram(List<Double> shares) {
   private static RejectedException rejected(String flaw) {
     return new RejectedException(
         RejectionReason.INVALID_REUSE_HISTOGRAM,
-        "reuse histogram must have %d shares between 0 and 1 that sum to 1, or none if unknown, got %s"
+        "reuse histogram must have %s shares between 0 and 1 that sum to 1, or none if unknown, got %s"
             .formatted(SIZE, flaw));
   }
 }

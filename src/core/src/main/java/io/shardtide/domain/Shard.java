@@ -41,7 +41,7 @@ public record Shard(
     boolean isCopied = kind.scope() == ShardScope.COPIES;
     if (isCopied ? device != EVERY_DEVICE : device < 0) {
       throw new IllegalArgumentException(
-          "device of a %s shard of table %s must be %s, got %d"
+          "device of a %s shard of table %s must be %s, got %s"
               .formatted(
                   kind.torchRecName(),
                   Names.quote(table),

@@ -41,7 +41,7 @@ public record ShardFill(
     if (value < least || value > MOST) {
       throw new RejectedException(
           RejectionReason.INVALID_MEASUREMENT,
-          "%s of a table's fill must be between %d and 2^50, got %d".formatted(what, least, value));
+          "%s of a table's fill must be between %s and 2^50, got %s".formatted(what, least, value));
     }
   }
 }

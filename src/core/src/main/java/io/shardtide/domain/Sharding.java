@@ -177,7 +177,7 @@ public sealed interface Sharding {
       if (shards.size() < devices.size() || Set.copyOf(devices).size() < devices.size()) {
         throw invalid(
             table,
-            "of %d rows must have some on each of its devices, each named once, got devices %s"
+            "of %s rows must have some on each of its devices, each named once, got devices %s"
                 .formatted(table.rows(), devices));
       }
       return shards;
@@ -209,7 +209,7 @@ public sealed interface Sharding {
     public HotColdSplit {
       if (rows < 1 || others instanceof HotColdSplit || others instanceof DataParallel) {
         throw new IllegalArgumentException(
-            "a sharding by use must have at least 1 hot row, and other rows that are not copied, got %d and %s"
+            "a sharding by use must have at least 1 hot row, and other rows that are not copied, got %s and %s"
                 .formatted(rows, others));
       }
     }
@@ -224,7 +224,7 @@ public sealed interface Sharding {
       if (rows >= table.rows()) {
         throw invalid(
             table,
-            "must have more than its hot rows, got %d rows, %d of them hot"
+            "must have more than its hot rows, got %s rows, %s of them hot"
                 .formatted(table.rows(), rows));
       }
       List<Shard> shards =
@@ -392,14 +392,14 @@ public sealed interface Sharding {
   private static void checkIndex(String what, int index, int count) {
     if (index < 0 || index >= count) {
       throw new IllegalArgumentException(
-          "%s must be between 0 and %d, got %d".formatted(what, count - 1, index));
+          "%s must be between 0 and %s, got %s".formatted(what, count - 1, index));
     }
   }
 
   private static void checkColumns(int columns, TableSpec table) {
     if (columns != table.columns()) {
       throw invalid(
-          table, "must have parts of %d columns, got %d".formatted(table.columns(), columns));
+          table, "must have parts of %s columns, got %s".formatted(table.columns(), columns));
     }
   }
 

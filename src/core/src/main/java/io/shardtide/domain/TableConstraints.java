@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * What a plan must keep to when it shards a table. A table that has constraints is cut into column
@@ -16,7 +17,8 @@ import java.util.stream.Collectors;
  *
  * <p>A table is never cut by columns if only {@code table_wise}, {@code row_wise}, {@code
  * table_row_wise} and {@code data_parallel} are allowed, or if the least width is above half its
- * columns.
+ * columns. If column parts are all that is allowed, a table that is too narrow for two is one part,
+ * as in TorchRec.
  *
  * @param kinds allowed kinds, in the order of {@link ShardKind}; empty if all are that need not be
  *     named
@@ -50,7 +52,7 @@ public record TableConstraints(
     if (leastColumns < 0 || leastColumns > TableSpec.MAX_COLUMNS) {
       throw new RejectedException(
           RejectionReason.INVALID_CONSTRAINTS,
-          "least columns of a table's constraints must be between 0 and %d, got %d"
+          "least columns of a table's constraints must be between 0 and %s, got %s"
               .formatted(TableSpec.MAX_COLUMNS, leastColumns));
     }
     sameDevicesAs.ifPresent(
@@ -116,16 +118,28 @@ public record TableConstraints(
    */
   public boolean allows(ShardScope scope, int columns, int parts) {
     boolean isWide = parts == 1 || columns / parts >= leastColumns;
+    boolean isCut = parts > 1 || !canBeCut(columns);
     return isWide
         && switch (scope) {
           case DEVICE ->
-              parts == 1
-                  ? allows(ShardKind.TABLE_WISE)
-                  : allows(ShardKind.COLUMN_WISE) || allows(ShardKind.TABLE_COLUMN_WISE);
-          case NODE -> allows(parts == 1 ? ShardKind.TABLE_ROW_WISE : ShardKind.GRID_SHARD);
+              (parts == 1 && allows(ShardKind.TABLE_WISE))
+                  || (isCut
+                      && (allows(ShardKind.COLUMN_WISE) || allows(ShardKind.TABLE_COLUMN_WISE)));
+          case NODE ->
+              (parts == 1 && allows(ShardKind.TABLE_ROW_WISE))
+                  || (isCut && allows(ShardKind.GRID_SHARD));
           case CLUSTER -> allows(ShardKind.ROW_WISE);
           case COPIES -> allows(ShardKind.DATA_PARALLEL);
         };
+  }
+
+  /** Returns whether a table is wide enough for column parts of equal width. */
+  private boolean canBeCut(int columns) {
+    int units = columns / TableSpec.COLUMN_UNIT;
+    return IntStream.rangeClosed(2, units)
+        .filter(parts -> units % parts == 0)
+        .limit(1)
+        .anyMatch(parts -> columns / parts >= leastColumns);
   }
 
   /** Returns whether each device must have a copy. */
@@ -187,46 +201,31 @@ public record TableConstraints(
   /**
    * Returns whether some way to shard a table, on a cluster that is large enough, keeps to these.
    *
-   * @param columns columns of the table
-   * @param isPooled whether it is pooled
+   * @param isPooled whether the table is pooled
    */
-  public boolean allowSome(int columns, boolean isPooled) {
-    if (isPooled && allows(ShardKind.PARTIAL_ROW_WISE)) {
-      return true;
-    }
-    int units = columns / TableSpec.COLUMN_UNIT;
-    for (int parts = 1; parts <= units; parts++) {
-      for (ShardScope scope : ShardScope.values()) {
-        boolean isKnown =
-            scope == ShardScope.NODE ? isPooled : parts == 1 || scope == ShardScope.DEVICE;
-        if (units % parts == 0 && isKnown && allows(scope, columns, parts)) {
-          return true;
-        }
-      }
-    }
-    return false;
+  public boolean allowSome(boolean isPooled) {
+    return Arrays.stream(ShardKind.values())
+        .filter(this::allows)
+        .anyMatch(
+            kind ->
+                isPooled
+                    || (kind.scope() != ShardScope.NODE && kind != ShardKind.PARTIAL_ROW_WISE));
   }
 
   /** Checks that some way to shard a table, on a cluster that is large enough, keeps to these. */
-  void check(String table, int columns, boolean isPooled) {
+  void check(String table, boolean isPooled) {
     if (sameDevicesAs.equals(Optional.of(table))) {
       throw new RejectedException(
           RejectionReason.INVALID_CONSTRAINTS,
           "constraints of table %s must name another table for the same devices, got the table itself"
               .formatted(Names.quote(table)));
     }
-    if (allowSome(columns, isPooled)) {
-      return;
+    if (!allowSome(isPooled)) {
+      throw new RejectedException(
+          RejectionReason.INVALID_CONSTRAINTS,
+          "constraints of unpooled table %s contradict each other: it may only be %s, as only pooled tables can be; expected another kind"
+              .formatted(Names.quote(table), describeKinds()));
     }
-    throw new RejectedException(
-        RejectionReason.INVALID_CONSTRAINTS,
-        "constraints of%s table %s contradict each other: it may only be %s, with parts of at least %d columns; expected a kind that keeps its %d columns together, or a least width of at most half of them"
-            .formatted(
-                isPooled ? "" : " unpooled",
-                Names.quote(table),
-                describeKinds(),
-                Math.max(leastColumns, TableSpec.COLUMN_UNIT),
-                columns));
   }
 
   /** Checks that a kind is allowed by these constraints and by those of the table they refer to. */

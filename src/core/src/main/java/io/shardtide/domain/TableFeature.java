@@ -3,6 +3,7 @@ package io.shardtide.domain;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -49,19 +50,20 @@ public record TableFeature(
         name,
         poolingFactor,
         poolingFactor >= 0 && poolingFactor <= TableSpec.MAX_POOLING_FACTOR,
-        "between 0 and %.0f lookups per sample".formatted(TableSpec.MAX_POOLING_FACTOR));
+        String.format(
+            Locale.ROOT, "between 0 and %.0f lookups per sample", TableSpec.MAX_POOLING_FACTOR));
     check(
         "batch share",
         name,
         batchShare,
         batchShare > 0 && batchShare <= MAX_BATCH_SHARE,
-        "above 0 and at most %.0f".formatted(MAX_BATCH_SHARE));
+        String.format(Locale.ROOT, "above 0 and at most %.0f", MAX_BATCH_SHARE));
     check(
         "duplicates",
         name,
         duplicates,
         duplicates >= 1 && duplicates <= MAX_DUPLICATES,
-        "between 1 and %.0f".formatted(MAX_DUPLICATES));
+        String.format(Locale.ROOT, "between 1 and %.0f", MAX_DUPLICATES));
   }
 
   /** A feature with the cluster's batch size, whose samples do not repeat. */
@@ -95,7 +97,7 @@ public record TableFeature(
       List<TableFeature> features, String table, double poolingFactor) {
     if (features.size() > MAX_FEATURES) {
       throw rejected(
-          "features of table %s must be at most %d, got %d"
+          "features of table %s must be at most %s, got %s"
               .formatted(Names.quote(table), MAX_FEATURES, features.size()));
     }
     Map<String, Integer> positions = new HashMap<>();

@@ -24,7 +24,7 @@ public record TableFill(String table, List<ShardFill> shards) {
     if (shards.isEmpty() || shards.size() > MOST_SHARDS) {
       throw new RejectedException(
           RejectionReason.INVALID_MEASUREMENT,
-          "the fill of table %s must have between 1 and %d shards, got %d"
+          "the fill of table %s must have between 1 and %s shards, got %s"
               .formatted(Names.quote(table), MOST_SHARDS, shards.size()));
     }
   }

@@ -4,6 +4,7 @@ import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -105,7 +106,7 @@ public record TableSpec(
           RejectionReason.INVALID_COLUMNS,
           "columns",
           name,
-          "a multiple of %d between %d and %d".formatted(COLUMN_UNIT, COLUMN_UNIT, MAX_COLUMNS),
+          "a multiple of %s between %s and %s".formatted(COLUMN_UNIT, COLUMN_UNIT, MAX_COLUMNS),
           columns);
     }
     if (!(poolingFactor >= 0 && poolingFactor <= MAX_POOLING_FACTOR)) {
@@ -113,7 +114,7 @@ public record TableSpec(
           RejectionReason.INVALID_POOLING_FACTOR,
           "pooling factor",
           name,
-          "between 0 and %.0f lookups per sample".formatted(MAX_POOLING_FACTOR),
+          String.format(Locale.ROOT, "between 0 and %.0f lookups per sample", MAX_POOLING_FACTOR),
           poolingFactor);
     }
     if (!(bytesPerElement > 0 && bytesPerElement <= MAX_BYTES_PER_ELEMENT)) {
@@ -121,7 +122,7 @@ public record TableSpec(
           RejectionReason.INVALID_BYTES_PER_ELEMENT,
           "bytes per element",
           name,
-          "above 0 and at most %.0f".formatted(MAX_BYTES_PER_ELEMENT),
+          String.format(Locale.ROOT, "above 0 and at most %.0f", MAX_BYTES_PER_ELEMENT),
           bytesPerElement);
     }
     checkOptimizer("optimizer bytes per element", name, optimizerBytesPerElement);
@@ -131,14 +132,14 @@ public record TableSpec(
           RejectionReason.INVALID_ACCESS_CDF,
           "entries of the access CDF",
           name,
-          "%d for its %d rows".formatted(AccessCdf.size(rows), rows),
+          "%s for its %s rows".formatted(AccessCdf.size(rows), rows),
           accessCdf.shares().size());
     }
     if (storage.isPresent()) {
       // Everything that plans follows from constraints: nothing else has to know.
       constraints = constraints.notCopied(name);
     }
-    constraints.check(name, columns, pooled);
+    constraints.check(name, pooled);
     features = TableFeature.ofTable(features, name, poolingFactor);
     checkKernel(name, kernel, constraints);
   }
@@ -249,7 +250,7 @@ public record TableSpec(
           RejectionReason.INVALID_BYTES_PER_ELEMENT,
           what,
           name,
-          "between 0 and %.0f".formatted(MAX_BYTES_PER_ELEMENT),
+          String.format(Locale.ROOT, "between 0 and %.0f", MAX_BYTES_PER_ELEMENT),
           bytes);
     }
   }

@@ -64,7 +64,7 @@ public record Workload(
               if (expected != generation) {
                 throw new RejectedException(
                     RejectionReason.STALE_GENERATION,
-                    "expected generation of workload %s must be its current one, %d, or absent, got %d. Maybe read the workload and publish the change again"
+                    "expected generation of workload %s must be its current one, %s, or absent, got %s. Maybe read the workload and publish the change again"
                         .formatted(Names.quote(id), generation, expected));
               }
             });

@@ -45,7 +45,7 @@ public record WorkloadChange(
     if (changes.size() > 1 && changes.stream().anyMatch(Change.WorkloadDeleted.class::isInstance)) {
       throw new RejectedException(
           RejectionReason.TOO_MANY_CHANGES,
-          "the deletion of a workload must be the only change of its event, got %d changes"
+          "the deletion of a workload must be the only change of its event, got %s changes"
               .formatted(changes.size()));
     }
   }
@@ -74,12 +74,12 @@ public record WorkloadChange(
     if (changes == 0) {
       throw new RejectedException(
           RejectionReason.NO_CHANGES,
-          "changes of an event must be between 1 and %d, got 0".formatted(MAX_CHANGES));
+          "changes of an event must be between 1 and %s, got 0".formatted(MAX_CHANGES));
     }
     if (changes > MAX_CHANGES) {
       throw new RejectedException(
           RejectionReason.TOO_MANY_CHANGES,
-          "changes of an event must be between 1 and %d, got %d. Maybe split it into several events"
+          "changes of an event must be between 1 and %s, got %s. Maybe split it into several events"
               .formatted(MAX_CHANGES, changes));
     }
   }

@@ -10,6 +10,7 @@ import java.io.OutputStreamWriter;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -103,13 +104,16 @@ public final class OutputFile implements Closeable {
   }
 
   /**
-   * Ends a complete file.
+   * Ends a complete file: after a crash, too, there is this one or the earlier one.
    *
    * @throws IOException if not all of it could be written; an earlier file stays
    */
   public void complete() throws IOException {
     text.close();
     if (!written.equals(target)) {
+      try (FileChannel onDisk = FileChannel.open(written, StandardOpenOption.WRITE)) {
+        onDisk.force(true);
+      }
       // REPLACE_EXISTING would remove the earlier file first.
       Files.move(written, target, StandardCopyOption.ATOMIC_MOVE);
     }

@@ -16,6 +16,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.zip.GZIPInputStream;
@@ -107,7 +108,9 @@ public final class TextFiles {
     }
     if (Files.isRegularFile(plain)) {
       throw new MalformedFileException(
-          folder, 0, "%s must be there once, got %1$s and %1$s.gz".formatted(name));
+          folder,
+          0,
+          String.format(Locale.ROOT, "%s must be there once, got %1$s and %1$s.gz", name));
     }
     return Optional.of(gzip);
   }
@@ -164,7 +167,9 @@ public final class TextFiles {
           CharBuffer chars = CharBuffer.allocate(bytes.capacity());
           if (StandardCharsets.UTF_8.newDecoder().decode(bytes, chars, true).isError()) {
             return new MalformedFileException(
-                file, number, "text must be UTF-8, got byte 0x%02x".formatted(bytes.get()));
+                file,
+                number,
+                String.format(Locale.ROOT, "text must be UTF-8, got byte 0x%02x", bytes.get()));
           }
         }
       }

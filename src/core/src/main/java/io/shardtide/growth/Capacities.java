@@ -1,5 +1,7 @@
 package io.shardtide.growth;
 
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadChange;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -12,12 +14,23 @@ import java.util.TreeMap;
  * Chooses the capacities of hashed tables.
  *
  * <p>Nothing changes until a table may be full within the policy's lead time. Then all tables get
- * what their forecasts need for the same time, the longest that memory holds and the policy covers:
- * a slot is worth most in the table that is full first. Tables that evict share what is left, each
- * slot where it adds most hits for its bytes. No table loses slots.
+ * what their forecasts need for the same time, as long as the policy covers or, if memory does not
+ * hold that, most of the time that it does: a slot is worth most in the table that is full first.
+ * Tables that evict share what is left, each slot where it adds most hits for its bytes. Where
+ * memory holds less than twice the lead time, all that is left goes to the tables that are full
+ * first. No table loses slots.
  */
 public final class Capacities {
   private static final int HOURS = Forecast.HOURS;
+
+  /**
+   * Where memory holds less than the policy covers, tables get room for this share of the time that
+   * it holds: what is left goes to those that grow faster than expected meanwhile.
+   */
+  private static final double GIVEN = 0.8;
+
+  /** With memory nearly full, a plan must raise a table by at least this share of its slots. */
+  private static final double LEAST_RAISE = 0.001;
 
   private final CapacityPolicy policy;
 
@@ -47,15 +60,22 @@ public final class Capacities {
     if (!isDue && tables.stream().noneMatch(t -> gainsHits(t, chosen.get(t.name())))) {
       return List.of();
     }
-    return tables.stream()
-        .filter(t -> chosen.get(t.name()) > t.capacity())
+    List<HashedTable> raised =
+        tables.stream().filter(t -> chosen.get(t.name()) > t.capacity()).toList();
+    // What one event cannot hold follows from later reports.
+    boolean isOneEvent = raised.size() <= WorkloadChange.MAX_CHANGES || !isDue;
+    return raised.stream()
+        .filter(t -> isOneEvent || isDue(t))
+        .limit(WorkloadChange.MAX_CHANGES)
         .map(t -> new Resize(t.name(), chosen.get(t.name()), reason(t, chosen.get(t.name()))))
         .sorted(Comparator.comparing(Resize::table))
         .toList();
   }
 
   private boolean isDue(HashedTable table) {
-    return !table.evicts() && table.forecast().likelyMost(policy.leadDays()) > table.room();
+    return !table.evicts()
+        && table.capacity() < TableSpec.MAX_ROWS
+        && table.forecast().likelyMost(policy.leadDays()) > table.room();
   }
 
   private boolean gainsHits(HashedTable table, long capacity) {
@@ -75,21 +95,75 @@ public final class Capacities {
         tooMany = hours;
       }
     }
-    double days = Math.min(policy.coverDays(), (double) enough / HOURS);
-    Map<String, Long> chosen = new TreeMap<>();
-    if (days < 2 * policy.leadDays()) {
-      // With memory nearly full, each report would lead to a plan that moves rows for a few slots.
-      tables.forEach(table -> chosen.put(table.name(), table.capacity()));
-      return chosen;
+    double most = (double) enough / HOURS;
+    if (most < 2 * policy.leadDays()) {
+      return lastRoom(tables, bytes);
     }
+    boolean isCovered = enough >= policy.coverDays() * HOURS;
+    double days = isCovered ? policy.coverDays() : Math.max(2 * policy.leadDays(), GIVEN * most);
+    Map<String, Long> chosen = new TreeMap<>();
     double left = bytes;
     for (HashedTable table : tables) {
       long capacity = capacity(table, days);
       chosen.put(table.name(), capacity);
       left -= capacity * table.bytesPerSlot();
     }
-    raiseForHits(tables, chosen, left);
+    if (isCovered) {
+      raiseForHits(tables, chosen, left);
+    }
     return chosen;
+  }
+
+  /** Slots that a table lacks for some time. */
+  private record Missing(HashedTable table, long slots) {
+    double bytes() {
+      return slots * table.bytesPerSlot();
+    }
+  }
+
+  /**
+   * Gives all that is left of nearly full memory at once, so that later reports have nothing to
+   * give: hour by hour to the tables that are full then, the least that one lacks first.
+   */
+  private Map<String, Long> lastRoom(List<HashedTable> tables, double bytes) {
+    Map<String, Long> chosen = new TreeMap<>();
+    tables.forEach(table -> chosen.put(table.name(), table.capacity()));
+    double left = bytes - tables.stream().mapToDouble(t -> t.capacity() * t.bytesPerSlot()).sum();
+    boolean isLeft = true;
+    for (int hour = 0; hour <= policy.coverDays() * HOURS && isLeft; hour++) {
+      for (Missing missing : missing(tables, chosen, (double) hour / HOURS)) {
+        long added = Math.max(0, Math.min(missing.slots(), affordable(missing.table(), left)));
+        chosen.merge(missing.table().name(), added, Long::sum);
+        left -= added * missing.table().bytesPerSlot();
+        isLeft &= added == missing.slots();
+      }
+    }
+    boolean isWorthAPlan =
+        tables.stream().anyMatch(t -> chosen.get(t.name()) > (1 + LEAST_RAISE) * t.capacity());
+    if (!isWorthAPlan) {
+      tables.forEach(table -> chosen.put(table.name(), table.capacity()));
+    }
+    return chosen;
+  }
+
+  private static List<Missing> missing(
+      List<HashedTable> tables, Map<String, Long> chosen, double days) {
+    return tables.stream()
+        .filter(table -> !table.evicts())
+        .map(
+            t ->
+                new Missing(
+                    t,
+                    slots(expectedIds(t, days) / HashedTable.LOAD_FACTOR) - chosen.get(t.name())))
+        .filter(missing -> missing.slots() > 0)
+        .sorted(
+            Comparator.comparingDouble(Missing::bytes)
+                .thenComparing(missing -> missing.table().name()))
+        .toList();
+  }
+
+  private static long affordable(HashedTable table, double bytes) {
+    return (long) Math.min(Long.MAX_VALUE / 2.0, bytes / table.bytesPerSlot());
   }
 
   private double bytes(List<HashedTable> tables, double days) {
@@ -98,27 +172,34 @@ public final class Capacities {
 
   /** Returns the slots that a table needs for some days; at least those that it has. */
   private long capacity(HashedTable table, double days) {
-    return table.evicts()
-        ? table.capacity()
-        : Math.max(table.capacity(), roundUp(needed(table, days) / HashedTable.LOAD_FACTOR));
+    if (table.evicts()) {
+      return table.capacity();
+    }
+    double ids = Math.max(table.forecast().most(policy.leadDays()), expectedIds(table, days));
+    return Math.max(table.capacity(), slots(roundUp(ids / HashedTable.LOAD_FACTOR)));
   }
 
   /**
    * Returns the ids to have room for: half-way between the median and the highest forecast. The
    * highest one would take up to 6% more memory for a fifth fewer resizes (RATIONALE.md).
    */
-  private double needed(HashedTable table, double days) {
+  private static double expectedIds(HashedTable table, double days) {
     Range then = table.forecast().in(days);
-    return Math.max(table.forecast().most(policy.leadDays()), (then.median() + then.high()) / 2);
+    return (then.median() + then.high()) / 2;
   }
 
   /** Rounds to three digits, which people can compare; at most 1% more. */
-  private static long roundUp(double slots) {
+  private static double roundUp(double slots) {
     double unit = 1;
     while (slots / unit >= 1_000) {
       unit *= 10;
     }
-    return (long) (Math.ceil(slots / unit) * unit);
+    return Math.ceil(slots / unit) * unit;
+  }
+
+  /** Returns a number of slots that a table may have. */
+  private static long slots(double needed) {
+    return (long) Math.min(TableSpec.MAX_ROWS, Math.ceil(needed));
   }
 
   /** Slots that a table that evicts may get in addition, with the hits that they add. */
@@ -141,8 +222,7 @@ public final class Capacities {
       }
       HashedTable table = best.get().table();
       long now = chosen.get(table.name());
-      long affordable = (long) Math.min(Long.MAX_VALUE / 2.0, left / table.bytesPerSlot());
-      long added = Math.min(best.get().capacity() - now, affordable);
+      long added = Math.min(best.get().capacity() - now, affordable(table, left));
       chosen.put(table.name(), now + added);
       left -= added * table.bytesPerSlot();
       if (now + added < best.get().capacity()) {
@@ -181,7 +261,7 @@ public final class Capacities {
         .forecast()
         .daysUntilAbove(table.room())
         .map(days -> "it is full in " + DayTexts.of(days))
-        .orElse("it is full in more than %d days".formatted(Forecast.MOST_DAYS));
+        .orElse("it is full in more than %s days".formatted(Forecast.MOST_DAYS));
   }
 
   /** Returns when memory no longer holds the ids of tables that do not evict. */

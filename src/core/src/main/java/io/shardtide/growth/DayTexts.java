@@ -24,7 +24,7 @@ public final class DayTexts {
             name(unit),
             number(days.low(), unit),
             days.high() > Forecast.MOST_DAYS
-                ? "more than %d days".formatted(Forecast.MOST_DAYS)
+                ? "more than %s days".formatted(Forecast.MOST_DAYS)
                 : number(days.high(), unit));
   }
 

@@ -70,7 +70,7 @@ public record FillHistory(
   public FillHistory with(Fill fill) {
     if (fill.atMs() <= last.atMs()) {
       throw new IllegalArgumentException(
-          "a fill must be later than the latest one, at %d ms, got %d ms"
+          "a fill must be later than the latest one, at %s ms, got %s ms"
               .formatted(last.atMs(), fill.atMs()));
     }
     if (fill.atMs() - last.atMs() > LONGEST_GAP_MS) {

@@ -56,7 +56,7 @@ public final class Forecast {
   public Range in(double days) {
     if (!(days >= 0 && days <= MOST_DAYS)) {
       throw new IllegalArgumentException(
-          "days must be between 0 and %d, got %s".formatted(MOST_DAYS, days));
+          "days must be between 0 and %s, got %s".formatted(MOST_DAYS, days));
     }
     double hours = days * HOURS;
     int whole = (int) hours;

@@ -148,13 +148,11 @@ public final class GrowthStep {
       growths.compute(resize.table(), (name, growth) -> growth.asked(resize.capacity(), now));
       changed.add(resize.table());
     }
-    changed.forEach(name -> store.putGrowth(id, name, growths.get(name)));
     Optional<MemoryWarning> warning =
         decision
             .memoryEnd()
             .map(end -> MemoryWarning.of(end, tables, policy, report.measuredAt()))
             .filter(of -> of.isNews(header.announced(), report.measuredAt(), policy));
-    store.putHeader(id, header.reported(report, warning));
     List<TableForecast> forecasts =
         tables.stream()
             .map(
@@ -168,18 +166,22 @@ public final class GrowthStep {
                             table.bytesPerSlot()),
                         Optional.ofNullable(fills.get(table.name()))))
             .toList();
-    return new Growth(
-        new TableForecasts(
-            id,
-            report.reportId(),
-            report.measuredAt(),
-            header.generation(),
-            forecasts,
-            resizes,
-            decision.memoryEnd(),
-            Optional.of(new GrowthInputs(header.parts(), memory, policy))),
-        resizes.isEmpty() ? Optional.empty() : Optional.of(change(report, resizes)),
-        warning);
+    Growth growth =
+        new Growth(
+            new TableForecasts(
+                id,
+                report.reportId(),
+                report.measuredAt(),
+                header.generation(),
+                forecasts,
+                resizes,
+                decision.memoryEnd(),
+                Optional.of(new GrowthInputs(header.parts(), memory, policy))),
+            resizes.isEmpty() ? Optional.empty() : Optional.of(change(report, resizes)),
+            warning);
+    changed.forEach(name -> store.putGrowth(id, name, growths.get(name)));
+    store.putHeader(id, header.reported(report, warning));
+    return growth;
   }
 
   private static ClusterSpec check(GrowthState header, FillReport report, long loggedAtMs) {

@@ -42,7 +42,7 @@ public record HashedTable(
     Objects.requireNonNull(hits, "hits");
     if (capacity < 1 || !(bytesPerSlot > 0) || !(lookups >= 0)) {
       throw new IllegalArgumentException(
-          "capacity must be 1 or more, bytes of a slot above 0 and lookups 0 or more, got %d, %s and %s"
+          "capacity must be 1 or more, bytes of a slot above 0 and lookups 0 or more, got %s, %s and %s"
               .formatted(capacity, bytesPerSlot, lookups));
     }
   }

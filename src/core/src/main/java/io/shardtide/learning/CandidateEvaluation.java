@@ -1,11 +1,11 @@
 package io.shardtide.learning;
 
 import io.shardtide.cost.Evaluation;
-import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.ModelDecisionBuilder;
 import io.shardtide.domain.TrainingPolicy;
 import java.time.Instant;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -24,7 +24,7 @@ import org.hipparchus.stat.descriptive.rank.Percentile;
  * much as the challenger lowers the largest errors on recent ones: after a change of the machine,
  * noticed or not, old samples no longer represent it. Old samples on which the champion itself errs
  * more than on recent ones are of a machine that is no more, and are not asked; nor are costs that
- * neither model explains ({@link ExplainedSamples}). Against a champion with the costs of other
+ * neither model explains ({@link ComparedSamples}). Against a champion with the costs of other
  * hardware, a challenger with as small a loss is enough.
  */
 public final class CandidateEvaluation {
@@ -118,11 +118,11 @@ public final class CandidateEvaluation {
       CandidateModel champion,
       CandidateModel challenger,
       Instant decidedAt) {
-    SampleSet explained = ExplainedSamples.of(set.recent().heldOut(), champion, challenger);
-    CandidateErrors recent = errors(explained, champion, challenger);
+    ComparedSamples explained =
+        ComparedSamples.of(set.recent().heldOut(), champion, challenger).explained();
+    CandidateErrors recent = errors(explained);
     CandidateErrors old =
-        errors(
-            ExplainedSamples.of(set.old().heldOut(), champion, challenger), champion, challenger);
+        errors(ComparedSamples.of(set.old().heldOut(), champion, challenger).explained());
     PlanLoss loss = new PlanLoss(explained, champion, challenger);
     double gain = gain(trigger, champion.model().bundle().proxyHardware().isPresent());
     Optional<String> rejection = rejection(set, gain, recent, old, loss);
@@ -141,9 +141,9 @@ public final class CandidateEvaluation {
         .championPlanLoss(loss.ofChampion())
         .challengerPlanLoss(loss.ofChallenger())
         .reason(
-            "%s: plans lose %s; error on %d recent held-out computations %s, on %d old ones %s"
+            "%s: plans lose %s; error on %s recent held-out computations %s, on %s old ones %s"
                 .formatted(
-                    rejection.map("Champion kept, %s"::formatted).orElse("Challenger published"),
+                    rejection.map("Champion kept, "::concat).orElse("Challenger published"),
                     text(loss.ofChampion(), loss.ofChallenger()),
                     set.recent().heldOut().compute().size(),
                     recent.text(),
@@ -169,7 +169,7 @@ public final class CandidateEvaluation {
     int heldOut = set.recent().heldOut().compute().size();
     if (heldOut < MIN_HELD_OUT) {
       return Optional.of(
-          "at least %d recent computations must be held out, got %d"
+          "at least %s recent computations must be held out, got %s"
               .formatted(MIN_HELD_OUT, heldOut));
     }
     if (!isLower(loss.ofChallenger().orElseThrow(), loss.ofChampion().orElseThrow(), gain)) {
@@ -195,8 +195,12 @@ public final class CandidateEvaluation {
     return isOfAnotherMachine || new Mean().evaluate(old.challenger().get(kind)) <= allowed
         ? Optional.empty()
         : Optional.of(
-            "the challenger's error on old samples of %s must be at most %.2f%%%s"
-                .formatted(kind, 100 * allowed, drift > TOLERANCE ? ", the drift included" : ""));
+            String.format(
+                Locale.ROOT,
+                "the challenger's error on old samples of %s must be at most %.2f%%%s",
+                kind,
+                100 * allowed,
+                drift > TOLERANCE ? ", the drift included" : ""));
   }
 
   /** Returns whether a share is lower by a gain; without a required gain, not higher. */
@@ -207,27 +211,28 @@ public final class CandidateEvaluation {
   }
 
   private static String by(double gain) {
-    return gain == 0 ? " or as much" : " by %.0f%%".formatted(100 * gain);
+    return gain == 0 ? " or as much" : String.format(Locale.ROOT, " by %.0f%%", 100 * gain);
   }
 
   private static String text(OptionalDouble champion, OptionalDouble challenger) {
     return champion.isEmpty()
         ? "n/a"
-        : "%.2f%% -> %.2f%%"
-            .formatted(100 * champion.getAsDouble(), 100 * challenger.getAsDouble());
+        : String.format(
+            Locale.ROOT,
+            "%.2f%% -> %.2f%%",
+            100 * champion.getAsDouble(),
+            100 * challenger.getAsDouble());
   }
 
-  private static CandidateErrors errors(
-      SampleSet samples, CandidateModel champion, CandidateModel challenger) {
-    return new CandidateErrors(errors(samples, champion), errors(samples, challenger));
+  private static CandidateErrors errors(ComparedSamples samples) {
+    return new CandidateErrors(errors(samples.champion()), errors(samples.challenger()));
   }
 
   /**
    * Returns the absolute relative errors of computations and of each collective, without kinds that
    * have no samples.
    */
-  private static SortedMap<String, double[]> errors(SampleSet samples, CandidateModel model) {
-    Evaluation evaluation = Evaluation.of(model.model(), model.towers(), samples);
+  private static SortedMap<String, double[]> errors(Evaluation evaluation) {
     SortedMap<String, double[]> errors = new TreeMap<>();
     evaluation.collectives().stream()
         .collect(Collectors.groupingBy(collective -> collective.sample().shown()))

@@ -60,7 +60,7 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
         if (comparable && !(ratio >= 1.0 / max && ratio <= max)) {
           throw new RejectedException(
               RejectionReason.INCOMPARABLE_MEASUREMENT,
-              "%s of device %d must be 1/%d to %d times the predicted %s ms, got %s ms"
+              "%s of device %s must be 1/%s to %s times the predicted %s ms, got %s ms"
                   .formatted(name(quantity), d, max, max, predictedMs, measuredMs));
         }
       }

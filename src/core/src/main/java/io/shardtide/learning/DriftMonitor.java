@@ -43,7 +43,7 @@ final class DriftMonitor {
   /**
    * One quantity of a measurement.
    *
-   * @param store holds the residual windows
+   * @param windows the residual windows of the workload
    * @param header the workload's header, this measurement included
    * @param plan the plan that ran
    * @param hardware hardware of the workload's cluster
@@ -51,7 +51,7 @@ final class DriftMonitor {
    * @param measuredAt time of the measurement
    */
   record MeasuredQuantity(
-      FeedbackStore store,
+      ResidualWindows windows,
       FeedbackState header,
       ShardingPlan plan,
       String hardware,
@@ -63,14 +63,11 @@ final class DriftMonitor {
     }
 
     private ResidualWindow window(String series) {
-      return store
-          .window(plan.workloadId(), series)
-          .orElse(ResidualWindow.begin(plan.modelId()))
-          .of(plan.modelId());
+      return windows.get(series).orElse(ResidualWindow.begin(plan.modelId())).of(plan.modelId());
     }
 
     void put(OptionalInt device, ResidualWindow window) {
-      store.putWindow(plan.workloadId(), name(device), window);
+      windows.put(name(device), window);
     }
 
     private String spread() {
@@ -144,7 +141,7 @@ final class DriftMonitor {
       }
       window = ResidualWindow.begin(window.modelId());
     }
-    measured.store().putWindow(measured.plan().workloadId(), measured.spread(), window);
+    measured.windows().put(measured.spread(), window);
     return areApart;
   }
 

@@ -154,6 +154,7 @@ public final class FeedbackStep {
       header = header.withSpeeds(regrouping.get().histories(header.speeds()));
     }
     String hardware = comparable.cluster().hardware();
+    ResidualWindows windows = new ResidualWindows(store, id);
     List<DriftAlarm> alarms = new ArrayList<>();
     SortedMap<CostQuantity, Double> ratios = new TreeMap<>();
     SortedMap<ExclusionReason, Integer> excluded = new TreeMap<>();
@@ -163,7 +164,7 @@ public final class FeedbackStep {
     for (CostQuantity quantity : CostQuantity.values()) {
       DriftMonitor.MeasuredQuantity measuredQuantity =
           new DriftMonitor.MeasuredQuantity(
-              store, header, plan, hardware, quantity, measured.measuredAt());
+              windows, header, plan, hardware, quantity, measured.measuredAt());
       regrouping.ifPresent(to -> to.moveWindows(measuredQuantity));
       SortedMap<Integer, Double> residuals = comparable.comparison().residuals(quantity, excluded);
       quantities.put(quantity, measuredQuantity);
@@ -183,10 +184,6 @@ public final class FeedbackStep {
     }
     FeedbackState after =
         header.withSpeeds(speedMonitor.add(header.speeds(), quantities, compared));
-    store.putHeader(id, after);
-    if (!after.plans().ids().contains(before.measuredPlan())) {
-      removeUnmeasured(store, after, id, before.measuredPlan());
-    }
     SortedSet<Integer> slowComputing = stragglers.get(CostQuantity.COMPUTE);
     boolean isSlowCommunicating =
         !stragglers.get(CostQuantity.FORWARD).isEmpty()
@@ -208,6 +205,11 @@ public final class FeedbackStep {
         slow.equals(slow(before, last.orElse(plan.placed())))
             ? Optional.empty()
             : Optional.of(new DeviceSpeeds(id, plan.planId(), measured.measuredAt(), slow));
+    windows.store();
+    store.putHeader(id, after);
+    if (!after.plans().ids().contains(before.measuredPlan())) {
+      removeUnmeasured(store, after, id, before.measuredPlan());
+    }
     return new Feedback(hardware, samples, alarms, speeds, ratios, excluded);
   }
 
@@ -259,7 +261,7 @@ public final class FeedbackStep {
     if (last.isPresent() && measured.step() <= last.getAsLong()) {
       throw new RejectedException(
           RejectionReason.STALE_MEASUREMENT,
-          "The step of a measurement of workload \"%s\" must be above %d, the last one of its run, got %d. A trainer that restarts from a checkpoint needs a new run id"
+          "The step of a measurement of workload \"%s\" must be above %s, the last one of its run, got %s. A trainer that restarts from a checkpoint needs a new run id"
               .formatted(measured.workloadId(), last.getAsLong(), measured.step()));
     }
   }
@@ -267,7 +269,7 @@ public final class FeedbackStep {
   private static RejectedException unknown(FeedbackState header, MeasuredCosts measured) {
     return new RejectedException(
         RejectionReason.UNKNOWN_PLAN,
-        "The measurement is of unknown plan %s; workload \"%s\" has %d stored plans (the latest %d, the running one and the one before it)"
+        "The measurement is of unknown plan %s; workload \"%s\" has %s stored plans (the latest %s, the running one and the one before it)"
             .formatted(
                 CanonicalHash.shown(measured.planId()),
                 measured.workloadId(),

@@ -63,12 +63,12 @@ record MeasuredPlan(
     int devices = plan.deviceCosts().size();
     if (measured.devices().size() != devices) {
       throw incomparable(
-          "A measurement must have one entry for each of the plan's %d devices, got %d"
+          "A measurement must have one entry for each of the plan's %s devices, got %s"
               .formatted(devices, measured.devices().size()));
     }
     if (header.cluster().isEmpty() || header.batchSince() > plan.generation()) {
       throw outdated(
-          "A measured plan must not be older than the last change of batch size, hardware, devices per node or bytes on the wire, in generation %d; got generation %d"
+          "A measured plan must not be older than the last change of batch size, hardware, devices per node or bytes on the wire, in generation %s; got generation %s"
               .formatted(header.batchSince(), plan.generation()));
     }
     ClusterSpec cluster = group(header.cluster().get(), plan);
@@ -100,7 +100,7 @@ record MeasuredPlan(
       boolean mayCompute = plan.deviceCosts().get(d).computeMs() > 0;
       if (shards.containsKey(d) ? !(computeMs > 0) : computeMs > 0 && !mayCompute) {
         throw incomparable(
-            "The computation of device %d must be %s, got %s ms"
+            "The computation of device %s must be %s, got %s ms"
                 .formatted(
                     d,
                     shards.containsKey(d)
@@ -156,7 +156,7 @@ record MeasuredPlan(
     for (int d = 0; d < allToAll.ms().size(); d++) {
       if (!(allToAll.ms().get(d) > 0)) {
         throw incomparable(
-            "The %s on device %d must be above 0 ms, since the plan has shards, got %s ms"
+            "The %s on device %s must be above 0 ms, since the plan has shards, got %s ms"
                 .formatted(allToAll.shown(), d, allToAll.ms().get(d)));
       }
     }
@@ -166,7 +166,7 @@ record MeasuredPlan(
     VersionedTable table = store.table(plan.workloadId(), name).orElse(null);
     if (table == null || table.since() > plan.generation()) {
       throw outdated(
-          "Table %s %s since the plan's generation %d; a measured plan must have the current tables"
+          "Table %s %s since the plan's generation %s; a measured plan must have the current tables"
               .formatted(name, table == null ? "was dropped" : "has changed", plan.generation()));
     }
     return table.table();

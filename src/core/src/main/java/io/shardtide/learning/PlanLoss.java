@@ -2,7 +2,6 @@ package io.shardtide.learning;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.Evaluation;
-import io.shardtide.cost.SampleSet;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -30,13 +29,13 @@ final class PlanLoss {
   private final List<Double> challengerMs = new ArrayList<>();
 
   /**
-   * Predicts measured costs with both models.
+   * Computes it from measured costs.
    *
    * @param samples costs that neither model was trained on
    */
-  PlanLoss(SampleSet samples, CandidateModel champion, CandidateModel challenger) {
-    Evaluation before = Evaluation.of(champion.model(), champion.towers(), samples);
-    Evaluation after = Evaluation.of(challenger.model(), challenger.towers(), samples);
+  PlanLoss(ComparedSamples samples, CandidateModel champion, CandidateModel challenger) {
+    Evaluation before = samples.champion();
+    Evaluation after = samples.challenger();
     for (int i = 0; i < before.computations().size(); i++) {
       add(
           before.computations().get(i).sample().computeMs(),

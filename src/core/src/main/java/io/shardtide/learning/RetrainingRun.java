@@ -122,7 +122,7 @@ public final class RetrainingRun {
             trigger,
             champion.modelId(),
             Optional.empty(),
-            "Champion kept, retraining on %d samples failed: %s"
+            "Champion kept, retraining on %s samples failed: %s"
                 .formatted(
                     samples,
                     error.getMessage() == null

@@ -6,6 +6,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
+import java.util.Locale;
 
 /** Validates training samples read from the log. */
 public final class SampleCheck {
@@ -18,7 +19,7 @@ public final class SampleCheck {
    */
   public static void check(CostSample sample) {
     if (sample.batchSize() < 1) {
-      throw invalid("batch size must be at least 1, got %d".formatted(sample.batchSize()));
+      throw invalid("batch size must be at least 1, got %s".formatted(sample.batchSize()));
     }
     if (sample.cost() instanceof CostSample.Computation computation) {
       if (computation.shards().isEmpty()) {
@@ -35,19 +36,19 @@ public final class SampleCheck {
     } else if (sample.cost() instanceof CostSample.StepCommunication communication) {
       if (communication.columns().size() < 2) {
         throw invalid(
-            "communication must have at least 2 devices, got %d"
+            "communication must have at least 2 devices, got %s"
                 .formatted(communication.columns().size()));
       }
       if (communication.devicesPerNode() < 1) {
         throw invalid(
-            "devices per node must be at least 1, got %d"
+            "devices per node must be at least 1, got %s"
                 .formatted(communication.devicesPerNode()));
       }
       checkBytes(communication.forwardBytesPerElement());
       checkBytes(communication.backwardBytesPerElement());
       for (int columns : communication.columns()) {
         if (columns < 0) {
-          throw invalid("columns of a device must be at least 0, got %d".formatted(columns));
+          throw invalid("columns of a device must be at least 0, got %s".formatted(columns));
         }
       }
       for (MeasuredDevice device : communication.measured()) {
@@ -85,23 +86,35 @@ public final class SampleCheck {
   private static void checkMsOrNone(String what, double ms) {
     if (!(ms >= 0 && ms <= MeasuredDevice.MAX_MS)) {
       throw invalid(
-          "%s must be between 0 and %.0f ms, got %s ms".formatted(what, MeasuredDevice.MAX_MS, ms));
+          String.format(
+              Locale.ROOT,
+              "%s must be between 0 and %.0f ms, got %s ms",
+              what,
+              MeasuredDevice.MAX_MS,
+              ms));
     }
   }
 
   private static void checkBytes(double bytes) {
     if (!(bytes > 0 && bytes <= ClusterSpec.MAX_WIRE_BYTES)) {
       throw invalid(
-          "bytes per element of an all-to-all must be above 0 and at most %.0f, got %s"
-              .formatted(ClusterSpec.MAX_WIRE_BYTES, bytes));
+          String.format(
+              Locale.ROOT,
+              "bytes per element of an all-to-all must be above 0 and at most %.0f, got %s",
+              ClusterSpec.MAX_WIRE_BYTES,
+              bytes));
     }
   }
 
   private static void checkMs(String what, double ms) {
     if (!(ms > 0 && ms <= MeasuredDevice.MAX_MS)) {
       throw invalid(
-          "%s must be above 0 and at most %.0f ms, got %s ms"
-              .formatted(what, MeasuredDevice.MAX_MS, ms));
+          String.format(
+              Locale.ROOT,
+              "%s must be above 0 and at most %.0f ms, got %s ms",
+              what,
+              MeasuredDevice.MAX_MS,
+              ms));
     }
   }
 

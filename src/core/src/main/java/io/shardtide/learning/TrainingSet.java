@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 
 /**
  * Samples to retrain and evaluate a model. The influence of bad samples is bounded: each source is
@@ -77,8 +78,23 @@ public record TrainingSet(SampleSplit recent, SampleSplit old, List<String> sour
     Set<String> heldOut = heldOut(samples);
     Winsorizer winsorizer = Winsorizer.of(SampleSets.of(samples), champion);
     return new SampleSplit(
-        winsorizer.apply(SampleSets.of(select(samples, heldOut, false))),
-        winsorizer.apply(SampleSets.of(select(samples, heldOut, true))));
+        winsorized(winsorizer, samples, heldOut, false),
+        winsorized(winsorizer, samples, heldOut, true));
+  }
+
+  /** Returns the samples of some measurements, or of all others, with winsorized labels. */
+  private static SampleSet winsorized(
+      Winsorizer winsorizer,
+      List<CostSample> samples,
+      Set<String> measurements,
+      boolean contained) {
+    List<CostSample> computations =
+        samples.stream().filter(s -> s.cost() instanceof CostSample.Computation).toList();
+    int[] positions =
+        IntStream.range(0, computations.size())
+            .filter(i -> measurements.contains(computations.get(i).measurementId()) == contained)
+            .toArray();
+    return winsorizer.apply(SampleSets.of(select(samples, measurements, contained)), positions);
   }
 
   private static List<CostSample> select(

@@ -2,6 +2,7 @@ package io.shardtide.learning;
 
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
+import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
 import java.util.ArrayList;
@@ -10,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.stream.IntStream;
 
 /**
  * Winsorizes the labels of a group of samples: clips them to a band around the champion's
@@ -17,17 +19,22 @@ import java.util.OptionalDouble;
  * does not predict are left out.
  *
  * @param champion predicts the costs
+ * @param predictedMs predicted computations of the group, in order
  * @param compute band of computations
  * @param collectives bands by {@link CollectiveSample#shown}
  */
 record Winsorizer(
-    CandidateModel champion, ResidualBand compute, Map<String, ResidualBand> collectives) {
+    CandidateModel champion,
+    List<Double> predictedMs,
+    ResidualBand compute,
+    Map<String, ResidualBand> collectives) {
 
   /** Computes the bands of a group. */
   static Winsorizer of(SampleSet group, CandidateModel champion) {
     Map<String, List<Double>> residuals = new HashMap<>();
+    CostEvaluator evaluator = champion.model().evaluator();
     for (CollectiveSample sample : predictable(group, champion)) {
-      double[] predicted = predict(champion, sample);
+      double[] predicted = evaluator.collectiveMs(sample);
       for (int i = 0; i < predicted.length; i++) {
         residuals
             .computeIfAbsent(sample.shown(), name -> new ArrayList<>())
@@ -36,23 +43,35 @@ record Winsorizer(
     }
     Map<String, ResidualBand> bands = new HashMap<>();
     residuals.forEach((name, values) -> bands.put(name, ResidualBand.of(values)));
+    List<Evaluation.ComputePrediction> computations =
+        Evaluation.ofKnownUse(
+                champion.model(), champion.towers(), group.with(group.compute(), List.of()))
+            .computations();
     return new Winsorizer(
         champion,
+        computations.stream().map(Evaluation.ComputePrediction::predictedMs).toList(),
         ResidualBand.of(
-            computations(group, champion).stream()
+            computations.stream()
                 .map(c -> StrictMath.log(c.sample().computeMs() / c.predictedMs()))
                 .toList()),
         bands);
   }
 
-  /** Returns samples with winsorized labels. */
-  SampleSet apply(SampleSet samples) {
+  /**
+   * Returns samples with winsorized labels.
+   *
+   * @param samples some samples of the group, in its order
+   * @param positions positions of their computations among those of the group
+   */
+  SampleSet apply(SampleSet samples, int[] positions) {
+    CostEvaluator evaluator = champion.model().evaluator();
     List<ComputeSample> computations =
-        computations(samples, champion).stream()
-            .map(c -> apply(c.sample(), c.predictedMs()))
+        IntStream.range(0, positions.length)
+            .mapToObj(i -> apply(samples.compute().get(i), predictedMs.get(positions[i])))
             .toList();
     return samples.with(
-        computations, predictable(samples, champion).stream().map(this::apply).toList());
+        computations,
+        predictable(samples, champion).stream().map(sample -> apply(sample, evaluator)).toList());
   }
 
   /** The forward part keeps its share of the whole. */
@@ -66,8 +85,8 @@ record Winsorizer(
             : OptionalDouble.empty());
   }
 
-  private CollectiveSample apply(CollectiveSample sample) {
-    double[] predicted = predict(champion, sample);
+  private CollectiveSample apply(CollectiveSample sample, CostEvaluator evaluator) {
+    double[] predicted = evaluator.collectiveMs(sample);
     ResidualBand band = collectives.get(sample.shown());
     double[] ms = new double[predicted.length];
     Arrays.setAll(
@@ -81,18 +100,7 @@ record Winsorizer(
         ms);
   }
 
-  private static List<Evaluation.ComputePrediction> computations(
-      SampleSet samples, CandidateModel champion) {
-    return Evaluation.of(
-            champion.model(), champion.towers(), samples.with(samples.compute(), List.of()))
-        .computations();
-  }
-
   private static List<CollectiveSample> predictable(SampleSet samples, CandidateModel champion) {
     return samples.collectives().stream().filter(champion.model().bundle()::predicts).toList();
-  }
-
-  private static double[] predict(CandidateModel champion, CollectiveSample sample) {
-    return champion.model().evaluator().collectiveMs(sample);
   }
 }

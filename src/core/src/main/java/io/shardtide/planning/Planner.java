@@ -34,6 +34,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiFunction;
@@ -176,8 +177,13 @@ public final class Planner {
     long size = size(found.shards(), kernels, moves);
     if (size > MAX_SIZE) {
       throw new IllegalStateException(
-          "a plan must be at most %,d bytes, moves included, got about %,d with %,d tables and %,d shards. Maybe split the workload"
-              .formatted(MAX_SIZE, size, predictions.size(), found.shards().size()));
+          String.format(
+              Locale.ROOT,
+              "a plan must be at most %,d bytes, moves included, got about %,d with %,d tables and %,d shards. Maybe split the workload",
+              MAX_SIZE,
+              size,
+              predictions.size(),
+              found.shards().size()));
     }
     List<OutOfRange> outOfRange =
         outOfRange(

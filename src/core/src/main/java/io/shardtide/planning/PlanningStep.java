@@ -82,15 +82,9 @@ public final class PlanningStep {
    */
   public PlanningState onPredictions(PlanningStore store, CostPredictions part) {
     String id = part.workloadId();
-    if (part.update().orElse(null) instanceof Update.Predicted predicted) {
-      store.putTable(id, dated(store, id, predicted.prediction(), part.generation()));
-    } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
-      store.removeTable(id, dropped.name());
-    }
     PlanningState before = store.header(id);
     PlanningState after;
     if (part.isDeletion()) {
-      before.plans().ids().forEach(plan -> store.removePlan(id, plan));
       after = PlanningState.deleted(part.generation());
     } else if (part.isLast()) {
       after =
@@ -99,6 +93,14 @@ public final class PlanningStep {
                   part.generation(), part.source(), part.modelId(), part.cluster()));
     } else {
       after = before.partial();
+    }
+    if (part.update().orElse(null) instanceof Update.Predicted predicted) {
+      store.putTable(id, dated(store, id, predicted.prediction(), part.generation()));
+    } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
+      store.removeTable(id, dropped.name());
+    }
+    if (part.isDeletion()) {
+      before.plans().ids().forEach(plan -> store.removePlan(id, plan));
     }
     if (!after.equals(before)) {
       store.putHeader(id, after);

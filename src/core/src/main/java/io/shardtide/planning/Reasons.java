@@ -54,7 +54,7 @@ final class Reasons {
             + model.describeCaches(found.shards()).map(caches -> ", " + caches).orElse("");
     if (request.running().isEmpty()) {
       return prefix
-          + "first plan: %d tables on %d devices".formatted(tables.size(), devices)
+          + "first plan: %s tables on %s devices".formatted(tables.size(), devices)
           + (groups.areSeveral() ? " in " + groups.describe() : "")
           + suffix;
     }

@@ -33,13 +33,13 @@ final class SpeedTexts {
     for (DeviceSpeed speed : before) {
       if (find(now, speed).isEmpty() && speed.device() < devices) {
         texts.add(
-            "device %d %s at full speed again".formatted(speed.device(), speed.part().verb()));
+            "device %s %s at full speed again".formatted(speed.device(), speed.part().verb()));
       }
     }
     if (texts.size() > DESCRIBED) {
       int more = texts.size() - DESCRIBED;
       texts = new ArrayList<>(texts.subList(0, DESCRIBED));
-      texts.add("%d more".formatted(more));
+      texts.add("%s more".formatted(more));
     }
     return texts;
   }
@@ -56,7 +56,7 @@ final class SpeedTexts {
       return ": no shard moved";
     }
     double percent = 100 * (1 - plannedMs / runningMs);
-    return ": %d %s moved, %s%% gained"
+    return ": %s %s moved, %s%% gained"
         .formatted(
             movedShards,
             movedShards == 1 ? "shard" : "shards",

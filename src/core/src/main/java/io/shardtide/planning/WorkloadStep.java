@@ -177,7 +177,7 @@ public final class WorkloadStep {
     if (tables > Workload.MAX_TABLES) {
       throw new RejectedException(
           RejectionReason.TOO_MANY_TABLES,
-          "tables of workload \"%s\" must be at most %d, got %d with those that the event adds. Maybe drop unused tables, or plan parts of the model as workloads of their own"
+          "tables of workload \"%s\" must be at most %s, got %s with those that the event adds. Maybe drop unused tables, or plan parts of the model as workloads of their own"
               .formatted(id, Workload.MAX_TABLES, tables));
     }
   }

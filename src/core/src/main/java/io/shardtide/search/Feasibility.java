@@ -15,6 +15,7 @@ import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -67,7 +68,7 @@ public final class Feasibility {
           table.bytes(TableSpec.COLUMN_UNIT),
           memory.most(ShardScope.DEVICE, 1),
           () ->
-              "The narrowest shard of table %s, %d columns"
+              "The narrowest shard of table %s, %s columns"
                   .formatted(table.name(), TableSpec.COLUMN_UNIT));
     }
 
@@ -95,12 +96,13 @@ public final class Feasibility {
                   bytes,
                   most,
                   () ->
-                      "The smallest shard of %s, %,d rows of %d columns%s"
-                          .formatted(
-                              describe(group),
-                              split.rows(table, cluster),
-                              split.columns(),
-                              split.cacheShare().isPresent() ? ", with the least cache" : ""));
+                      String.format(
+                          Locale.ROOT,
+                          "The smallest shard of %s, %,d rows of %d columns%s",
+                          describe(group),
+                          split.rows(table, cluster),
+                          split.columns(),
+                          split.cacheShare().isPresent() ? ", with the least cache" : ""));
         }
       }
       return smallest;
@@ -126,13 +128,13 @@ public final class Feasibility {
           1,
           group.bytes(columns),
           memory.most(ShardScope.DEVICE, 1),
-          () -> "The narrowest shard of %s, %d columns".formatted(describe(group), columns));
+          () -> "The narrowest shard of %s, %s columns".formatted(describe(group), columns));
     }
 
     private static String describe(TableGroup group) {
       String name = group.name();
       if (group.isShared()) {
-        return "table %s with the %d tables on its devices"
+        return "table %s with the %s tables on its devices"
             .formatted(name, group.tables().size() - 1);
       }
       return group.isConstrained()
@@ -211,7 +213,7 @@ public final class Feasibility {
         0,
         true,
         blame(tables, tables.size()),
-        "No sharding that the constraints allow exists on %d devices, %d on a node%s, for %s"
+        "No sharding that the constraints allow exists on %s devices, %s on a node%s, for %s"
             .formatted(
                 cluster.devices(),
                 cluster.devicesPerNode(),
@@ -232,7 +234,8 @@ public final class Feasibility {
     return table.constraints().describeKinds()
         + kernel
         + (leavesNone
-            ? "; too few rows for a block on each device: %,d".formatted(table.rows())
+            ? String.format(
+                Locale.ROOT, "; too few rows for a block on each device: %,d", table.rows())
             : "");
   }
 
@@ -321,11 +324,11 @@ public final class Feasibility {
       case DEVICE ->
           parts == 1
               ? "the device with the most memory"
-              : "the smallest of the %d devices with the most memory".formatted(parts);
+              : "the smallest of the %s devices with the most memory".formatted(parts);
       case NODE ->
           parts == 1
               ? "the smallest device of the node with the most memory"
-              : "the smallest device of the %d nodes with the most memory".formatted(parts);
+              : "the smallest device of the %s nodes with the most memory".formatted(parts);
       case CLUSTER, COPIES -> "the device with the least memory";
     };
   }
@@ -339,7 +342,7 @@ public final class Feasibility {
     return shortfall(
         tables,
         needed - cluster.usableBytes(),
-        "The tables need %s, and %d devices of %s have %s"
+        "The tables need %s, and %s devices of %s have %s"
             .formatted(
                 ByteSizes.describe(whole(needed)),
                 cluster.devices(),
@@ -358,7 +361,7 @@ public final class Feasibility {
     return shortfall(
         tables,
         bytes - available,
-        "The tables need %s, and %d devices of %s, with %s of host memory each, have %s"
+        "The tables need %s, and %s devices of %s, with %s of host memory each, have %s"
             .formatted(
                 ByteSizes.describe(whole(bytes)),
                 cluster.devices(),
@@ -391,7 +394,7 @@ public final class Feasibility {
         unplacedBytes,
         false,
         blame(tables, countToFit(tables, unplacedBytes)),
-        ("No placement was found: the best attempt left %s without a device of the %d with %s each."
+        ("No placement was found: the best attempt left %s without a device of the %s with %s each."
                 + " That none exists is not proved")
             .formatted(
                 ByteSizes.describe(unplacedBytes),

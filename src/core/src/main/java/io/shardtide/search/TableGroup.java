@@ -170,6 +170,12 @@ public record TableGroup(List<TablePrediction> tables) {
     return tables.stream().anyMatch(table -> table.table().constraints().keepsPartsInNode());
   }
 
+  /** Returns whether the constraints of all tables name their kind without column parts. */
+  public boolean mayBeWhole(ShardScope scope) {
+    ShardKind whole = scope == ShardScope.NODE ? ShardKind.TABLE_ROW_WISE : ShardKind.TABLE_WISE;
+    return tables.stream().allMatch(table -> table.table().constraints().allows(whole));
+  }
+
   /**
    * Returns the kind of the tables on the only device of a cluster. All kinds are one thing there,
    * so that it is the first that all constraints allow; empty if there is none.

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.testing.Fixtures;
+import java.util.Collections;
 import java.util.List;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -42,13 +43,23 @@ class LaunchGroupsTest {
   /** Whatever else a group has, and in whatever order: its widest shard is known. */
   @Property(tries = 200)
   void the_widest_shard_of_a_group_is_known(
-      @ForAll @Size(min = 1, max = 300) List<@IntRange(min = 1, max = 128) Integer> quarters) {
+      @ForAll @Size(min = 1, max = 3_000) List<@IntRange(min = 1, max = 128) Integer> quarters) {
     List<Integer> widths = quarters.stream().map(q -> 4 * q).toList();
     int widest = widths.stream().mapToInt(w -> w).max().orElseThrow();
     float expected =
         widest <= 32 ? 0 : widest <= 64 ? 0.25f : widest <= 128 ? 0.5f : widest <= 256 ? 0.75f : 1;
     assertThat(LaunchGroups.isLaunched(sum(widths), 0)).isTrue();
     assertThat(LaunchGroups.widest(sum(widths), 0)).isEqualTo(expected);
+  }
+
+  /** A workload may have 20,000 tables; 512 of one width counted as a wider one. */
+  @Property(tries = 20)
+  void many_shards_of_a_width_are_no_wider_one(
+      @ForAll @IntRange(min = 1, max = 128) int quarters,
+      @ForAll @IntRange(min = 500, max = 40_000) int shards) {
+    List<Integer> one = List.of(4 * quarters);
+    assertThat(LaunchGroups.widest(sum(Collections.nCopies(shards, one.get(0))), 0))
+        .isEqualTo(LaunchGroups.widest(sum(one), 0));
   }
 
   @Test
@@ -69,7 +80,7 @@ class LaunchGroupsTest {
   @Test
   void a_launch_costs_more_for_shards_and_with_more_lookups() {
     double[] coefficients = {0.01, 0.1, 1.0};
-    double[] sum = {1, 4};
+    double[] sum = {1, 4, 0};
     assertThat(LaunchGroups.ms(coefficients, 0, sum, 0)).isEqualTo(0.01 + 0.1 + 2);
     assertThat(LaunchGroups.ms(coefficients, 2, sum, 0)).isEqualTo(0.01 + 2);
     assertThat(sum(List.of(8))[1] * (1 << 20)).isEqualTo(2_048);

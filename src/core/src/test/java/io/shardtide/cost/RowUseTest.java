@@ -17,6 +17,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.DoubleRange;
 import net.jqwik.api.constraints.LongRange;
+import net.jqwik.api.constraints.Scale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -85,7 +86,7 @@ class RowUseTest {
   @Property(tries = 200)
   void equal_use_touches_rows_as_poisson_says(
       @ForAll @LongRange(min = 1, max = 1L << 36) long rows,
-      @ForAll @DoubleRange(min = 1, max = 1e8) double lookups) {
+      @ForAll @Scale(15) @DoubleRange(min = 1, max = 1e8) double lookups) {
     double expected = -rows * Math.expm1(-lookups / rows);
     BatchUse known = BatchUse.of(use(rows, uniform(rows)), lookups);
     assertThat(known.distinctRows()).isCloseTo(expected, within(1e-9 * expected));
@@ -96,7 +97,7 @@ class RowUseTest {
   @Property(tries = 500)
   void distinct_rows_follow_from_the_cdf(
       @ForAll @LongRange(min = 1, max = 1L << 36) long rows,
-      @ForAll @DoubleRange(min = 0, max = 1e9) double lookups,
+      @ForAll @Scale(15) @DoubleRange(min = 0, max = 1e9) double lookups,
       @ForAll Random random) {
     AccessCdf cdf = random(rows, random);
     BatchUse batch = BatchUse.of(use(rows, cdf), lookups);
@@ -126,7 +127,7 @@ class RowUseTest {
   @Property(tries = 200)
   void shares_of_the_rows_make_up_the_table(
       @ForAll @LongRange(min = 100, max = 1L << 36) long rows,
-      @ForAll @DoubleRange(min = 0.01, max = 0.99) double share,
+      @ForAll @Scale(15) @DoubleRange(min = 0.01, max = 0.99) double share,
       @ForAll Random random) {
     BatchUse whole = BatchUse.of(use(rows, random(rows, random)), 1e6);
     BatchUse one = whole.ofRows(share);
@@ -145,7 +146,7 @@ class RowUseTest {
   @Property(tries = 200)
   void halves_of_a_batch_share_rows(
       @ForAll @LongRange(min = 1, max = 1L << 36) long rows,
-      @ForAll @DoubleRange(min = 1, max = 1e8) double lookups,
+      @ForAll @Scale(15) @DoubleRange(min = 1, max = 1e8) double lookups,
       @ForAll Random random) {
     RowUse use = use(rows, random(rows, random));
     double inBoth = 0;
@@ -162,8 +163,8 @@ class RowUseTest {
   @Property(tries = 100)
   void statistics_describe_how_often_touched_rows_are_used(
       @ForAll @LongRange(min = 17, max = 1_000_000) long rows,
-      @ForAll @DoubleRange(min = 0.1, max = 0.9) double share,
-      @ForAll @DoubleRange(min = 10, max = 1e7) double lookups) {
+      @ForAll @Scale(15) @DoubleRange(min = 0.1, max = 0.9) double share,
+      @ForAll @Scale(15) @DoubleRange(min = 10, max = 1e7) double lookups) {
     double[] weights = new double[AccessCdf.size(rows)];
     weights[0] = share;
     for (int k = 1; k < weights.length; k++) {

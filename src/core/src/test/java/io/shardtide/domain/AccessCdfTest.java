@@ -15,6 +15,7 @@ import net.jqwik.api.Provide;
 import net.jqwik.api.constraints.DoubleRange;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.LongRange;
+import net.jqwik.api.constraints.Scale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -126,7 +127,7 @@ class AccessCdfTest {
   void one_wrong_share_is_rejected(
       @ForAll @LongRange(min = 5, max = TableSpec.MAX_ROWS) long rows,
       @ForAll @IntRange(max = 100) int place,
-      @ForAll @DoubleRange(min = 0.01, max = 1) double by) {
+      @ForAll @Scale(15) @DoubleRange(min = 0.01, max = 1) double by) {
     List<Double> shares = Fixtures.cdf(rows).shares();
     int entry = 1 + place % (shares.size() - 1);
     double before = shares.get(entry - 1);

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
+import net.jqwik.api.constraints.Scale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -18,7 +19,7 @@ class SettingsRangesTest {
   /** A check passes exactly the values from the least, or above it, to the greatest. */
   @Property(tries = 300)
   void a_check_passes_what_is_in_the_range(
-      @ForAll double a, @ForAll double b, @ForAll double other) {
+      @ForAll @Scale(15) double a, @ForAll @Scale(15) double b, @ForAll @Scale(15) double other) {
     double min = Math.min(a, b);
     double max = Math.max(a, b);
     for (double value : new double[] {min, Math.nextDown(min), max, Math.nextUp(max), other}) {

@@ -51,14 +51,29 @@ class TableConstraintsTest {
   void constraints_that_no_plan_keeps_to_are_rejected() {
     ShardKind columns = ShardKind.COLUMN_WISE;
     assertThat(table(64, 32, columns).constraints().isEmpty()).isFalse();
-    assertRejected(
-        () -> table(64, 36, columns),
-        "constraints of table \"t\" contradict each other: it may only be column_wise, with parts of at least 36");
-    assertRejected(() -> table(4, 0, columns), "with parts of at least 4 columns");
-    assertRejected(
-        () -> table(4, 0, ShardKind.GRID_SHARD, ShardKind.TABLE_COLUMN_WISE),
-        "table_column_wise, grid_shard");
     assertThat(table(4, 4096, columns, ShardKind.ROW_WISE).columns()).isEqualTo(4);
+    TableSpec grid = table(64, 0, ShardKind.GRID_SHARD, ShardKind.TABLE_ROW_WISE);
+    assertRejected(
+        () -> TableSpecBuilder.builder(grid).pooled(false).build(),
+        "constraints of unpooled table \"t\" contradict each other: it may only be table_row_wise, grid_shard, as only pooled tables can be; expected another kind");
+  }
+
+  /** As in TorchRec: 64 columns in parts of at least 40 are one part. */
+  @Test
+  void a_table_that_is_too_narrow_for_two_parts_is_one() {
+    for (ShardKind kind : List.of(ShardKind.COLUMN_WISE, ShardKind.TABLE_COLUMN_WISE)) {
+      TableConstraints narrow = table(64, 40, kind).constraints();
+      assertThat(narrow.allows(ShardScope.DEVICE, 64, 1)).isTrue();
+      assertThat(narrow.allows(ShardScope.DEVICE, 64, 2)).isFalse();
+      assertThat(narrow.allows(ShardScope.DEVICE, 160, 1)).as("two parts of 80").isFalse();
+      assertThat(narrow.allows(ShardScope.DEVICE, 84, 1)).as("3 parts of 28 at most").isTrue();
+      assertThat(narrow.allows(ShardScope.NODE, 64, 1)).isFalse();
+      assertThat(table(4, 0, kind).constraints().allows(ShardScope.DEVICE, 4, 1)).isTrue();
+    }
+    TableConstraints grid = table(64, 40, ShardKind.GRID_SHARD).constraints();
+    assertThat(grid.allows(ShardScope.NODE, 64, 1)).isTrue();
+    assertThat(grid.allows(ShardScope.DEVICE, 64, 1)).isFalse();
+    assertThat(grid.allows(ShardScope.NODE, 160, 1)).isFalse();
   }
 
   @Test

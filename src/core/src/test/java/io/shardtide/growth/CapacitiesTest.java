@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.domain.AccessCdf;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.WorkloadChange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -102,13 +104,14 @@ class CapacitiesTest {
     double memory = 100 * slots(22_000.0);
     CapacityDecision decision =
         CAPACITIES.decide(
-            List.of(keeping("a", 10_150, 10_000, 100), keeping("b", 10_900, 10_000, 100)), memory);
+            List.of(keeping("a", 10_150, 10_000, 100), keeping("b", 10_500, 10_000, 100)), memory);
     assertThat(decision.resizes()).extracting(Resize::table).containsExactly("a", "b");
     assertThat(decision.resizes())
         .allSatisfy(
             r ->
                 assertThat(HashedTable.LOAD_FACTOR * r.capacity())
-                    .isCloseTo(11_000, within(110.0)));
+                    .as("room for 0.8 of the ten days")
+                    .isCloseTo(10_800, within(108.0)));
     MemoryEnd end = decision.memoryEnd().orElseThrow();
     assertThat(end.days().median()).isCloseTo(10, within(1.0));
     // Both need 100 slots a day for 50 more days.
@@ -117,11 +120,76 @@ class CapacitiesTest {
   }
 
   @Test
-  void with_memory_nearly_full_tables_stay_and_the_end_is_told() {
+  void the_last_memory_goes_to_the_tables_that_are_full_first_and_the_end_is_told() {
     CapacityDecision decision =
-        CAPACITIES.decide(List.of(keeping("a", 10_150, 10_000, 100)), 100.0 * slots(10_300.0));
-    assertThat(decision.resizes()).isEmpty();
-    assertThat(decision.memoryEnd().orElseThrow().days().median()).isCloseTo(3, within(0.1));
+        CAPACITIES.decide(
+            List.of(
+                keeping("first", 10_150, 10_000, 100),
+                keeping("later", 10_900, 10_000, 100),
+                keeping("second", 10_200, 10_000, 100)),
+            100.0 * (slots(10_300.0) + slots(10_900.0) + slots(10_300.0)));
+    assertThat(decision.resizes()).extracting(Resize::table).containsExactly("first", "second");
+    assertThat(decision.resizes())
+        .allSatisfy(
+            r ->
+                assertThat(HashedTable.LOAD_FACTOR * r.capacity()).isCloseTo(10_300, within(10.0)));
+    assertThat(decision.resizes().stream().mapToLong(Resize::capacity).sum())
+        .isEqualTo(2 * slots(10_300.0));
+    assertThat(decision.memoryEnd()).isPresent();
+    assertThat(
+            CAPACITIES
+                .decide(
+                    List.of(keeping("full", 10_300, 10_300, 100)), 100.0 * (slots(10_300.0) + 2))
+                .resizes())
+        .as("two slots are not worth a plan")
+        .isEmpty();
+  }
+
+  @Test
+  void a_table_whose_needs_do_not_fit_gets_what_does() {
+    CapacityDecision decision =
+        CAPACITIES.decide(
+            List.of(keeping("huge", 10_000, 1_000_000, 100), keeping("small", 9_900, 10_000, 100)),
+            100.0 * (slots(10_000.0) + slots(10_000.0) + 5_000));
+    assertThat(decision.resizes()).extracting(Resize::table).containsExactly("huge", "small");
+    assertThat(decision.resizes().get(0).capacity()).isEqualTo(slots(10_000.0) + 5_000);
+    assertThat(decision.resizes().get(1).capacity()).isEqualTo(slots(10_000.0));
+  }
+
+  @Test
+  void no_table_gets_more_slots_than_a_table_may_have() {
+    HashedTable table = keeping("a", 50.3e9, 50e9, 2e8);
+    assertThat(CAPACITIES.decide(List.of(table), 1e18).resizes())
+        .singleElement()
+        .satisfies(r -> assertThat(r.capacity()).isEqualTo(TableSpec.MAX_ROWS));
+    HashedTable largest = keeping("a", HashedTable.LOAD_FACTOR * TableSpec.MAX_ROWS, 5.49e10, 2e8);
+    assertThat(largest.capacity()).isEqualTo(TableSpec.MAX_ROWS);
+    assertThat(
+            CAPACITIES.decide(List.of(largest, keeping("b", 12_000, 10_000, 100)), 1e18).resizes())
+        .as("it can get no more, and others are not due")
+        .isEmpty();
+  }
+
+  /** More than an event holds: the others follow from later reports. */
+  @Test
+  void the_resizes_of_a_report_fit_one_event() {
+    List<HashedTable> tables = new ArrayList<>();
+    Forecast forecast = growing(10_000, 100);
+    for (int t = 0; t <= WorkloadChange.MAX_CHANGES; t++) {
+      tables.add(
+          new HashedTable(
+              "t" + t,
+              slots(t == 0 ? 12_000 : 10_150),
+              100,
+              forecast,
+              false,
+              new HitCurve(AccessCdf.UNKNOWN, 0),
+              1));
+    }
+    assertThat(CAPACITIES.decide(tables, PLENTY).resizes())
+        .hasSize(WorkloadChange.MAX_CHANGES)
+        .as("not due")
+        .noneMatch(resize -> resize.table().equals("t0"));
   }
 
   @Test

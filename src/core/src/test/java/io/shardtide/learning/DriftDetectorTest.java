@@ -12,6 +12,7 @@ import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.DoubleRange;
+import net.jqwik.api.constraints.Scale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -130,7 +131,8 @@ class DriftDetectorTest {
 
   @Property(tries = 200)
   void a_detector_accepts_any_values(
-      @ForAll DetectorKind kind, @ForAll List<@DoubleRange(min = -5, max = 5) Double> values) {
+      @ForAll DetectorKind kind,
+      @ForAll List<@Scale(15) @DoubleRange(min = -5, max = 5) Double> values) {
     DriftDetector detector = Detectors.create(kind);
     values.forEach(detector::add);
   }

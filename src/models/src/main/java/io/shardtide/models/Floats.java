@@ -46,7 +46,7 @@ public final class Floats {
     for (float[] array : arrays) {
       if (array.length != length) {
         throw new IllegalArgumentException(
-            "arrays must be of one length, got %d and %d".formatted(length, array.length));
+            "arrays must be of one length, got %s and %s".formatted(length, array.length));
       }
       floats.put(array);
     }
@@ -62,7 +62,7 @@ public final class Floats {
     int length = count == 0 ? 0 : bytes.remaining() / count / Float.BYTES;
     if (bytes.remaining() != count * length * Float.BYTES) {
       throw new IllegalArgumentException(
-          "bytes of %d arrays of floats must be a multiple of %d, got %d"
+          "bytes of %s arrays of floats must be a multiple of %s, got %s"
               .formatted(count, count * Float.BYTES, bytes.remaining()));
     }
     FloatBuffer floats = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();

@@ -22,7 +22,7 @@ public final class ModelBundleMapping {
   public static ModelBundle fromAvro(CostModelBundle avro) {
     if (avro.getFormatMajor() != ModelBundle.FORMAT_MAJOR) {
       throw new InvalidModelException(
-          "The model has format %d.%d; this version reads %d.x. Train it again (pretrain), or use the version that made it"
+          "The model has format %s.%s; this version reads %s.x. Train it again (pretrain), or use the version that made it"
               .formatted(avro.getFormatMajor(), avro.getFormatMinor(), ModelBundle.FORMAT_MAJOR));
     }
     ModelBundle bundle = ModelFieldsMapping.INSTANCE.fromAvro(avro);

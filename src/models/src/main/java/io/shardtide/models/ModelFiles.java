@@ -70,7 +70,7 @@ public final class ModelFiles {
     }
   }
 
-  /** Writes a bundle atomically. */
+  /** Writes a bundle: the file has this one or, after a crash, the one that it had before. */
   public static void write(ModelBundle bundle, Path file) throws IOException {
     try (OutputFile output = OutputFile.create(file);
         DataFileWriter<CostModelBundle> writer =
@@ -94,7 +94,7 @@ public final class ModelFiles {
     long size = Files.size(file);
     if (size > MAX_BYTES) {
       throw new InvalidModelException(
-          "%s is not a model that can be used: it has %d bytes; a bundle has at most %d"
+          "%s is not a model that can be used: it has %s bytes; a bundle has at most %s"
               .formatted(file, size, MAX_BYTES));
     }
     return read(file.toString(), Files.readAllBytes(file));
@@ -147,7 +147,7 @@ public final class ModelFiles {
     }
     if (!major.equals(Integer.toString(ModelBundle.FORMAT_MAJOR))) {
       throw new InvalidModelException(
-          "it has bundle format %s, and this version reads %d. Train it again (pretrain), or use the version that made it"
+          "it has bundle format %s, and this version reads %s. Train it again (pretrain), or use the version that made it"
               .formatted(major, ModelBundle.FORMAT_MAJOR));
     }
   }

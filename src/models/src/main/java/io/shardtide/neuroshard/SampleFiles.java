@@ -160,7 +160,7 @@ public final class SampleFiles {
           for (double index : numbers(parts[0])) {
             if (index < 0 || index >= indices || index != Math.rint(index)) {
               throw new IllegalArgumentException(
-                  "table index must be an integer between 0 and %d, got %s"
+                  "table index must be an integer between 0 and %s, got %s"
                       .formatted(indices - 1, index));
             }
             chosen.add(shards.get((int) index));
@@ -180,7 +180,7 @@ public final class SampleFiles {
           double[] columns = numbers(parts[0]);
           if (columns.length != devices) {
             throw new IllegalArgumentException(
-                "number of devices must be %d as in the folder's name, got %d"
+                "number of devices must be %s as in the folder's name, got %s"
                     .formatted(devices, columns.length));
           }
           double[] starts = numbers(parts[1]);
@@ -203,7 +203,7 @@ public final class SampleFiles {
         || forward.length != devices
         || backward.length != devices) {
       throw new IllegalArgumentException(
-          "a communication sample must have four times as many numbers as devices, at least 2, got %d, %d, %d and %d"
+          "a communication sample must have four times as many numbers as devices, at least 2, got %s, %s, %s and %s"
               .formatted(devices, starts.length, forward.length, backward.length));
     }
     for (int d = 0; d < devices; d++) {
@@ -247,7 +247,7 @@ public final class SampleFiles {
             String[] split = line.strip().split("\\s+", -1);
             if (split.length != parts) {
               throw new IllegalArgumentException(
-                  "a line must have %d parts, got %d".formatted(parts, split.length));
+                  "a line must have %s parts, got %s".formatted(parts, split.length));
             }
             parser.accept(split);
           }

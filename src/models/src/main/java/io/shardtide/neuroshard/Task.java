@@ -49,7 +49,7 @@ public record Task(List<TableSpec> tables) {
     String[] dims = parts.length == 2 ? parts[1].split(",", -1) : new String[0];
     if (ids.length != dims.length) {
       throw new IllegalArgumentException(
-          "expected \"id,id,... dim,dim,...\" with the same number of ids and dims, got %d and %d"
+          "expected \"id,id,... dim,dim,...\" with the same number of ids and dims, got %s and %s"
               .formatted(ids.length, dims.length));
     }
     List<TableSpec> chosen = new ArrayList<>();
@@ -57,7 +57,7 @@ public record Task(List<TableSpec> tables) {
       int id = number(ids[i]);
       if (id < 0 || id >= tables.size()) {
         throw new IllegalArgumentException(
-            "table id must be between 0 and %d, got %d".formatted(tables.size() - 1, id));
+            "table id must be between 0 and %s, got %s".formatted(tables.size() - 1, id));
       }
       TableSpec table = tables.get(id);
       try {

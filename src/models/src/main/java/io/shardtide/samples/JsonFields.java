@@ -129,7 +129,7 @@ final class JsonFields {
         || number != Math.rint(number)
         || number < min
         || number > max) {
-      throw invalid(field, "a whole number between %d and %d".formatted(min, max), value);
+      throw invalid(field, "a whole number between %s and %s".formatted(min, max), value);
     }
     return (long) number;
   }
@@ -249,7 +249,7 @@ final class JsonFields {
   }
 
   private static String element(String field, int index) {
-    return "%s[%d]".formatted(field, index);
+    return "%s[%s]".formatted(field, index);
   }
 
   private static IllegalArgumentException invalid(String field, String expected, JsonNode value) {

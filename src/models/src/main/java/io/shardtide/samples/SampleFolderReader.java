@@ -111,7 +111,7 @@ public final class SampleFolderReader {
     int table = json.wholeNumber("table", 0);
     if (table >= tables) {
       throw new IllegalArgumentException(
-          "table must be a line of tables.jsonl, from 0 and below %d, got %d"
+          "table must be a line of tables.jsonl, from 0 and below %s, got %s"
               .formatted(tables, table));
     }
     return new SampledShard(
@@ -146,7 +146,7 @@ public final class SampleFolderReader {
     double[] numbers = json.numbers(field);
     if (numbers.length != devices) {
       throw new IllegalArgumentException(
-          "%s must have %d numbers, one for each device, got %d"
+          "%s must have %s numbers, one for each device, got %s"
               .formatted(field, devices, numbers.length));
     }
     return numbers;

@@ -49,7 +49,7 @@ record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
           Integer same = lines.putIfAbsent(table.name(), lines.size() + 1);
           if (same != null) {
             throw new IllegalArgumentException(
-                "name must be unique, got \"%s\" as on line %d".formatted(table.name(), same));
+                "name must be unique, got \"%s\" as on line %s".formatted(table.name(), same));
           }
           batchSizes.add(
               json.has("reuseBatchSize")

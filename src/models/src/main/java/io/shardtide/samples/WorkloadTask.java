@@ -118,7 +118,7 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
       Integer same = positions.putIfAbsent(tables.get(t).name(), t);
       if (same != null) {
         throw new IllegalArgumentException(
-            "tables[%d]: name must be unique, got \"%s\" as in tables[%d]"
+            "tables[%s]: name must be unique, got \"%s\" as in tables[%s]"
                 .formatted(t, tables.get(t).name(), same));
       }
     }
@@ -126,7 +126,7 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
       String leader = tables.get(t).constraints().sameDevicesAs().orElse(tables.get(t).name());
       if (!positions.containsKey(leader)) {
         throw new IllegalArgumentException(
-            "tables[%d]: constraints: sameDevicesAs must be the name of a table, got \"%s\""
+            "tables[%s]: constraints: sameDevicesAs must be the name of a table, got \"%s\""
                 .formatted(t, leader));
       }
     }

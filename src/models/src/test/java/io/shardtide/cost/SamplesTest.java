@@ -17,6 +17,7 @@ import java.util.UUID;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.DoubleRange;
+import net.jqwik.api.constraints.Scale;
 import net.jqwik.api.constraints.Size;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -237,7 +238,7 @@ class SamplesTest {
   /** Whatever a device holds: the factors are what the lower bound of a plan relies on. */
   @Property(tries = 200)
   void no_computation_is_below_its_least_factors(
-      @ForAll @Size(64) List<@DoubleRange(min = 0, max = 1_000) Double> sums) {
+      @ForAll @Size(64) List<@Scale(15) @DoubleRange(min = 0, max = 1_000) Double> sums) {
     CostEvaluator evaluator = TestModels.model().evaluator();
     double[] sum = new double[evaluator.sumSize()];
     for (int i = 0; i < sum.length; i++) {

@@ -28,11 +28,15 @@ import io.shardtide.planning.WorkloadStep;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.TestModels;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
 
 /** From predictions and reports to forecasts and changes of capacity. */
@@ -236,13 +240,76 @@ class GrowthStepTest {
     predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000), upsert("b", 1_000_000, 64, 5));
     grow(fill("a", 1_000, 100));
     GrowthStep.Growth growth = grow(fill("a", 1_000, 100_000_000));
-    assertThat(growth.change()).isEmpty();
     MemoryEnd end = growth.forecasts().memoryEnd().orElseThrow();
     assertThat(end.days()).isEqualTo(new Range(0, 0, 0));
-    double bytes =
-        (double) spec("a").bytes() / spec("a").rows() * 100_000_000 / HashedTable.LOAD_FACTOR;
+    double ofSlot = (double) spec("a").bytes() / spec("a").rows();
+    double bytes = ofSlot * 100_000_000 / HashedTable.LOAD_FACTOR;
     double memory = 0.95 * 4 * Fixtures.GIB - spec0Bytes();
     assertThat((double) end.bytesShort()).isCloseTo(bytes - memory, within(1e6));
+    predict(growth.change().orElseThrow());
+    assertThat(ofSlot * spec("a").rows()).isBetween(memory - ofSlot, memory);
+    assertThat(grow(fill("a", 1_000, 100_000_001)).change()).as("nothing is left").isEmpty();
+  }
+
+  /** It was asked for more than a table may have, and each later report was rejected. */
+  @Test
+  void a_table_near_the_most_slots_is_forecast_for_ever() {
+    predict(
+        Fixtures.set(1_024, 80 * Fixtures.GIB),
+        new Change.TableUpserted(hashed("big", 62_000_000_000L, 4, 5)));
+    for (int report = 0; report < 4; report++) {
+      now = now.plus(Duration.ofDays(1));
+      long ids = 50_000_000_000L + report * 1_000_000_000L;
+      GrowthStep.Growth growth =
+          step.report(
+              store, report("run", fill("big", spec("big").rows(), ids)), now.toEpochMilli());
+      assertThat(growth.forecasts().tables().get(0).ids()).isEqualTo(ids);
+      growth.change().ifPresent(this::predict);
+    }
+    assertThat(spec("big").rows()).isEqualTo(TableSpec.MAX_ROWS);
+  }
+
+  /** Whatever is reported of tables of any size: it is processed, or nothing is written. */
+  @Property(tries = 200)
+  void a_report_is_processed_or_writes_nothing(@ForAll Random random) {
+    List<Change> changes = new ArrayList<>(List.of(Fixtures.set(1_024, 80 * Fixtures.GIB)));
+    for (int t = 0; t < 3; t++) {
+      changes.add(hashedTable("t" + t, (long) Math.pow(2, 36 * random.nextDouble())));
+    }
+    predict(event(changes.toArray(Change[]::new)));
+    for (int report = 0; report < 6; report++) {
+      now = now.plus(Duration.ofHours(random.nextInt(48)));
+      TableFill fill =
+          fill(
+              "t" + random.nextInt(4),
+              1 + random.nextInt(1_000),
+              (long) Math.pow(2, 50 * random.nextDouble()));
+      List<String> writes = new ArrayList<>();
+      try {
+        step.report(written(store, writes), report("run", fill), now.toEpochMilli())
+            .change()
+            .ifPresent(this::predict);
+        assertThat(writes).contains("putGrowth", "putHeader");
+      } catch (RejectedException e) {
+        assertThat(writes).as(e.getMessage()).isEmpty();
+        assertThat(e.reason())
+            .isIn(RejectionReason.UNKNOWN_TABLE, RejectionReason.STALE_MEASUREMENT);
+      }
+    }
+  }
+
+  /** Returns a store that tells which of its methods wrote. */
+  private static GrowthStore written(GrowthStore store, List<String> writes) {
+    return (GrowthStore)
+        Proxy.newProxyInstance(
+            GrowthStore.class.getClassLoader(),
+            new Class<?>[] {GrowthStore.class},
+            (proxy, method, arguments) -> {
+              if (method.getName().startsWith("put") || method.getName().startsWith("remove")) {
+                writes.add(method.getName());
+              }
+              return method.invoke(store, arguments);
+            });
   }
 
   private double spec0Bytes() {

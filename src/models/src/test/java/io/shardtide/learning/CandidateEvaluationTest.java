@@ -102,6 +102,25 @@ class CandidateEvaluationTest {
     return samples;
   }
 
+  /** Each model runs its towers for the recent and for the old held-out samples, once. */
+  @Test
+  void towers_run_once_for_each_set_of_held_out_samples() {
+    CountedTowers champion = new CountedTowers(CHAMPION);
+    CountedTowers challenger = new CountedTowers(CHALLENGER);
+    SampleSet samples = samples(CHALLENGER, 20, 1);
+    EVALUATION.decide(
+        Trigger.SAMPLES,
+        new TrainingSet(
+            new TrainingSet.SampleSplit(samples, samples),
+            new TrainingSet.SampleSplit(samples, samples),
+            List.of("trainer")),
+        champion.candidate(),
+        challenger.candidate(),
+        Fixtures.TIME);
+    assertThat(champion.runs()).isEqualTo(2);
+    assertThat(challenger.runs()).isEqualTo(2);
+  }
+
   private static ModelDecision decide(Trigger trigger, SampleSet recent, SampleSet old) {
     TrainingSet set =
         new TrainingSet(

@@ -336,13 +336,14 @@ class FeedbackRejectionTest {
     Arbitrary<Double> any =
         Arbitraries.oneOf(
             Arbitraries.of(0.0, Double.MIN_VALUE, MeasuredDevice.MAX_MS),
-            Arbitraries.doubles().between(0, 10),
-            Arbitraries.doubles().between(0, MeasuredDevice.MAX_MS));
+            Arbitraries.doubles().between(0, 10).ofScale(15),
+            Arbitraries.doubles().between(0, MeasuredDevice.MAX_MS).ofScale(15));
     Arbitrary<List<MeasuredDevice>> arbitrary =
         Combinators.combine(any, any, any).as(MeasuredDevice::new).list().ofMinSize(1).ofMaxSize(6);
     Arbitrary<List<MeasuredDevice>> plausible =
         Arbitraries.doubles()
             .between(0.5, 2)
+            .ofScale(15)
             .list()
             .ofSize(4)
             .map(

@@ -60,6 +60,14 @@ class TrainingSetTest {
         .hasSizeBetween(35, 40);
   }
 
+  @Test
+  void towers_run_once_for_recent_and_once_for_old_samples() {
+    CountedTowers champion = new CountedTowers(CHAMPION);
+    TrainingSet.of(
+        samples("a", 50, 1, 1), OptionalInt.empty(), TrainingPolicy.DEFAULTS, champion.candidate());
+    assertThat(champion.runs()).isEqualTo(2);
+  }
+
   /** A second measurement of a plan is no independent evidence. */
   @Test
   void whole_plans_are_held_out() {

@@ -21,6 +21,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.apache.avro.file.DataFileWriter;
@@ -226,5 +228,33 @@ class ModelFilesTest {
     System.arraycopy(bytes, 0, led, avro.length, bytes.length);
     assertThatThrownBy(() -> ModelFiles.read("noise", led))
         .isInstanceOf(InvalidModelException.class);
+  }
+
+  /** A crash at any time leaves a model, as there is one at any time. */
+  @Test
+  void a_file_that_is_replaced_is_never_absent() throws IOException {
+    Path file = folder.resolve("model.avro");
+    ModelFiles.write(TestModels.bundle(), file);
+    AtomicInteger absent = new AtomicInteger();
+    AtomicBoolean isOver = new AtomicBoolean();
+    Thread reader =
+        new Thread(
+            () -> {
+              while (!isOver.get()) {
+                if (!file.toFile().exists()) {
+                  absent.incrementAndGet();
+                }
+              }
+            });
+    reader.start();
+    try {
+      for (int i = 0; i < 50; i++) {
+        ModelFiles.write(TestModels.bundle(), file);
+      }
+    } finally {
+      isOver.set(true);
+    }
+    assertThat(absent.get()).isZero();
+    assertThat(ModelFiles.read(file).modelId()).isEqualTo(TestModels.bundle().modelId());
   }
 }

@@ -506,7 +506,7 @@ class SettingsFileTest {
     return Arbitraries.oneOf(
         Arbitraries.strings().withCharRange(' ', '~').excludeChars('\\').ofMaxLength(20),
         Arbitraries.longs().map(String::valueOf),
-        Arbitraries.doubles().map(String::valueOf));
+        Arbitraries.doubles().ofScale(15).map(String::valueOf));
   }
 
   @Test

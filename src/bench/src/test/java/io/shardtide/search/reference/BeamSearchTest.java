@@ -19,6 +19,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.DoubleRange;
 import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Scale;
 import org.junit.jupiter.api.Test;
 
 class BeamSearchTest {
@@ -33,7 +34,7 @@ class BeamSearchTest {
       @ForAll long seed,
       @ForAll @IntRange(min = 1, max = 20) int count,
       @ForAll @IntRange(min = 1, max = 12) int devices,
-      @ForAll @DoubleRange(min = 0.5, max = 4) double slack) {
+      @ForAll @Scale(15) @DoubleRange(min = 0.5, max = 4) double slack) {
     List<TableSpec> tables = Plans.randomTables(new Random(seed), count);
     long bytes = tables.stream().mapToLong(TableSpec::bytes).sum();
     ClusterSpec cluster = Fixtures.cluster(devices, Math.max(1, (long) (slack * bytes / devices)));

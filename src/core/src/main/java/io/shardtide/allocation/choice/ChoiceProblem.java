@@ -18,14 +18,14 @@ public record ChoiceProblem(double[][] values, double[][][] uses, double[] limit
   public ChoiceProblem {
     if (uses.length != limits.length || fallback.length != values.length) {
       throw new IllegalArgumentException(
-          "sizes must agree, got %d uses of %d limits, and %d fallbacks of %d groups"
+          "sizes must agree, got %s uses of %s limits, and %s fallbacks of %s groups"
               .formatted(uses.length, limits.length, fallback.length, values.length));
     }
     for (int q = 0; q < limits.length; q++) {
       double used = used(uses[q], fallback);
       if (!isWithin(used, limits[q])) {
         throw new IllegalArgumentException(
-            "fallback must use at most %s of quantity %d, got %s".formatted(limits[q], q, used));
+            "fallback must use at most %s of quantity %s, got %s".formatted(limits[q], q, used));
       }
     }
   }

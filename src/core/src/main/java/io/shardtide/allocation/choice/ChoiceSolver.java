@@ -3,8 +3,8 @@ package io.shardtide.allocation.choice;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import org.ojalgo.OjAlgoUtils;
-import org.ojalgo.machine.Hardware;
 import org.ojalgo.optimisation.Expression;
 import org.ojalgo.optimisation.ExpressionsBasedModel;
 import org.ojalgo.optimisation.Optimisation;
@@ -35,10 +35,18 @@ public final class ChoiceSolver {
   /** Prove the optimum to the digits of {@link #TOLERANCE}; ojAlgo's default are 6. */
   private static final NumberContext GAP = NumberContext.of(10, 12);
 
+  /** With this property, ojAlgo prints no notice when it is loaded on an unknown machine. */
+  private static final String NO_NOTICE = "shut.up.ojAlgo";
+
   static {
-    // Otherwise ojAlgo prints a notice on machines that it does not know, and uses their threads.
-    System.setProperty("shut.up.ojAlgo", "true");
-    OjAlgoUtils.ENVIRONMENT = Hardware.makeSimple("any", 1L << 30, 1).virtualise();
+    String before = System.getProperty(NO_NOTICE);
+    System.setProperty(NO_NOTICE, "true");
+    Objects.requireNonNull(OjAlgoUtils.ENVIRONMENT, "ojAlgo is loaded here");
+    if (before == null) {
+      System.clearProperty(NO_NOTICE);
+    } else {
+      System.setProperty(NO_NOTICE, before);
+    }
   }
 
   private final ChoiceProblem problem;
@@ -136,7 +144,7 @@ public final class ChoiceSolver {
     for (CoreOption of : core) {
       Variable chosen =
           model
-              .newVariable("%d of %d".formatted(of.option(), of.group()))
+              .newVariable("%s of %s".formatted(of.option(), of.group()))
               .binary()
               .weight(problem.values()[of.group()][of.option()]);
       one.get(of.group()).set(chosen, 1);

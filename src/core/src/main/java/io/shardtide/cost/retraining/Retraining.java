@@ -47,7 +47,7 @@ public final class Retraining {
       long seed) {
     if (recent.compute().size() < MIN_COMPUTATIONS) {
       throw new IllegalArgumentException(
-          "there must be at least %d recent computations, got %d"
+          "there must be at least %s recent computations, got %s"
               .formatted(MIN_COMPUTATIONS, recent.compute().size()));
     }
     RetrainingSettings settings = RetrainingSettings.defaults(seed);
@@ -86,7 +86,7 @@ public final class Retraining {
       samples.tables().forEach(table -> heldOut.remove(table.name()));
     }
     return new ModelCard(
-        "Fine-tuned from model %s on measurements of %d trainers: %d recent and %d older computations, %d recent and %d older collectives%s"
+        "Fine-tuned from model %s on measurements of %s trainers: %s recent and %s older computations, %s recent and %s older collectives%s"
             .formatted(
                 champion.modelId(),
                 sources.size(),

@@ -23,7 +23,7 @@ public record CurveReport(String poolId, String workloadId, Optional<PredictedCu
     public PredictedCurve {
       if (cluster.batchSize() != curve.batchSize()) {
         throw new IllegalArgumentException(
-            "batchSize of a curve must be that of the cluster, %d, got %d"
+            "batchSize of a curve must be that of the cluster, %s, got %s"
                 .formatted(cluster.batchSize(), curve.batchSize()));
       }
     }

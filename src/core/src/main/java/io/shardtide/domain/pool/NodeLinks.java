@@ -34,7 +34,7 @@ public final class NodeLinks implements PoolLinks {
     int size = nodes.size();
     if (size < 2 || size > MAX_NODES) {
       throw PoolLinks.invalid(
-          "nodes of a matrix must be 2 to %d, got %d".formatted(MAX_NODES, size));
+          "nodes of a matrix must be 2 to %s, got %s".formatted(MAX_NODES, size));
     }
     for (String node : nodes) {
       if (rows.put(node, rows.size()) != null) {
@@ -44,13 +44,13 @@ public final class NodeLinks implements PoolLinks {
     }
     if (matrix.size() != size) {
       throw PoolLinks.invalid(
-          "a matrix of %d nodes must have as many rows, got %d".formatted(size, matrix.size()));
+          "a matrix of %s nodes must have as many rows, got %s".formatted(size, matrix.size()));
     }
     double smallest = Double.POSITIVE_INFINITY;
     for (int i = 0; i < size; i++) {
       if (matrix.get(i).size() != size) {
         throw PoolLinks.invalid(
-            "rows of a matrix of %d nodes must have as many numbers, got %d for %s"
+            "rows of a matrix of %s nodes must have as many numbers, got %s for %s"
                 .formatted(size, matrix.get(i).size(), Names.quote(nodes.get(i))));
       }
       for (int j = 0; j < i; j++) {
@@ -129,6 +129,6 @@ public final class NodeLinks implements PoolLinks {
 
   @Override
   public String toString() {
-    return "NodeLinks of %d nodes".formatted(rows.size());
+    return "NodeLinks of %s nodes".formatted(rows.size());
   }
 }

@@ -164,7 +164,7 @@ public record Pool(
     if (fewer.remove(node) == null) {
       throw new RejectedException(
           RejectionReason.UNKNOWN_NODE,
-          "a lost node must be one of the pool's %d, got %s"
+          "a lost node must be one of the pool's %s, got %s"
               .formatted(nodes.size(), Names.quote(node)));
     }
     return with(fewer);
@@ -185,7 +185,7 @@ public record Pool(
     if (value < min || value > max) {
       throw new RejectedException(
           RejectionReason.INVALID_POOL,
-          "%s of a pool must be between %d and %d, got %d".formatted(what, min, max, value));
+          "%s of a pool must be between %s and %s, got %s".formatted(what, min, max, value));
     }
   }
 }

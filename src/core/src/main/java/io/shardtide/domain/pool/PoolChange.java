@@ -34,7 +34,7 @@ public record PoolChange(
     if (updates.isEmpty() || updates.size() > MAX_UPDATES) {
       throw new RejectedException(
           updates.isEmpty() ? RejectionReason.NO_CHANGES : RejectionReason.TOO_MANY_CHANGES,
-          "changes of a pool's event must be between 1 and %d, got %d"
+          "changes of a pool's event must be between 1 and %s, got %s"
               .formatted(MAX_UPDATES, updates.size()));
     }
   }

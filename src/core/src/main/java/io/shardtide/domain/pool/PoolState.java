@@ -62,7 +62,7 @@ public record PoolState(
           && nextClaims.remove(withdrawn.workloadId()) == null) {
         throw new RejectedException(
             RejectionReason.UNKNOWN_CLAIM,
-            "a withdrawn claim must be one of the %d on pool %s, got that of workload %s"
+            "a withdrawn claim must be one of the %s on pool %s, got that of workload %s"
                 .formatted(
                     nextClaims.size(), Names.quote(id), Names.quote(withdrawn.workloadId())));
       }
@@ -70,7 +70,7 @@ public record PoolState(
     if (nextClaims.size() > MAX_CLAIMS) {
       throw new RejectedException(
           RejectionReason.INVALID_CLAIM,
-          "claims on pool %s must be at most %d, got %d"
+          "claims on pool %s must be at most %s, got %s"
               .formatted(Names.quote(id), MAX_CLAIMS, nextClaims.size()));
     }
     return new PoolState(id, generation + 1, next, nextClaims);

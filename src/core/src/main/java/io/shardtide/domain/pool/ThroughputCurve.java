@@ -31,7 +31,7 @@ public record ThroughputCurve(
     for (int p = 1; p < points.size(); p++) {
       if (points.get(p - 1).devices() >= points.get(p).devices()) {
         throw new IllegalArgumentException(
-            "devices of points must ascend, got %d before %d"
+            "devices of points must ascend, got %s before %s"
                 .formatted(points.get(p - 1).devices(), points.get(p).devices()));
       }
     }

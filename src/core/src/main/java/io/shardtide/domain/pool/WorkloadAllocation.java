@@ -35,7 +35,7 @@ public record WorkloadAllocation(
     nodes = List.copyOf(nodes);
     if (nodes.isEmpty() != (devices == 0)) {
       throw new IllegalArgumentException(
-          "devices must be 0 without nodes and above 0 with them, got %d on %d nodes"
+          "devices must be 0 without nodes and above 0 with them, got %s on %s nodes"
               .formatted(devices, nodes.size()));
     }
   }

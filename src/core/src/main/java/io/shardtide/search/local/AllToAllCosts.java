@@ -21,8 +21,9 @@ final class AllToAllCosts {
   private static final double UNKNOWN = -1;
 
   /**
-   * More are forgotten: a search has visited so many totals, and comes back to few. 32 MiB of
-   * costs; with those of up to 1,024 totals, 2,000 tables on 16 devices filled a heap of 2 GiB.
+   * More of a collective, with all its codecs, are forgotten: a search has visited so many totals,
+   * and comes back to few. 32 MiB of costs; with those of up to 1,024 totals, 2,000 tables on 16
+   * devices filled a heap of 2 GiB.
    */
   private static final long MAX_COSTS = 1 << 22;
 
@@ -33,6 +34,7 @@ final class AllToAllCosts {
   private final double elementsPerUnit;
   private final Direction direction;
   private final double bytesPerUnit;
+  private final long maxCosts;
 
   /** By load of all together: by level of the largest node, by largest load. */
   private final Map<Integer, CostRow[][]> totals = new HashMap<>();
@@ -85,13 +87,16 @@ final class AllToAllCosts {
    * @param scope the shards whose all-to-all it is: those on devices, or those split over nodes
    * @param direction forward, of outputs, or backward, of gradients
    * @param elementsPerUnit numbers that a unit of load stands for
+   * @param choices how many codecs the collective may have, none among them: they share memory
    */
   AllToAllCosts(
       CostEvaluator evaluator,
       StepComm wire,
       ShardScope scope,
       Direction direction,
-      double elementsPerUnit) {
+      double elementsPerUnit,
+      int choices) {
+    maxCosts = MAX_COSTS / choices;
     this.direction = direction;
     this.evaluator = evaluator;
     this.wire = wire;
@@ -121,7 +126,7 @@ final class AllToAllCosts {
     if (group.devices() == 1 || maxUnits == 0) {
       return none;
     }
-    boolean areTooMany = costs > MAX_COSTS;
+    boolean areTooMany = costs > maxCosts;
     if (areTooMany) {
       totals.clear();
       costs = 0;
@@ -155,6 +160,11 @@ final class AllToAllCosts {
               new AllToAllLoad(group, maxUnits * bytesPerUnit, mean * bytesPerUnit, nodeLevel));
     }
     return rows[maxUnits];
+  }
+
+  /** Returns how many costs are remembered. */
+  long remembered() {
+    return costs;
   }
 
   /** Returns one member's all-to-all in milliseconds; see {@link #row}. */

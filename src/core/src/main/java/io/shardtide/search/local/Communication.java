@@ -110,7 +110,8 @@ final class Communication {
                 direction,
                 scope == ShardScope.DEVICE
                     ? loadUnits.elementsPerUnit()
-                    : loadUnits.elementsPerNodeUnit());
+                    : loadUnits.elementsPerNodeUnit(),
+                of.size() + 1);
       }
     }
   }

@@ -177,7 +177,12 @@ public final class LocalSearch {
   }
 
   private List<Annealing> searches(Stream<State> from) {
-    return from.map(state -> annealing(state, false)).toList();
+    return from.map(
+            state -> {
+              work.check();
+              return annealing(state, false);
+            })
+        .toList();
   }
 
   /** Returns the tables sharded in various ways, made one by one as they are asked for. */

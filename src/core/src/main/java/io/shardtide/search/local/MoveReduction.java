@@ -1,7 +1,11 @@
 package io.shardtide.search.local;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /**
  * Takes moves back that do not pay: a search makes many of them on the way. Tables are sharded as
@@ -35,12 +39,8 @@ final class MoveReduction {
       for (int table : changed) {
         isSmaller |= takeBack(table, table);
       }
-      for (int i = 0; i < changed.size() && !isSmaller; i++) {
-        for (int j = 0; j < changed.size(); j++) {
-          if (hasTakenPlaceOf(changed.get(i), changed.get(j))) {
-            isSmaller |= takeBack(changed.get(i), changed.get(j));
-          }
-        }
+      if (!isSmaller) {
+        isSmaller = takePairBack(changed);
       }
     }
   }
@@ -67,15 +67,29 @@ final class MoveReduction {
     return false;
   }
 
-  /** Returns whether a table has come to a place that another one has left. */
-  private boolean hasTakenPlaceOf(int table, int other) {
-    if (table == other) {
-      return false;
+  /** Takes back the first pair that pays: a table, and one that has left a place that it took. */
+  private boolean takePairBack(List<Integer> changed) {
+    Map<Integer, List<Integer>> left = new HashMap<>();
+    for (int table : changed) {
+      for (int i = 0; i < earlier.count(table); i++) {
+        int place = earlier.place(table, i);
+        if (!state.isAt(table, place)) {
+          left.computeIfAbsent(place, p -> new ArrayList<>()).add(table);
+        }
+      }
     }
-    for (int i = 0; i < state.count(table); i++) {
-      int place = state.place(table, i);
-      if (!earlier.isAt(table, place) && earlier.isAt(other, place) && !state.isAt(other, place)) {
-        return true;
+    for (int table : changed) {
+      SortedSet<Integer> others = new TreeSet<>();
+      for (int i = 0; i < state.count(table); i++) {
+        int place = state.place(table, i);
+        if (!earlier.isAt(table, place)) {
+          others.addAll(left.getOrDefault(place, List.of()));
+        }
+      }
+      for (int other : others) {
+        if (takeBack(table, other)) {
+          return true;
+        }
       }
     }
     return false;

@@ -144,7 +144,7 @@ final class Relaxations {
     int others = dropped.size() - MAX_NAMED;
     return Optional.of(
         "without the constraints of tables %s%s"
-            .formatted(names, others > 0 ? " and %d more".formatted(others) : ""));
+            .formatted(names, others > 0 ? " and %s more".formatted(others) : ""));
   }
 
   /** Returns which one of a table's constraints is enough to drop, or all of them. */
@@ -159,7 +159,7 @@ final class Relaxations {
       }
     }
     if (constraints.leastColumns() > 0 && fitsWith(t, constraints.withLeastColumns(0))) {
-      return "with column parts of fewer than %d columns allowed for table %s"
+      return "with column parts of fewer than %s columns allowed for table %s"
           .formatted(constraints.leastColumns(), name);
     }
     if (!constraints.mayBeCached() && fitsWith(t, constraints.withMayBeCached(true))) {

@@ -30,7 +30,18 @@ final class SearchWork {
    */
   void proposed() {
     proposals++;
-    if ((proposals & 1_023) == 0 && (isStopped || Thread.currentThread().isInterrupted())) {
+    if ((proposals & 1_023) == 0) {
+      check();
+    }
+  }
+
+  /**
+   * Checks that the search goes on.
+   *
+   * @throws CancellationException if it was stopped, or its thread interrupted
+   */
+  void check() {
+    if (isStopped || Thread.currentThread().isInterrupted()) {
       throw new CancellationException("the search was stopped");
     }
   }

@@ -75,13 +75,15 @@ final class ShardLayout {
    * @param at the places of its parts, in the order of their columns
    */
   private static Sharding sharding(TableGroup group, TablePart part, int[] at, Places places) {
-    // On the only device of a cluster, a table may be cut into a single part.
+    // On the only device of a cluster, or of a table too narrow for two, there may be a single
+    // part.
     boolean isCut =
         at.length > 1
             || (places.devices() == 1
-                && EnumSet.of(
+                ? EnumSet.of(
                         ShardKind.COLUMN_WISE, ShardKind.TABLE_COLUMN_WISE, ShardKind.GRID_SHARD)
-                    .contains(group.kindOnOneDevice().orElseThrow()));
+                    .contains(group.kindOnOneDevice().orElseThrow())
+                : !group.mayBeWhole(part.scope()));
     return switch (part.scope()) {
       case DEVICE -> {
         if (part.blocks() > 1 || (places.devices() == 1 && isOfBlocks(group))) {
@@ -120,8 +122,7 @@ final class ShardLayout {
    * @param part each part
    * @param rows rows of the table
    */
-  private static int[] order(
-      int[] at, TablePart part, long rows, List<CurrentPlan.RunningPart> before) {
+  static int[] order(int[] at, TablePart part, long rows, List<CurrentPlan.RunningPart> before) {
     Arrays.sort(at);
     if (before.isEmpty()) {
       return at;
@@ -140,32 +141,43 @@ final class ShardLayout {
     for (int number = 0; number < at.length; number++) {
       regions.add(part.region(number, rows));
     }
-    for (Integer place : left) {
-      int best = 0;
-      double bestKept = -1;
-      for (int i = 0; i <= order.size(); i++) {
-        order.add(i, place);
-        double kept = kept(order, regions, before);
-        order.remove(i);
-        if (kept > bestKept) {
-          bestKept = kept;
-          best = i;
-        }
-      }
-      order.add(best, place);
+    for (int place : left) {
+      order.add(bestIndex(order, place, regions, before), place);
     }
     return order.stream().mapToInt(place -> place).toArray();
   }
 
-  /** Returns how many elements are where they were. */
-  private static double kept(
-      List<Integer> order, List<Region> regions, List<CurrentPlan.RunningPart> before) {
+  /** Returns where another place leaves most elements of the table where they are. */
+  private static int bestIndex(
+      List<Integer> order, int place, List<Region> regions, List<CurrentPlan.RunningPart> before) {
+    // Elements are whole numbers below 2^53: sums are exact in any order.
     double kept = 0;
     for (int i = 0; i < order.size(); i++) {
-      for (CurrentPlan.RunningPart running : before) {
-        if (running.place() == order.get(i)) {
-          kept += running.region().commonElements(regions.get(i));
-        }
+      kept += kept(order.get(i), regions.get(i + 1), before);
+    }
+    int best = 0;
+    double bestKept = -1;
+    for (int i = 0; i <= order.size(); i++) {
+      double keptHere = kept + kept(place, regions.get(i), before);
+      if (keptHere > bestKept) {
+        bestKept = keptHere;
+        best = i;
+      }
+      if (i < order.size()) {
+        kept +=
+            kept(order.get(i), regions.get(i), before)
+                - kept(order.get(i), regions.get(i + 1), before);
+      }
+    }
+    return best;
+  }
+
+  /** Returns how many elements of a part are at its place already. */
+  private static double kept(int place, Region region, List<CurrentPlan.RunningPart> before) {
+    double kept = 0;
+    for (CurrentPlan.RunningPart running : before) {
+      if (running.place() == place) {
+        kept += running.region().commonElements(region);
       }
     }
     return kept;

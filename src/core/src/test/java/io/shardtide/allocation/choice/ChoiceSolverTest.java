@@ -8,6 +8,9 @@ import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
+import org.ojalgo.OjAlgoUtils;
+import org.ojalgo.machine.Hardware;
+import org.ojalgo.machine.VirtualMachine;
 
 class ChoiceSolverTest {
   private static final int MANY = 20_000;
@@ -109,5 +112,25 @@ class ChoiceSolverTest {
                     new double[] {1},
                     new int[] {0}))
         .hasMessage("fallback must use at most 1.0 of quantity 0, got 2.0");
+  }
+
+  /** Another part of the program may use ojAlgo too. */
+  @Test
+  void settings_of_ojalgo_stay_as_they_are_and_change_no_choice() {
+    VirtualMachine before = OjAlgoUtils.ENVIRONMENT;
+    try {
+      for (int seed = 0; seed < 20; seed++) {
+        ChoiceProblem problem = random(seed, 12, 12);
+        OjAlgoUtils.ENVIRONMENT = Hardware.makeSimple("small", 1L << 30, 1).virtualise();
+        ChoiceResult one = ChoiceSolver.solve(problem, MANY);
+        VirtualMachine large = Hardware.makeSimple("large", 1L << 40, 64).virtualise();
+        OjAlgoUtils.ENVIRONMENT = large;
+        assertThat(ChoiceSolver.solve(problem, MANY).choice()).isEqualTo(one.choice());
+        assertThat(OjAlgoUtils.ENVIRONMENT).isSameAs(large);
+      }
+    } finally {
+      OjAlgoUtils.ENVIRONMENT = before;
+    }
+    assertThat(System.getProperty("shut.up.ojAlgo")).isNull();
   }
 }

@@ -120,7 +120,7 @@ final class CollectiveTraining {
             (devices, some) -> {
               CorrectionNet.CorrectionBatch batch = batch(some);
               errors.put(
-                  "%s.%d.mape".formatted(name, devices),
+                  "%s.%s.mape".formatted(name, devices),
                   DataSplit.mape(net.predict(batch), batch.labels()));
             });
   }

@@ -106,7 +106,7 @@ final class ComputeTraining {
             .toList();
     if (known.size() < ModelTraining.MIN_SAMPLES) {
       throw new IllegalArgumentException(
-          "at least %d compute samples must have no shard of the %d held-out tables, got %d of %d"
+          "at least %s compute samples must have no shard of the %s held-out tables, got %s of %s"
               .formatted(
                   ModelTraining.MIN_SAMPLES,
                   heldOut.size(),

@@ -88,7 +88,7 @@ public final class ModelTraining {
                   Collectors.groupingBy(
                       CollectiveSample::shown, TreeMap::new, Collectors.counting()));
       throw new IllegalArgumentException(
-          "there must be at least %d compute samples and %d all-to-alls of each direction, got %d and %s. If collectives cannot be measured, give the links of a data sheet (pretrain --links)"
+          "there must be at least %s compute samples and %s all-to-alls of each direction, got %s and %s. If collectives cannot be measured, give the links of a data sheet (pretrain --links)"
               .formatted(MIN_SAMPLES, MIN_SAMPLES, samples.compute().size(), counts));
     }
     SortedMap<String, Double> errors = new TreeMap<>();

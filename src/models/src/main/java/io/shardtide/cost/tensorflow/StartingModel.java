@@ -129,7 +129,7 @@ final class StartingModel {
   /** Returns the forward and the backward cost of each sample, in milliseconds. */
   List<double[]> predict(SampleSet tables, List<ComputeSample> samples) {
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
-      return Evaluation.of(new CostModel(bundle), towers, tables.with(samples, List.of()))
+      return Evaluation.ofKnownUse(new CostModel(bundle), towers, tables.with(samples, List.of()))
           .computations()
           .stream()
           .map(

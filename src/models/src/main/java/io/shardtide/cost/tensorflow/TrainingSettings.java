@@ -27,7 +27,7 @@ public record TrainingSettings(
   public TrainingSettings {
     if (computeEpochs < 1 || collectiveEpochs < 1 || patience < 1) {
       throw new IllegalArgumentException(
-          "epochs and patience must be at least 1, got %d, %d and %d"
+          "epochs and patience must be at least 1, got %s, %s and %s"
               .formatted(computeEpochs, collectiveEpochs, patience));
     }
     if (!(initialRate > 0 && initialRate <= 1)) {

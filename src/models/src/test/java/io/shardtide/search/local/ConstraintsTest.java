@@ -55,6 +55,25 @@ class ConstraintsTest {
     return new TableConstraints(Set.of(), 0, Optional.of(table));
   }
 
+  /** As in TorchRec, of which a plan's kinds are. */
+  @Test
+  void a_table_that_is_too_narrow_for_two_parts_is_one_shard_of_its_kind() {
+    ClusterSpec cluster = Fixtures.cluster(8, 64 * Fixtures.GIB);
+    for (ShardKind kind : List.of(ShardKind.COLUMN_WISE, ShardKind.TABLE_COLUMN_WISE)) {
+      TableSpec narrow =
+          Fixtures.table("narrow", 100_000, 64, 2).withConstraints(only(kind).withLeastColumns(40));
+      TableSpec wide = Fixtures.table("wide", 100_000, 160, 2).withConstraints(only(kind));
+      SearchResult.Found found =
+          (SearchResult.Found) LocalSearch.search(problem(cluster, narrow, wide), BRIEF);
+      assertThat(found.shards()).allMatch(shard -> shard.kind() == kind);
+      assertThat(found.shards().stream().filter(shard -> shard.table().equals("narrow")))
+          .singleElement()
+          .satisfies(shard -> assertThat(shard.columns()).isEqualTo(64));
+      assertThat(found.shards().stream().filter(shard -> shard.table().equals("wide")))
+          .hasSizeGreaterThan(1);
+    }
+  }
+
   /** Random constraints that do not contradict each other in one table. */
   private static TableSpec constrained(Random random, TableSpec table, List<TableSpec> others) {
     while (true) {

@@ -31,6 +31,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.DoubleRange;
 import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Scale;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -49,7 +50,7 @@ class LocalSearchTest {
       @ForAll long seed,
       @ForAll @IntRange(min = 1, max = 20) int count,
       @ForAll @IntRange(min = 1, max = 12) int devices,
-      @ForAll @DoubleRange(min = 0.5, max = 4) double slack) {
+      @ForAll @Scale(15) @DoubleRange(min = 0.5, max = 4) double slack) {
     List<TableSpec> tables = Plans.randomTables(new Random(seed), count);
     long bytes = tables.stream().mapToLong(TableSpec::bytes).sum();
     ClusterSpec cluster = Fixtures.cluster(devices, Math.max(1, (long) (slack * bytes / devices)));
@@ -325,7 +326,8 @@ class LocalSearchTest {
               StepComm.of(cluster),
               ShardScope.DEVICE,
               Direction.FORWARD,
-              4.0 * 65_536);
+              4.0 * 65_536,
+              1);
       double before = 0;
       for (int max = 100; max <= Math.min(total, 750); max++) {
         double ms = allToAll.ms(max, max, total, AllToAllLoad.LEVELS);

@@ -106,7 +106,7 @@ class ObjectiveTest {
   void one_device_may_have_the_whole_load() {
     AllToAllCosts allToAll =
         new AllToAllCosts(
-            search.evaluator, StepComm.of(cluster), ShardScope.DEVICE, Direction.FORWARD, 16);
+            search.evaluator, StepComm.of(cluster), ShardScope.DEVICE, Direction.FORWARD, 16, 1);
     assertThat(allToAll.ms(5, 5, 5, AllToAllLoad.LEVELS)).isPositive();
   }
 }

@@ -1,6 +1,7 @@
 package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanShards;
@@ -18,9 +19,11 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CancellationException;
 import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -38,6 +41,19 @@ class SearchWorkTest {
   private static TableSpec only(TableSpec table, int leastColumns, ShardKind... kinds) {
     return table.withConstraints(
         new TableConstraints(EnumSet.copyOf(Arrays.asList(kinds)), leastColumns, Optional.empty()));
+  }
+
+  @Test
+  void a_stopped_search_makes_no_starts() {
+    LocalSearch search =
+        new LocalSearch(
+            problem(
+                Fixtures.cluster(4, 8 * Fixtures.GIB), List.of(Fixtures.table("a", 1_000, 64, 5))),
+            SETTINGS,
+            1,
+            false);
+    search.work.stop();
+    assertThatThrownBy(search::starts).isInstanceOf(CancellationException.class);
   }
 
   /** A table that may be sharded in one way, which needs all devices or nodes. */
