@@ -33,9 +33,9 @@ KINDS = ("table_wise", "column_wise", "table_column_wise", "row_wise", "table_ro
 # How placements of CPUs end.
 ON_CPU = "/cpu"
 
-# DataTypes of tables and of outputs that FBGEMM's CPU kernels, fused and dense, do not have: ranks with such a table fail
-# in their first step, while others wait.
-NOT_ON_CPUS = ("BF16", "INT8")
+# DataTypes of tables and of outputs that FBGEMM's CPU kernels, fused and dense, train with. Of others, ranks with such a
+# table fail when it is made or in their first step, while others wait.
+TYPES_OF_CPUS = ("FP32", "FP16")
 
 # Of tables of which a plan says nothing.
 _NO_KERNEL: dict[str, Any] = {"kernel": {}}
@@ -318,10 +318,10 @@ def _check_on_cpus(table: str, sharding: Mapping[str, Any]) -> None:
             f'Table "{table}" has the optimizer {optimizer}, which FBGEMM\'s fused CPU kernels lack; must be one of'
             f" {', '.join(OF_FBGEMM_CPU)}, or have the compute kernel dense and an optimizer of PyTorch"
         )
-    if sharding.get("output_dtype") in NOT_ON_CPUS:
+    if sharding.get("output_dtype", "FP32") not in TYPES_OF_CPUS:
         raise ValueError(
             f'Table "{table}" has the output_dtype {sharding["output_dtype"]}, which FBGEMM\'s CPU kernels lack; must be'
-            " FP32 or FP16"
+            f" {' or '.join(TYPES_OF_CPUS)}"
         )
 
 

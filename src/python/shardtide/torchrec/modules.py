@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
 
-from shardtide.torchrec.descriptions import KINDS, NODE_KINDS, NOT_ON_CPUS, ON_CPU, UNPOOLED_KINDS, describe
+from shardtide.torchrec.descriptions import KINDS, NODE_KINDS, ON_CPU, TYPES_OF_CPUS, UNPOOLED_KINDS, describe
 from shardtide.torchrec.lines import plan_record
 from shardtide.torchrec.pooling import mean_problems
 
@@ -308,11 +308,11 @@ def _training_problems(path: str, collection: Any, shardings: Mapping[str, Any])
 def cpu_problems(collection: Any) -> Iterator[str]:
     """Yields which tables of a collection FBGEMM does not train on CPUs."""
     for config in configs(collection):
-        name = getattr(getattr(config, "data_type", None), "name", None)
-        if name in NOT_ON_CPUS:
+        name = getattr(getattr(config, "data_type", None), "name", "FP32")
+        if name not in TYPES_OF_CPUS:
             yield (
-                f'Table "{config.name}" has the data_type {name}, which FBGEMM\'s CPU kernels do not train; must be FP32'
-                " or FP16 on CPUs"
+                f'Table "{config.name}" has the data_type {name}, which FBGEMM\'s CPU kernels do not train; must be'
+                f" {' or '.join(TYPES_OF_CPUS)} on CPUs"
             )
 
 
