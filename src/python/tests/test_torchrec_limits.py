@@ -5,6 +5,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "src/python"), str(ROOT / "src/python/tests")]
@@ -13,7 +14,7 @@ import sequence_models as models
 from sequence_models import Table
 
 from shardtide import torchrec
-from shardtide.torchrec import checkpoint, codecs, publish
+from shardtide.torchrec import checkpoint, codecs, modules, publish
 from shardtide.torchrec.descriptions import KINDS
 
 if not models.WHY_NOT:
@@ -274,7 +275,23 @@ def under_the_second_alone():
     return model.module.one.e is model.module.two.e
 
 
+def types_of_towers():
+    net = towers()
+    description = torchrec.describe(plan("table_wise"), {"a": ["one.e", "two.e"]}, devices_per_node=2, device="cpu")
+    model = sharded(net, description["plan"], [EmbeddingBagCollectionSharder(fused_params=sgd())])
+    return model.module.one.e is model.module.two.e
+
+
 @unittest.skipIf(models.WHY_NOT, models.WHY_NOT)
+class SharedOfEachRelease(unittest.TestCase):
+    def test_it_is_refused_where_torchrec_makes_two_of_it_under_both_paths(self):
+        self.assertEqual(models.run(types_of_towers, 2, 2), modules._shards_once())
+        with mock.patch.object(modules, "_shards_once", lambda: False):
+            with self.assertRaisesRegex(ValueError, 'Modules "one.e", "two.e" are one collection, of which this Torch'):
+                torchrec.table_modules(towers())
+
+
+@unittest.skipUnless(not models.WHY_NOT and modules._shards_once(), "TorchRec trains a copy for each name")
 class Shared(unittest.TestCase):
     def test_it_is_one_table_that_is_published_once_and_planned_under_all_its_paths(self):
         change = publish.model_change("w", towers(), {"f_a": 1.0}, dict(CLUSTER))

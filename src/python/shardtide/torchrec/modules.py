@@ -6,6 +6,7 @@ sequence models need it. TorchRec leaves a collection unsharded that no path of 
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
@@ -32,8 +33,9 @@ def collections(model: Any) -> dict[str, Any]:
         What is inside of a collection is not looked at. A collection that the model holds under several names has the
         path that TorchRec meets first
 
-    ValueError if a managed collision collection is among the modules: its ids change while they are trained; and if one
-    module holds a collection under two names, of which TorchRec shards the first one only.
+    ValueError if a managed collision collection is among the modules: its ids change while they are trained; if one
+    module holds a collection under two names, of which TorchRec shards the first one only; and if a model holds one
+    under two names and TorchRec is too old to share it.
     """
     return {paths[0]: collection for paths, collection in _with_paths(model)}
 
@@ -68,7 +70,20 @@ def _with_paths(model: Any) -> list[tuple[list[str], Any]]:
                 )
         # named_children() has a child of two names once, as TorchRec meets it. The first one is popped first.
         pending += [(f"{path}.{name}" if path else name, child) for name, child in module.named_children()][::-1]
+    shared = next((paths for paths, _ in found.values() if len(paths) > 1), None)
+    if shared and not _shards_once():
+        raise ValueError(
+            f"Modules {_quoted(shared)} are one collection, of which this TorchRec trains a copy for each; must have one"
+            " name, or a TorchRec whose DistributedModelParallel has a module_id_cache, such as 1.6.1"
+        )
     return sorted(found.values(), key=lambda of: of[0][0])
+
+
+def _shards_once() -> bool:
+    """Returns whether TorchRec shards a collection with several names once; 1.4.0 does not."""
+    from torchrec.distributed.model_parallel import DistributedModelParallel
+
+    return "module_id_cache" in inspect.signature(DistributedModelParallel._shard_modules_impl).parameters
 
 
 def _is_collection(module: Any) -> bool:
