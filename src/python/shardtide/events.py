@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import numbers
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shardtide.arguments import MAX_SHOWN, items, mapping
+
+# The largest number of a report of fill, as avro/FillReport.avsc says.
+MOST_COUNTED = 2**50
 
 
 def workload_change(workload: str, changes: Sequence[dict[str, Any]], source: str) -> dict[str, Any]:
@@ -96,3 +100,25 @@ def _verb(change: Mapping[str, Any]) -> str:
     if "table" in change:
         return "sets"
     return "resizes" if "tableName" in change else "drops"
+
+
+def check_fills(tables: Sequence[Mapping[str, Any]]) -> None:
+    """Checks the tables of a report of fill, as far as their schema does not; ValueError names what is wrong.
+
+    Fields that are missing or of another type fail when the report is sent.
+    """
+    if not tables:
+        raise ValueError("tables must be at least one, got none")
+    names: set[object] = set()
+    for table in tables:
+        name, shards = table.get("table"), table.get("shards")
+        if name in names:
+            raise ValueError(f'tables must have each table once, got "{name}" twice')
+        names.add(name)
+        if not shards:
+            raise ValueError(f'shards of table "{name}" must be at least one, got none')
+        for shard in shards:
+            for field, value in shard.items():
+                least = 1 if field == "slots" else 0
+                if isinstance(value, numbers.Integral) and not least <= int(value) <= MOST_COUNTED:
+                    raise ValueError(f'{field} of table "{name}" must be between {least} and 2^50, got {value}')

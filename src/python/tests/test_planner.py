@@ -620,7 +620,8 @@ class Planning(unittest.TestCase):
             plan(devicesPerNode=2)
 
     def test_the_optimizer(self):
-        source = Given()
+        # TorchRec would drop the optimizer in the backward pass of a copied table.
+        source = Given(record(c=[shard("c", "TABLE_WISE", 8, 20, 0)]))
         net = model()
         apply_optimizer_in_backward(torch.optim.Adagrad, net.two.parameters(), {"lr": 0.1})
         planner(source).plan(net, sharders(EmbOptimType.EXACT_SGD))
@@ -664,6 +665,108 @@ class Planning(unittest.TestCase):
             planner().plan(net, [*sharders(), EmbeddingBagSharder()])
         planner().plan(net, sharders())
         planner().plan(model())
+
+    def test_a_plan_of_another_cluster_is_refused_with_both(self):
+        gib = 2**30
+
+        def refused(problem, answer, **cluster):
+            ours = {"devices": 2, **CLUSTER, "memoryBytesPerDevice": 56 * gib, **cluster}
+            asked = ShardtidePlanner(Given(answer), "w", ours, {"f": 1, "g": 2, "h": 3}, device="cpu")
+            if problem is None:
+                asked.plan(model(), sharders())
+            else:
+                with self.assertRaisesRegex(ValueError, problem):
+                    asked.plan(model(), sharders())
+
+        large = {"memory_bytes_per_device": 141 * gib}
+        both = "The plan is for 141.0 GiB of memory on device {}; cluster has {} GiB there"
+        refused(both.format(0, "56.0"), {**record(), **large})
+        reserved = {"memoryBytesPerDevice": 141 * gib, "reservedMemoryBytesPerDevice": 41 * gib}
+        refused(both.format(0, "100.0"), {**record(), **large}, **reserved)
+        own = [{"device": 1, "bytes": 40 * gib}]
+        refused(both.format(1, "40.0"), {**record(), **large}, memoryBytesPerDevice=141 * gib, memoryBytesByDevice=own)
+        planned = {"memory_bytes_per_device": 56 * gib, "memory_bytes_by_device": [{"device": 1, "bytes": 141 * gib}]}
+        refused(both.format(1, "56.0"), {**record(), **planned})
+        refused(None, {**record(), "memory_bytes_per_device": 56 * gib, "hardware": "h200"})
+        refused("The plan is for hardware simulated; cluster has h200", {**record(), "hardware": "simulated"})
+        # A plan of the log says what its shards fill.
+        costs = [{"memoryBytes": 10}, {"memoryBytes": 57 * gib}]
+        refused("The plan is for 57.0 GiB .* on device 1; cluster has 56.0 GiB", {**record(), "deviceCosts": costs})
+
+    def test_a_file_says_what_cluster_its_plans_are_for(self):
+        plan = planner()
+        plan.plan(model(), sharders())
+        described = {field: plan.description[field] for field in ("world_size", "plan")}
+        line = {"task": "w", "hardware": "h200", "memory_bytes_per_device": 141 * 2**30, **described}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "plans.jsonl")
+            path.write_text(json.dumps(line), encoding="utf-8")
+            with self.assertRaisesRegex(ValueError, "The plan is for 141.0 GiB .*; cluster has 1.0 GiB"):
+                planner(FileSource(path)).plan(model(), sharders())
+            ShardtidePlanner(FileSource(path), "w", {"devices": 2}, device="cpu").plan(model(), sharders())
+
+    def test_codecs_that_torchrec_cannot_send_are_left_out_with_a_warning(self):
+        source = Given()
+        codecs = [{"name": "fp16", "bytesPerElement": 2.0}, {"name": "int8", "bytesPerElement": 1.0}]
+        ours = ShardtidePlanner(
+            source, "w", {"devices": 2, **CLUSTER, "codecs": codecs}, {"f": 1, "g": 2, "h": 3}, device="cuda"
+        )
+        with self.assertLogs("shardtide") as logged:
+            ours.plan(model(), sharders())
+        self.assertEqual(source.wanted.cluster["codecs"], codecs[:1])
+        self.assertIn("Workload w is planned without codec int8: TorchRec does not send it on cuda", logged.output[0])
+        # On CPUs, TorchRec's sharder has no shards of rows.
+        planner_of_cpus = ShardtidePlanner(
+            source, "w", {"devices": 2, **CLUSTER, "codecs": codecs}, {"f": 1, "g": 2, "h": 3}, device="cpu"
+        )
+        planner_of_cpus.plan(model(), sharders())
+        self.assertEqual(source.wanted.cluster["codecs"], codecs)
+        described = planner_of_cpus.description
+        source.answer = {**described, "qcomms": {"cluster": {"forward": "int8"}}}
+        with self.assertRaisesRegex(ValueError, "forward collectives of scope cluster have codec int8"):
+            planner_of_cpus.plan(model(), sharders())
+
+    def test_learned_weights_are_planned_with_copies_only(self):
+        net = nn.Module()
+        config = EmbeddingBagConfig(name="a", num_embeddings=40, embedding_dim=16, feature_names=["f"])
+        net.one = EmbeddingBagCollection(tables=[config], is_weighted=True)
+        copied = {**record(), "shards": [shard("a", "DATA_PARALLEL", 16, 40, -1)]}
+        whole = {**record(), "shards": [shard("a", "TABLE_WISE", 16, 40, 0)]}
+        source = Given(copied)
+        planner(source, weights={"f": "learned"}).plan(net, sharders())
+        self.assertEqual(tables_of(source)["a"]["constraints"]["kinds"], ["data_parallel"])
+        source.answer = whole
+        with self.assertRaisesRegex(ValueError, "a is table_wise in the plan; must be data_parallel, as its learned wei"):
+            planner(source, weights={"f": "learned"}).plan(net, sharders())
+        planner(source).plan(net, sharders())
+
+    def test_tables_that_cpus_do_not_train_are_refused_before_they_are_published(self):
+        net = nn.Module()
+        config = EmbeddingBagConfig(
+            name="a", num_embeddings=40, embedding_dim=16, feature_names=["f"], data_type=DataType.BF16
+        )
+        net.one = EmbeddingBagCollection(tables=[config])
+        source = Given()
+        with self.assertRaisesRegex(ValueError, 'Table "a" has the data_type BF16, which FBGEMM.s CPU kernels do not'):
+            planner(source).plan(net, sharders())
+        self.assertIsNone(source.wanted)
+
+    @unittest.skipUnless(BUILT, "./shardtide is not built; ./shardtide --version builds it")
+    def test_numbers_of_numpy_are_planned_by_the_program(self):
+        import numpy as np
+
+        cluster = {name: np.int64(v) if isinstance(v, int) else v for name, v in {"devices": 2, **CLUSTER}.items()}
+        codecs = [{"name": "fp16", "bytesPerElement": np.float32(2)}]
+        ours = ShardtidePlanner(
+            ProgramSource(PROGRAM),
+            "w",
+            {**cluster, "codecs": codecs},
+            {"f": np.int64(1), "g": np.float32(2), "h": 3},
+            profiles={"a": {"accessCdf": np.array([0.5, 1.0, 1.0, 1.0])}},
+            device="cpu",
+            timeout_seconds=300,
+        )
+        self.assertEqual(sorted(ours.plan(model(), sharders()).plan), ["one", "two"])
 
     def test_versions(self):
         for version, problem in (("1.3.0", "1.3.0 is too old for ShardtidePlanner; must be 1.4.0 or newer"),):

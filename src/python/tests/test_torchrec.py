@@ -3,10 +3,12 @@
 Tests that need torch or torchrec are skipped where they are not installed.
 """
 
+import contextlib
 import dataclasses
 import enum
 import importlib.util
 import inspect
+import io
 import itertools
 import json
 import pathlib
@@ -14,6 +16,7 @@ import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/python"))
@@ -455,11 +458,11 @@ class Models(unittest.TestCase):
             for scope, direction, name in (
                 ("device", "forward", "fp16"),
                 ("device", "backward", "bf16"),
-                ("cluster", "backward", "fp8"),
+                ("cluster", "backward", "fp16"),
             )
         ]
         quantized = torchrec.describe_for(self.MODEL, {**plan, "codecs": codecs}, device="cpu")
-        precisions = {"device": {"forward": "fp16", "backward": "bf16"}, "cluster": {"backward": "fp8"}}
+        precisions = {"device": {"forward": "fp16", "backward": "bf16"}, "cluster": {"backward": "fp16"}}
         self.assertEqual(quantized, {**found, "qcomms": precisions})
         for layout, per_node, between in (("STRIDED", 1, False), ("CONSECUTIVE", 2, True)):
             groups = torchrec.describe_for(
@@ -512,6 +515,18 @@ class DeviceMemory(unittest.TestCase):
         for wrong in ("6", "6=", "=40", "x=1", "1.5=3", "6=inf"):
             with self.assertRaisesRegex(ValueError, f'must be DEVICE=G, such as 6=40, got "{wrong}"'):
                 publish.device_memory(wrong)
+
+    def test_memory_that_is_no_number_of_gib_is_an_error_of_the_argument(self):
+        for wrong in ("inf", "nan", "0", "-1", "x"):
+            command = ["publish", "h:1", "http://h:2", "--workload", "w", "--configs", "c", "--devices", "1"]
+            command += ["--batch-size", "1", "--hardware", "h200", f"--memory-gib={wrong}"]
+            said = io.StringIO()
+            with mock.patch.object(sys, "argv", command), contextlib.redirect_stderr(said):
+                with self.assertRaises(SystemExit) as ended:
+                    publish.main()
+            self.assertEqual(ended.exception.code, 2)
+            self.assertIn(f"--memory-gib: must be a number of GiB above 0, such as 64, got str '{wrong}'", said.getvalue())
+        self.assertEqual(publish.gib_bytes("0.5"), 2**29)
 
     def test_waves_take_the_memory_of_each_rank(self):
         for wrong, message in (

@@ -6,6 +6,7 @@ by the test, where FBGEMM's lookup finds them. Sorting modules train.
 
 import pathlib
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -16,13 +17,15 @@ import sequence_models as models
 from sequence_models import Table
 
 from shardtide import torchrec
-from shardtide.torchrec import publish
+from shardtide.torchrec import fill, publish
 from shardtide.torchrec.modules import unwrapped
 from shardtide.train import FillReporter, Ranks
+from shardtide.train.fill import ShardFill, gather_fills
 
 if not models.WHY_NOT:
     import torch
     import torch.distributed as dist
+    from torch.distributed import checkpoint as distributed_checkpoint
     from torchrec.distributed.mc_embedding import ManagedCollisionEmbeddingCollectionSharder
     from torchrec.distributed.mc_embeddingbag import ManagedCollisionEmbeddingBagCollectionSharder
     from torchrec.modules.hash_mc_evictions import HashZchEvictionConfig
@@ -72,10 +75,10 @@ def net(module):
 
 
 def sharded(model, kind="row_wise"):
-    """Returns the model under a plan of Shardtide on two ranks."""
-    tables = {f"{path}_a": path for path in PATHS}
-    plan = models.plan([(Table(name, SLOTS, 8), kind, 0) for name in tables], 2, 2)
-    description = torchrec.describe(plan, tables, devices_per_node=2, device="cpu")
+    """Returns the model under a plan of Shardtide on all ranks."""
+    tables, ranks = {f"{path}_a": path for path in PATHS}, dist.get_world_size()
+    plan = models.plan([(Table(name, SLOTS, 8), kind, 0) for name in tables], ranks, ranks)
+    description = torchrec.describe(plan, tables, devices_per_node=ranks, device="cpu")
     return models.DistributedModelParallel(
         model,
         device=torch.device("cpu"),
@@ -135,6 +138,40 @@ def sorted_ids(is_sharded):
     return everywhere, slots
 
 
+def by_default():
+    """Returns a sorting module that takes any id."""
+    return MCHManagedCollisionModule(SLOTS, torch.device("cpu"), LFU_EvictionPolicy(), eviction_interval=1)
+
+
+def ids_of_ranks(module):
+    """Trains on ids of all of the range up to IDS; returns the ids that each rank holds."""
+    model = sharded(net(module))
+    counter = torchrec.FillCounter(model)
+    for _ in range(6):
+        train(model, [(i * 64 + 7) % IDS for i in range(14)] + [1, 2])
+    everywhere = [None] * dist.get_world_size()
+    dist.all_gather_object(everywhere, counts(counter.take())[2])
+    return everywhere
+
+
+def saved(folder):
+    model = sharded(net(sorting))
+    train(model, [1, 2, 501, 502] * 4)
+    distributed_checkpoint.save(model.state_dict(), checkpoint_id=folder)
+
+
+def loaded(folder):
+    """Loads a checkpoint; returns what TorchRec says, or none."""
+    model = sharded(net(sorting))
+    state = model.state_dict()
+    distributed_checkpoint.load(state, checkpoint_id=folder)
+    try:
+        model.load_state_dict(state)
+    except AssertionError as e:
+        return str(e)
+    return None
+
+
 def slots_of_ids(module):
     """Returns the slots that a sorting module gives to ids of its own."""
     values = torch.arange(IDS)
@@ -182,6 +219,22 @@ def hashed_ids():
     everywhere = [None] * dist.get_world_size()
     dist.all_gather_object(everywhere, found)
     return everywhere, [call.args for call in reports.fill.call_args_list]
+
+
+class Together(unittest.TestCase):
+    """What one rank finds, all decide alike: each is told of the shards of all."""
+
+    def gathered(self, *of_ranks):
+        return gather_fills(mock.Mock(gather=lambda own: [list(of) for of in of_ranks]), [])
+
+    def test_shards_without_slots_are_not_reported(self):
+        found = self.gathered([ShardFill("t", 0, 0, 0), ShardFill("u", 0, 0, 0)], [ShardFill("t", 0, 8, 3)])
+        self.assertEqual([(of["table"], [shard["rank"] for shard in of["shards"]]) for of in found], [("t", [1])])
+        self.assertEqual(self.gathered([ShardFill("t", 0, 0, 0)], []), [])
+
+    def test_a_wrong_count_of_any_rank_is_an_error_before_the_first_one_reports(self):
+        with self.assertRaisesRegex(ValueError, 'ids of table "t" must be between 0 and 2.50, got -1'):
+            self.gathered([], [ShardFill("t", 0, 8, -1)])
 
 
 @unittest.skipIf(models.WHY_NOT, models.WHY_NOT)
@@ -265,6 +318,34 @@ class FillTest(unittest.TestCase):
         managed(model)["bags_a"]._eviction_policy = object()
         with self.assertRaisesRegex(ValueError, 'Table "bags_a" has the eviction policy object; must be one of SINGLE'):
             torchrec.managed_storage(model)
+
+    def test_ids_of_a_sorting_module_of_any_ids_are_all_on_the_first_rank_which_is_said(self):
+        self.assertEqual(models.run(ids_of_ranks, 2, 2, by_default), [7, 0])
+        self.assertEqual(models.run(ids_of_ranks, 2, 2, sorting), [7, 6])
+        said = "Table bags_a has a sorting managed collision module with the default input_hash_size, 2^63 - 1"
+        for function in (torchrec.FillCounter, torchrec.managed_storage):
+            self.assertIn(said, self.warnings(function, by_default))
+            self.assertNotIn("input_hash_size", self.warnings(function, sorting))
+            self.assertEqual(self.warnings(function, hashing), "")
+
+    def test_a_checkpoint_of_a_sorting_module_loads_on_divisors_of_its_ranks_which_is_said(self):
+        for before, after in ((2, 1), (1, 2), (4, 2), (2, 4)):
+            with tempfile.TemporaryDirectory() as folder:
+                models.run(saved, before, before, folder)
+                problem = models.run(loaded, after, after, folder)
+            with self.subTest(before=before, after=after):
+                self.assertEqual(problem is None, before % after == 0, problem)
+        for ranks, on in ((1, "1"), (4, "1, 2, 4")):
+            with mock.patch.object(fill, "_world_size", lambda: ranks):
+                said = f"whose checkpoint of {ranks} ranks TorchRec loads on {on} ranks only: a restart on others fails"
+                self.assertIn(said, self.warnings(torchrec.FillCounter, sorting))
+
+    def warnings(self, function, module):
+        """Returns what a function says of a model with such modules."""
+        fill._warn.cache_clear()
+        with mock.patch.object(fill.logger, "warning") as warned:
+            function(net(module))
+        return "; ".join(call.args[1] for call in warned.call_args_list)
 
     def test_models_that_cannot_be_counted_are_refused(self):
         plain = models.nn.Module()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import collections
 import datetime
 import logging
-import numbers
 import threading
 import time
 import uuid
 from typing import TYPE_CHECKING, Any
+
+from shardtide.events import check_fills
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,9 +33,6 @@ QUIET_SECONDS = 2.0
 # A send that is cancelled ends well within this time.
 STOP_SECONDS = 1.0
 
-
-# The largest number of a report of fill, as avro/FillReport.avsc says.
-MOST_COUNTED = 2**50
 
 # The planner rejects a report of fill that is not later than the one before it.
 LEAST_INTERVAL = datetime.timedelta(milliseconds=1)
@@ -161,7 +159,7 @@ class TrainerReports:
 
         ValueError if there are no tables, a table is there twice or has no shards, or slots or a count is out of range.
         """
-        _check_fills(tables)
+        check_fills(tables)
         with self._changed:
             self._fills += 1
             # The clock may be coarse, or be set back.
@@ -345,25 +343,6 @@ class TrainerReports:
                 logger.warning("Reports to the planner fail: %s", problem)
             self._failures[topic] = problem
             self._problem = problem
-
-
-def _check_fills(tables: Sequence[Mapping[str, Any]]) -> None:
-    """Checks what a schema does not say; fields that are missing or of another type fail when the report is sent."""
-    if not tables:
-        raise ValueError("tables must be at least one, got none")
-    names: set[object] = set()
-    for table in tables:
-        name, shards = table.get("table"), table.get("shards")
-        if name in names:
-            raise ValueError(f'tables must have each table once, got "{name}" twice')
-        names.add(name)
-        if not shards:
-            raise ValueError(f'shards of table "{name}" must be at least one, got none')
-        for shard in shards:
-            for field, value in shard.items():
-                least = 1 if field == "slots" else 0
-                if isinstance(value, numbers.Integral) and not least <= int(value) <= MOST_COUNTED:
-                    raise ValueError(f'{field} of table "{name}" must be between {least} and 2^50, got {value}')
 
 
 def _now() -> datetime.datetime:

@@ -13,7 +13,7 @@ from shardtide.arguments import mapping, shown
 from shardtide.optimizers import optimizer_name
 from shardtide.torchrec.descriptions import KINDS
 from shardtide.torchrec.kernels import kernel_fields
-from shardtide.torchrec.modules import collections, configs, is_weighted, unwrapped
+from shardtide.torchrec.modules import collections, collections_of_paths, configs, is_weighted, unwrapped
 
 # Fields of TableConstraints.
 _LIMITS = ("kinds", "leastColumns", "sameDevicesAs", "mayBeCached", "mayHaveHotRows")
@@ -74,7 +74,7 @@ def check_sharders(model: Any, sharders: Iterable[Any]) -> None:
     a module unsharded that the plan does not name, and says nothing.
     """
     by_type = by_module_type(sharders)
-    found = collections(model)
+    found = collections_of_paths(model)
     problems = [
         f'Module "{path}" is a {type(collection).__name__}, for which there is no sharder; must be one of'
         f" {', '.join(kind.__name__ for kind in by_type) or 'none, since there are no sharders'}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shardtide.optimizers import OF_FBGEMM_CPU
+from shardtide.torchrec import codecs
 from shardtide.torchrec.lines import plan_record
 from shardtide.train.replication import replication_of
 
@@ -29,13 +30,20 @@ NODE_KINDS = ("table_row_wise", "grid_shard")
 # TorchRec's sharding types.
 KINDS = ("table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard", "data_parallel")
 
+# How placements of CPUs end.
+ON_CPU = "/cpu"
+
+# DataTypes of tables and of outputs that FBGEMM's CPU kernels, fused and dense, train with. Of others, ranks with such a
+# table fail when it is made or in their first step, while others wait.
+TYPES_OF_CPUS = ("FP32", "FP16")
+
 # Of tables of which a plan says nothing.
 _NO_KERNEL: dict[str, Any] = {"kernel": {}}
 
 
 def describe(
     plan: Mapping[str, Any],
-    modules: str | Mapping[str, str] | None = None,
+    modules: str | Mapping[str, str | Sequence[str]] | None = None,
     devices_per_node: int = 8,
     reshardable: bool = False,
     compute_kernel: str = "fused",
@@ -46,8 +54,8 @@ def describe(
     """Returns the description of a plan: of a ShardingPlan record, a line of ./shardtide plan, or a description.
 
     modules: path of the EmbeddingBagCollection or EmbeddingCollection within the model that DistributedModelParallel
-        wraps; "" for the model itself. Of several collections, the path for each table: table_modules(model). None: that
-        of a description, of others DEFAULT_MODULE
+        wraps; "" for the model itself. Of several collections, the path for each table, or all paths if the model holds
+        its collection under several names: table_modules(model). None: that of a description, of others DEFAULT_MODULE
     devices_per_node: devices that the fast links connect, at least 1; the same as devicesPerNode of the cluster
     reshardable: whether a running model can go from this plan to any other reshardable plan of the same tables and
         devices in which the same tables are copied and have their rows split. DistributedModelParallel.reshard moves
@@ -67,8 +75,8 @@ def describe(
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
     arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.
 
-    Of a plan with codecs it has "qcomms", their names by scope and direction: precisions for QCommsConfig. All others
-    are single precision.
+    Of a plan with codecs it has "qcomms", their names by scope and direction: precisions for QCommsConfig, as far as
+    TorchRec sends them (shardtide.torchrec.codecs). All others are single precision.
 
     ValueError if TorchRec cannot run the plan, or if modules does not have its tables; if it is no plan, or the line of a
     workload that does not fit.
@@ -121,9 +129,10 @@ def describe(
     if device == "cpu":
         for tables in description["plan"].values():
             for table, sharding in tables.items():
-                _check_optimizer(table, sharding)
+                _check_on_cpus(table, sharding)
     precisions: dict[str, dict[str, str]] = {}
     for used in plan.get("codecs") or []:
+        codecs.check(used["scope"], used["direction"], used["codec"]["name"], device)
         precisions.setdefault(used["scope"], {})[used["direction"]] = used["codec"]["name"]
     if precisions:
         description["qcomms"] = precisions
@@ -184,24 +193,26 @@ def _by_table(shards: list[dict[str, Any]], world_size: int) -> dict[str, list[d
 
 
 def _by_module(
-    tables: dict[str, list[dict[str, Any]]], modules: str | Mapping[str, str]
+    tables: dict[str, list[dict[str, Any]]], modules: str | Mapping[str, str | Sequence[str]]
 ) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    paths = {table: modules for table in tables} if isinstance(modules, str) else modules
+    given = {table: modules for table in tables} if isinstance(modules, str) else modules
+    paths = {table: [of] if isinstance(of, str) else list(of) for table, of in given.items()}
     for table in sorted(tables.keys() | paths.keys()):
         if table not in paths:
             raise ValueError(f'Table "{table}" has no module path; modules must have one for each table of the plan')
-        if not _PATH.fullmatch(paths[table]):
-            raise ValueError(
-                f'module path must be names separated by dots, or empty for the model itself, got "{paths[table]}"'
-            )
+        for path in paths[table]:
+            if not _PATH.fullmatch(path):
+                raise ValueError(
+                    f'module path must be names separated by dots, or empty for the model itself, got "{path}"'
+                )
         if table not in tables:
             raise ValueError(
-                f'Table "{table}" of module "{paths[table]}" is not in the plan; must be a plan of all tables of the'
+                f'Table "{table}" of module "{paths[table][0]}" is not in the plan; must be a plan of all tables of the'
                 " modules"
             )
     return {
-        path: {table: shards for table, shards in tables.items() if paths[table] == path}
-        for path in sorted(set(paths.values()))
+        path: {table: shards for table, shards in tables.items() if path in paths[table]}
+        for path in sorted({path for of in paths.values() for path in of})
     }
 
 
@@ -299,13 +310,18 @@ def _check(table: str, kind: str, shards: list[_Shard], world_size: int, per_nod
         )
 
 
-def _check_optimizer(table: str, sharding: Mapping[str, Any]) -> None:
-    """Checks that FBGEMM's CPU kernels have the optimizer of a table, if the plan says it."""
+def _check_on_cpus(table: str, sharding: Mapping[str, Any]) -> None:
+    """Checks that FBGEMM's CPU kernels have the optimizer of a table, if the plan says it, and its outputs."""
     optimizer = sharding.get("optimizer", OF_FBGEMM_CPU[0])
     if sharding["compute_kernel"] == "fused" and optimizer not in OF_FBGEMM_CPU:
         raise ValueError(
             f'Table "{table}" has the optimizer {optimizer}, which FBGEMM\'s fused CPU kernels lack; must be one of'
             f" {', '.join(OF_FBGEMM_CPU)}, or have the compute kernel dense and an optimizer of PyTorch"
+        )
+    if sharding.get("output_dtype", "FP32") not in TYPES_OF_CPUS:
+        raise ValueError(
+            f'Table "{table}" has the output_dtype {sharding["output_dtype"]}, which FBGEMM\'s CPU kernels lack; must be'
+            f" {' or '.join(TYPES_OF_CPUS)}"
         )
 
 
@@ -424,4 +440,4 @@ def _parameter_sharding(
 
 def placement(rank: int, devices_per_host: int, device: str) -> str:
     """Returns where a rank is in TorchRec's terms. device: type of the devices"""
-    return f"rank:{rank}/cpu" if device == "cpu" else f"rank:{rank}/{device}:{rank % devices_per_host}"
+    return f"rank:{rank}{ON_CPU}" if device == "cpu" else f"rank:{rank}/{device}:{rank % devices_per_host}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 from typing import Any, NamedTuple
 
 from shardtide.torchrec.modules import unwrapped
@@ -11,6 +13,11 @@ from shardtide.train.fill import ShardFill
 # module.
 _HASHED_EMPTY = -1
 _SORTED_EMPTY = 2**63 - 1
+
+# The input_hash_size of a sorting module that names none.
+_ANY_ID = 2**63 - 1
+
+logger = logging.getLogger("shardtide")
 
 # What an eviction policy of TorchRec is in a HashedStorage: of HashZchManagedCollisionModule by name, of
 # MCHManagedCollisionModule by class.
@@ -53,6 +60,9 @@ class FillCounter:
     MCHManagedCollisionModule is that of all ids without one, and never holds an id.
 
     Keeps 8 bytes of host memory for each slot.
+
+    Warns once of sorting modules (MCHManagedCollisionModule) whose ids would not spread over ranks, and of the numbers
+    of ranks on which their checkpoint loads.
 
     model: a module, sharded or not, or the DistributedModelParallel that wraps it. Ids that it holds are not counted as
         insertions: create this after a checkpoint is loaded, and again after the model is sharded otherwise
@@ -126,9 +136,39 @@ def _modules(model: Any) -> dict[str, Any]:
                     " a HashZchManagedCollisionModule or an MCHManagedCollisionModule"
                 )
             found[table], paths[table] = module, path
+            if hasattr(module, "_mch_sorted_raw_ids"):
+                _warn_of_sorting(table, module)
     if not found:
         raise ValueError(f"{type(unwrapped(model)).__name__} has no ManagedCollisionCollection")
     return found
+
+
+def _warn_of_sorting(table: str, module: Any) -> None:
+    """Warns of what a sorting module does when its rows are split over ranks."""
+    ranks = _world_size()
+    if module._input_hash_size == _ANY_ID and module._input_hash_func is None:
+        _warn(
+            f"Table {table} has a sorting managed collision module with the default input_hash_size, 2^63 - 1. TorchRec"
+            " gives each rank an equal range of ids up to it: of ids below 2^63 / ranks, rank 0 alone holds some, and"
+            " forecasts count the empty slots of the others. Set input_hash_size to one above the largest id"
+        )
+    loaded = ", ".join(str(n) for n in range(1, ranks + 1) if ranks % n == 0)
+    _warn(
+        f"Table {table} has a sorting managed collision module, whose checkpoint of {ranks} ranks TorchRec loads on"
+        f" {loaded} ranks only: a restart on others fails when it loads it"
+    )
+
+
+def _world_size() -> int:
+    import torch.distributed as dist
+
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+@functools.lru_cache(maxsize=None)
+def _warn(message: str) -> None:
+    """Warns once in a process."""
+    logger.warning("%s", message)
 
 
 def _slots(module: Any) -> _Slots:

@@ -22,12 +22,12 @@ class PlanRecord(NamedTuple):
     """A plan in one form.
 
     record: a ShardingPlan record, or those of its fields that a description needs
-    modules: the path of each table's module, if the plan says it
+    modules: the paths of each table's module, if the plan says them
     fields: by table, further fields of its sharding: kernel, cache, optimizer
     """
 
     record: dict[str, Any]
-    modules: dict[str, str] | None
+    modules: dict[str, list[str]] | None
     fields: dict[str, dict[str, Any]]
 
 
@@ -62,14 +62,21 @@ def plan_record(plan: Mapping[str, Any]) -> PlanRecord:
     of_tables: dict[str, list[dict[str, Any]]] = {}
     fields: dict[str, dict[str, Any]] = {}
     kernels: list[dict[str, Any]] = []
-    modules: dict[str, str] | None = None
+    modules: dict[str, list[str]] | None = None
     if is_description(plan):
         modules = {}
         for path, tables in mapping(plan["plan"], "plan", "the shardings of each module").items():
             for table, sharding in mapping(tables, f'Module "{path}"', "a sharding for each table").items():
                 if table in modules:
-                    raise ValueError(f'Table "{table}" is in modules "{modules[table]}" and "{path}"; must be in one')
-                modules[table] = path
+                    first = modules[table][0]
+                    if sharding != plan["plan"][first][table]:
+                        raise ValueError(
+                            f'Table "{table}" is in modules "{first}" and "{path}" with different shardings; must be in'
+                            " one, or one collection with several paths"
+                        )
+                    modules[table].append(path)
+                    continue
+                modules[table] = [path]
                 of_tables[table] = _shards(table, sharding)
                 fields[table] = {name: value for name, value in sharding.items() if name not in _OF_SHARDS}
     else:

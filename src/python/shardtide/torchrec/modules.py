@@ -6,11 +6,12 @@ sequence models need it. TorchRec leaves a collection unsharded that no path of 
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Union
 
-from shardtide.torchrec.descriptions import NODE_KINDS, UNPOOLED_KINDS, describe
+from shardtide.torchrec.descriptions import KINDS, NODE_KINDS, ON_CPU, TYPES_OF_CPUS, UNPOOLED_KINDS, describe
 from shardtide.torchrec.lines import plan_record
 from shardtide.torchrec.pooling import mean_problems
 
@@ -21,16 +22,32 @@ HOSTS_OF_A_NODE = ("TOPOLOGY_DOMAIN_MULTIPLE", "TORCHREC_RESOLVED_POD_SIZE")
 _BAG_CONFIGS = ("embedding_bag_configs", "_embedding_bag_configs")
 _CONFIGS = ("embedding_configs", "_embedding_configs")
 
+# Where a collection is within a model: a path, or all of them if the model holds it under several names.
+Paths = Union[str, Sequence[str]]
+
 
 def collections(model: Any) -> dict[str, Any]:
     """Returns the EmbeddingBagCollections, weighted ones too, and EmbeddingCollections of a model by path.
 
     model: a module, sharded or not, or the DistributedModelParallel that wraps it; "" is the path of the module itself.
-        What is inside of a collection is not looked at.
+        What is inside of a collection is not looked at. A collection that the model holds under several names has the
+        path that TorchRec meets first
 
-    ValueError if a managed collision collection is among the modules: its ids change while they are trained.
+    ValueError if a managed collision collection is among the modules: its ids change while they are trained; if one
+    module holds a collection under two names, of which TorchRec shards the first one only; and if a model holds one
+    under two names and TorchRec is too old to share it.
     """
-    found: dict[str, Any] = {}
+    return {paths[0]: collection for paths, collection in _with_paths(model)}
+
+
+def collections_of_paths(model: Any) -> dict[str, Any]:
+    """Returns the collections of a model by each of their paths. Arguments and errors as collections()."""
+    return {path: collection for paths, collection in _with_paths(model) for path in paths}
+
+
+def _with_paths(model: Any) -> list[tuple[list[str], Any]]:
+    """Returns the collections with all their paths, the one first that TorchRec shards, ordered by it."""
+    found: dict[int, tuple[list[str], Any]] = {}
     pending = [("", unwrapped(model))]
     while pending:
         path, module = pending.pop()
@@ -39,11 +56,38 @@ def collections(model: Any) -> dict[str, Any]:
                 f'Module "{path}" is a {type(module).__name__}, which is not supported; must be an'
                 " EmbeddingBagCollection or an EmbeddingCollection"
             )
-        if _has(module, _BAG_CONFIGS) or (_has(module, _CONFIGS) and hasattr(module, "embeddings")):
-            found[path] = module
-        else:
-            pending += [(f"{path}.{name}" if path else name, child) for name, child in module.named_children()]
-    return dict(sorted(found.items()))
+        if _is_collection(module):
+            found.setdefault(id(module), ([], module))[0].append(path)
+            continue
+        children = {name: child for name, child in getattr(module, "_modules", {}).items() if child is not None}
+        names: dict[int, str] = {}
+        for name, child in children.items():
+            first = names.setdefault(id(child), name)
+            if first != name and _is_collection(child):
+                raise ValueError(
+                    f'Module "{path}" has one {type(child).__name__} as {first} and as {name}, of which TorchRec shards'
+                    f" {first} only, and trains the other apart; must have one name in a module"
+                )
+        # named_children() has a child of two names once, as TorchRec meets it. The first one is popped first.
+        pending += [(f"{path}.{name}" if path else name, child) for name, child in module.named_children()][::-1]
+    shared = next((paths for paths, _ in found.values() if len(paths) > 1), None)
+    if shared and not _shards_once():
+        raise ValueError(
+            f"Modules {_quoted(shared)} are one collection, of which this TorchRec trains a copy for each; must have one"
+            " name, or a TorchRec whose DistributedModelParallel has a module_id_cache, such as 1.6.1"
+        )
+    return sorted(found.values(), key=lambda of: of[0][0])
+
+
+def _shards_once() -> bool:
+    """Returns whether TorchRec shards a collection with several names once; 1.4.0 does not."""
+    from torchrec.distributed.model_parallel import DistributedModelParallel
+
+    return "module_id_cache" in inspect.signature(DistributedModelParallel._shard_modules_impl).parameters
+
+
+def _is_collection(module: Any) -> bool:
+    return _has(module, _BAG_CONFIGS) or (_has(module, _CONFIGS) and hasattr(module, "embeddings"))
 
 
 def configs(collection: Any) -> list[Any]:
@@ -87,22 +131,47 @@ def unwrapped(model: Any) -> Any:
     return model.module if hasattr(model, "_dmp_wrapped_module") else model
 
 
-def table_modules(model: Any) -> dict[str, str]:
-    """Returns the path of the collection of each table of a model: modules of describe().
+def table_modules(model: Any) -> dict[str, Paths]:
+    """Returns the path of the collection of each table of a model, or all its paths: modules of describe().
 
     ValueError if the model has no collection, or a table's name twice: tables of a workload have different names.
     """
-    paths: dict[str, str] = {}
-    for path, collection in collections(model).items():
+    found: dict[str, list[str]] = {}
+    for paths, collection in _with_paths(model):
         for config in configs(collection):
-            if config.name in paths:
+            if config.name in found:
                 raise ValueError(
-                    f'Table "{config.name}" is in modules "{paths[config.name]}" and "{path}"; must be in one'
+                    f'Table "{config.name}" is in modules "{found[config.name][0]}" and "{paths[0]}"; must be in one'
                 )
-            paths[config.name] = path
-    if not paths:
+            found[config.name] = paths
+    if not found:
         raise ValueError(f"{type(unwrapped(model)).__name__} has no EmbeddingBagCollection or EmbeddingCollection")
-    return paths
+    return {table: paths if len(paths) > 1 else paths[0] for table, paths in found.items()}
+
+
+def optimizers_in_backward(collection: Any) -> set[str]:
+    """Returns the tables of a collection, sharded or not, whose optimizer apply_optimizer_in_backward() set.
+
+    TorchRec trains a data-parallel one with the dense optimizer of the program, and its rate.
+    """
+    weights = getattr(collection, "embeddings" if is_unpooled(collection) else "embedding_bags", {})
+    return {name for name, of in weights.items() if getattr(getattr(of, "weight", None), "_optimizer_classes", None)}
+
+
+def is_processed(model: Any, path: str) -> bool:
+    """Returns whether the collection at a path is inside of TorchRec's FeatureProcessedEmbeddingBagCollection, which
+    computes weights of ids on the devices that look them up.
+    """
+    return hasattr(unwrapped(model).get_submodule(path.rpartition(".")[0]), "_feature_processors")
+
+
+def kinds_that_train(is_in_backward: bool, is_learned: bool) -> tuple[str, ...]:
+    """Returns the kinds of shards that train a table as the program says.
+
+    is_in_backward: whether its optimizer is in the backward pass, which copies do not have
+    is_learned: whether a network computes the weights of its ids, which have gradients of copies only
+    """
+    return tuple(kind for kind in KINDS if not (is_in_backward if kind == "data_parallel" else is_learned))
 
 
 def unpooled_tables(model: Any) -> list[str]:
@@ -188,20 +257,32 @@ def check_model(model: Any, description: dict[str, Any]) -> None:
 
     ValueError names each path that is not one of a collection, each table that its collection lacks, each table of a
     collection that the description lacks, each table of another size, each table of an EmbeddingCollection whose
-    sharding TorchRec does not have for it, and each MEAN table whose kind makes outputs wrong
-    (shardtide.torchrec.pooling).
+    sharding TorchRec does not have for it, each MEAN table whose kind makes outputs wrong (shardtide.torchrec.pooling),
+    each copied table whose optimizer is in the backward pass, and each table of a type that FBGEMM does not train on
+    CPUs, if the description is for them.
+
+    Of a collection with several paths, the first must be there; others must have the same shardings, or none.
     """
+    of_paths = collections_of_paths(model)
     modules = collections(model)
+    first = {id(module): path for path, module in modules.items()}
     found = {
         path: {config.name: (config.num_embeddings, config.embedding_dim) for config in configs(module)}
         for path, module in modules.items()
     }
     problems = [
         f'Module "{path}" is no EmbeddingBagCollection of the model and no EmbeddingCollection; must be one of'
-        f" {_quoted(found)}"
+        f" {_quoted(of_paths)}"
         for path in description["plan"]
-        if path not in found
+        if path not in of_paths
     ]
+    for path, module in of_paths.items():
+        of_first = first[id(module)]
+        if path not in modules and description["plan"].get(path) not in (None, description["plan"].get(of_first)):
+            problems.append(
+                f'Module "{path}" is the same as "{of_first}", with other shardings in the plan; must have the same, or'
+                " none"
+            )
     for path, sizes in found.items():
         shardings = description["plan"].get(path, {})
         for table in sorted(sizes.keys() | shardings.keys()):
@@ -216,12 +297,38 @@ def check_model(model: Any, description: dict[str, Any]) -> None:
                     f" {actual[1]} as in the model"
                 )
         module = modules[path]
+        problems += _training_problems(path, module, shardings)
         if is_unpooled(module):
             problems += _unpooled_problems(path, module, shardings)
         else:
             problems += mean_problems(path, shardings, poolings(module), is_weighted(module))
     if problems:
         raise ValueError("; ".join(problems))
+
+
+def _training_problems(path: str, collection: Any, shardings: Mapping[str, Any]) -> Iterator[str]:
+    """Yields which tables of a collection TorchRec would train otherwise than the program says, or not at all."""
+    for table in sorted(optimizers_in_backward(collection)):
+        if shardings.get(table, {}).get("sharding_type") == "data_parallel":
+            yield (
+                f'Table "{table}" of module "{path}" is data_parallel and has an optimizer in the backward pass, which'
+                " TorchRec drops for the dense one of the program and its rate; must have another kind: plan it with the"
+                " model, or publish it without data_parallel"
+            )
+    placements = [shard["placement"] for of in shardings.values() for shard in of.get("shards", [])]
+    if any(placement.endswith(ON_CPU) for placement in placements):
+        yield from cpu_problems(collection)
+
+
+def cpu_problems(collection: Any) -> Iterator[str]:
+    """Yields which tables of a collection FBGEMM does not train on CPUs."""
+    for config in configs(collection):
+        name = getattr(getattr(config, "data_type", None), "name", "FP32")
+        if name not in TYPES_OF_CPUS:
+            yield (
+                f'Table "{config.name}" has the data_type {name}, which FBGEMM\'s CPU kernels do not train; must be'
+                f" {' or '.join(TYPES_OF_CPUS)} on CPUs"
+            )
 
 
 def _unpooled_problems(path: str, collection: Any, shardings: Mapping[str, Any]) -> Iterator[str]:

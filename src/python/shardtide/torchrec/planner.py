@@ -14,7 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from shardtide.arguments import check_text, mapping
+from shardtide.arguments import check_text, mapping, plain
+from shardtide.torchrec import codecs
 from shardtide.torchrec.constraints import (
     by_module_type,
     check_sharders,
@@ -29,6 +30,9 @@ from shardtide.torchrec.modules import (
     check_model,
     collections,
     configs,
+    cpu_problems,
+    is_processed,
+    is_weighted,
     local_size,
     node_size,
     table_modules,
@@ -77,8 +81,9 @@ class ShardtidePlanner:
     source: LogSource, ProgramSource or FileSource: where plans come from
     workload: name of the workload
     cluster: fields of a ClusterSpec: memoryBytesPerDevice, batchSize (of all ranks together), hardware, and any others.
-        devices is the number of ranks, and devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host,
-        unless they are given. Replica groups must be one. Needed unless the source takes plans that are there already
+        Codecs that TorchRec cannot send (shardtide.torchrec.codecs) are left out with a warning. devices is the number of ranks, and devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host,
+        unless they are given. Replica groups must be one. Needed unless the source takes plans that are there already,
+        whose hardware and memory are compared with it
     lookups: mean number of lookups per sample of each feature; not needed for tables with pooling_factors in their
         constraints or with a profile
     optimizer: of all tables, one of shardtide.optimizers.OPTIMIZERS. None: that of apply_optimizer_in_backward or of
@@ -86,6 +91,9 @@ class ShardtidePlanner:
     profiles: by table, what TableUse.fields() of shardtide.profile returns
     constraints: by table, ParameterConstraints of TorchRec, or a dict of TableConstraints. What the sharders do not
         allow is excluded without them. Of a plan that is there already, the sharding types of these tables are checked
+    weights: by feature, "learned" if a network of the program computes the weights of its ids: its table is copied to
+        all ranks (data_parallel) then, since TorchRec returns gradients of weights from no other. Of a plan that is
+        there already, that is checked
     reshardable: whether a running model can go to later plans with TorchRecResharder; tables that are table_wise are
         column_wise then, with one shard. Without effect if a sharder has no column_wise
     device: type of the devices: cuda or cpu; None: cuda if there is one
@@ -110,6 +118,7 @@ class ShardtidePlanner:
         optimizer: str | None = None,
         profiles: Mapping[str, Mapping[str, Any]] | None = None,
         constraints: Mapping[str, Any] | None = None,
+        weights: Mapping[str, str] | None = None,
         reshardable: bool = True,
         device: str | None = None,
         timeout_seconds: float = 60.0,
@@ -129,6 +138,7 @@ class ShardtidePlanner:
         self._optimizer = optimizer
         self._profiles = profiles
         self._constraints = constraints or {}
+        self._weights = weights or {}
         self._reshardable = reshardable
         self._device = device
         self._timeout_seconds = timeout_seconds
@@ -222,6 +232,7 @@ class ShardtidePlanner:
                     raise
                 return self._fall_back(module, sharders, e)
             self._check_kinds(module, sharders, found)
+            self._check_cluster(found, ranks)
             return _Answer(name, self._describe(module, sharders, found, ranks))
         except Exception as e:
             return _Answer(name, error=_portable(e))
@@ -244,6 +255,10 @@ class ShardtidePlanner:
 
         table_modules(module)
         check_sharders(module, sharders)
+        if self._device_type() == "cpu":
+            problems = [problem for collection in collections(module).values() for problem in cpu_problems(collection)]
+            if problems:
+                raise ValueError("; ".join(problems))
         if not self._source.needs_tables:
             rules_of(module, sharders, self._constraints, self._device_type())
             return Wanted(self._workload, None)
@@ -262,9 +277,14 @@ class ShardtidePlanner:
             batch_sizes={
                 feature: share * cluster["batchSize"] for feature, share in merged_batch_shares(rules).items()
             },
+            weights=self._weights,
         )
         for spec in (one["table"] for one in change["changes"] if "table" in one):
             spec.update(rules[spec["name"]].kernel)
+        if "codecs" in cluster:
+            cluster["codecs"], problems = codecs.usable(change, self._device_type())
+            for problem in problems:
+                logger.warning("Workload %s is planned without %s", self._workload, problem)
         return Wanted(self._workload, change)
 
     def _complete_cluster(self, ranks: int) -> dict[str, Any]:
@@ -281,7 +301,7 @@ class ShardtidePlanner:
             )
         per_node, per_host = self._nodes(ranks)
         nodes = {"devicesPerNode": per_node, **({} if per_host == per_node else {"devicesPerHost": per_host})}
-        return {"devices": ranks, **nodes, **given}
+        return {"devices": ranks, **nodes, **{name: plain(value) for name, value in given.items()}}
 
     def _check_kinds(self, module: Any, sharders: list[Any], found: dict[str, Any]) -> None:
         """Checks that a plan keeps to the constraints that were given; ValueError names each table of another kind."""
@@ -292,16 +312,46 @@ class ShardtidePlanner:
                 # A table_wise one of a reshardable plan.
                 kinds[table] = {sharding["sharding_type"], *(["table_wise"] if whole else [])}
         rules = rules_of(module, sharders, self._constraints, self._device_type())
-        problems = []
-        for table in sorted(self._constraints.keys() & kinds.keys()):
-            allowed = rules[table].limits.get("kinds") or KINDS
-            if not kinds[table].intersection(allowed):
-                problems.append(
-                    f"Table {table} is {min(kinds[table])} in the plan; must be {' or '.join(allowed)}, as its"
-                    " constraints and its sharder say"
-                )
+        allowed = {table: (rules[table].limits.get("kinds") or KINDS, "constraints and its sharder") for table in rules}
+        checked = {table: allowed[table] for table in self._constraints}
+        checked.update({table: (["data_parallel"], "learned weights") for table in self._learned_tables(module)})
+        problems = [
+            f"Table {table} is {min(kinds[table])} in the plan; must be {' or '.join(only)}, as its {reason} say"
+            for table, (only, reason) in sorted(checked.items())
+            if table in kinds and not kinds[table].intersection(only)
+        ]
         if problems:
             raise ValueError("; ".join(problems))
+
+    def _learned_tables(self, module: Any) -> set[str]:
+        """Returns the tables of weighted collections for whose ids a network computes weights."""
+        return {
+            config.name
+            for path, collection in collections(module).items()
+            if is_weighted(collection) and not is_processed(module, path)
+            for config in configs(collection)
+            if any(self._weights.get(feature) == "learned" for feature in config.feature_names or [config.name])
+        }
+
+    def _check_cluster(self, found: dict[str, Any], ranks: int) -> None:
+        """Checks that a plan fits on the cluster that is asked for, as far as both are known; ValueError names both."""
+        cluster = self._cluster or {}
+        hardware = found.get("hardware")
+        if hardware is not None and cluster.get("hardware", hardware) != hardware:
+            raise ValueError(f"The plan is for hardware {hardware}; cluster has {cluster['hardware']}: plan again")
+        if "memoryBytesPerDevice" not in cluster:
+            return
+        own = {of["device"]: of["bytes"] for of in cluster.get("memoryBytesByDevice", ())}
+        planned = {of["device"]: of["bytes"] for of in found.get("memory_bytes_by_device", ())}
+        costs = found.get("deviceCosts") or [{}] * ranks
+        for device, cost in zip(range(ranks), costs):
+            needed = cost.get("memoryBytes", planned.get(device, found.get("memory_bytes_per_device", 0)))
+            usable = own.get(device, cluster["memoryBytesPerDevice"]) - cluster.get("reservedMemoryBytesPerDevice", 0)
+            if needed > usable:
+                raise ValueError(
+                    f"The plan is for {_gib(needed)} of memory on device {device}; cluster has {_gib(usable)} there, less"
+                    " what is reserved: plan again"
+                )
 
     def _describe(self, module: Any, sharders: list[Any], found: dict[str, Any], ranks: int) -> dict[str, Any]:
         """Returns the description of what a source gave; ValueError if it is not of this model and of these ranks."""
@@ -311,6 +361,9 @@ class ShardtidePlanner:
                 raise ValueError("The plan has replica groups, and is for DMPCollection; must have one")
             if found["world_size"] != ranks:
                 raise ValueError(f"The plan is for {found['world_size']} devices; this job has {ranks} ranks")
+            for scope, directions in found.get("qcomms", {}).items():
+                for direction, name in directions.items():
+                    codecs.check(scope, direction, name, self._device_type())
             return _on_device(found, self._device_type(), per_host)
         if replication_of(found, ranks).groups > 1:
             raise ValueError("The plan has replica groups, and is for DMPCollection; must have one")
@@ -416,6 +469,10 @@ def check_version() -> None:
 def _warn(message: str) -> None:
     """Warns once in a process."""
     logger.warning("%s", message)
+
+
+def _gib(size: float) -> str:
+    return f"{size / 2**30:.1f} GiB"
 
 
 def _text(version: tuple[int, int]) -> str:

@@ -47,9 +47,16 @@ from typing import Any
 from shardtide import events
 from shardtide.arguments import check_text, items, mapping, plain, read_json, shown, texts
 from shardtide.optimizers import OPTIMIZERS, Optimizer, optimizer_name
-from shardtide.torchrec.descriptions import UNPOOLED_KINDS
+from shardtide.torchrec.descriptions import KINDS, UNPOOLED_KINDS
 from shardtide.torchrec.kernels import kernel_fields
-from shardtide.torchrec.modules import collections, is_weighted, table_modules
+from shardtide.torchrec.modules import (
+    collections,
+    is_processed,
+    is_weighted,
+    kinds_that_train,
+    optimizers_in_backward,
+    table_modules,
+)
 from shardtide.torchrec.modules import configs as configs_of
 from shardtide.torchrec.pooling import mean_kinds
 
@@ -315,8 +322,8 @@ def _with_limits(name: str, limits: Mapping[str, Any], others: Mapping[str, Any]
     kinds = [kind for kind in others["kinds"] if not limits.get("kinds") or kind in limits["kinds"]]
     if not kinds:
         raise ValueError(
-            f"Table {name} must be allowed one of {', '.join(others['kinds'])}, which TorchRec has for such tables, got"
-            f" {', '.join(limits['kinds'])}"
+            f"Table {name} must be allowed one of {', '.join(others['kinds']) or 'no kind'}, which TorchRec has for such"
+            f" tables, got {', '.join(limits.get('kinds', ())) or 'any'}"
         )
     both["kinds"] = kinds
     if "leastColumns" in others:
@@ -431,12 +438,23 @@ def workload_change(
     return events.workload_change(workload, changes, "shardtide.torchrec.publish")
 
 
+def gib_bytes(text: str) -> int:
+    """Returns the bytes of a number of GiB; argparse's error if it is none above 0."""
+    try:
+        gib = float(text)
+    except ValueError:
+        gib = math.nan
+    if not (math.isfinite(gib) and gib > 0):
+        raise argparse.ArgumentTypeError(f"must be a number of GiB above 0, such as 64, got {shown(text)}")
+    return round(gib * 2**30)
+
+
 def device_memory(text: str) -> dict[str, int]:
     """Returns the DeviceMemory of a text, DEVICE=GIB; ValueError if it has another form."""
     device, _, gib = text.partition("=")
     try:
-        return {"device": int(device), "bytes": round(float(gib) * 2**30)}
-    except (ValueError, OverflowError):
+        return {"device": int(device), "bytes": gib_bytes(gib)}
+    except (ValueError, argparse.ArgumentTypeError):
         raise ValueError(f'--memory-gib-of must be DEVICE=G, such as 6=40, got "{text}"') from None
 
 
@@ -451,20 +469,34 @@ def model_change(
     """Returns the WorkloadChange that sets a cluster and the tables of a model: of all its collections, in the order of
     their paths. Ids of weighted collections have weights, given by the batch unless weights of options say otherwise.
 
-    model: as for shardtide.torchrec.collections()
+    A table with an optimizer in the backward pass is not allowed to be data_parallel, since TorchRec would train it with
+    the dense optimizer. One of a weighted collection whose weights are learned, computed by a network, may only be
+    data_parallel: TorchRec sends weights to the devices of other kinds, and no gradients back. Weights of a feature
+    processor, which is inside of TorchRec's FeatureProcessedEmbeddingBagCollection, are not meant.
+
+    model: as for shardtide.torchrec.collections(). A collection under several names is published once
     optimizer, options: as for workload_change(). A feature that several tables look up counts for each of them
 
-    ValueError as workload_change(), if the model has no collection, and if two collections have a table of one name.
+    ValueError as workload_change(), if the model has no collection, if two collections have a table of one name, and if
+    a table is allowed no kind of shards.
     """
     # Of equal names it says which modules have them.
     table_modules(model)
-    of_model = collections(model).values()
-    found = [config for collection in of_model for config in configs_of(collection)]
+    of_model = collections(model)
+    found = [config for collection in of_model.values() for config in configs_of(collection)]
     change = workload_change(workload, found, lookups, cluster, optimizer, **options)
-    weighted = {c.name for collection in of_model if is_weighted(collection) for c in configs_of(collection)}
-    for spec in (one["table"] for one in change["changes"] if "table" in one):
-        if spec["name"] in weighted:
-            spec.setdefault("idWeights", "given")
+    specs = {one["table"]["name"]: one["table"] for one in change["changes"] if "table" in one}
+    for path, collection in of_model.items():
+        in_backward = optimizers_in_backward(collection)
+        for spec in (specs[config.name] for config in configs_of(collection)):
+            if is_weighted(collection):
+                spec.setdefault("idWeights", "given")
+            allowed = kinds_that_train(
+                spec["name"] in in_backward,
+                is_weighted(collection) and spec.get("idWeights") == "learned" and not is_processed(model, path),
+            )
+            if allowed != KINDS:
+                spec["constraints"] = _with_limits(spec["name"], spec.get("constraints", {}), {"kinds": allowed})
     return change
 
 
@@ -499,7 +531,7 @@ def main() -> None:
     parser.add_argument("--duplicates", metavar="FILE")
     parser.add_argument("--weights", metavar="FILE")
     parser.add_argument("--devices", type=int, required=True)
-    parser.add_argument("--memory-gib", type=float, required=True, help="memory for tables on a device, in 2^30 bytes")
+    parser.add_argument("--memory-gib", type=gib_bytes, required=True, help="memory for tables on a device, in 2^30 bytes")
     parser.add_argument("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
     parser.add_argument("--devices-per-node", type=int, default=8)
     parser.add_argument(
@@ -540,7 +572,7 @@ def main() -> None:
         gone = {config["name"] for config in previous} - {config["name"] for config in configs}
         cluster: dict[str, Any] = {
             "devices": arguments.devices,
-            "memoryBytesPerDevice": round(arguments.memory_gib * 2**30),
+            "memoryBytesPerDevice": arguments.memory_gib,
             "batchSize": arguments.batch_size,
             "devicesPerNode": arguments.devices_per_node,
             "hardware": arguments.hardware,

@@ -88,6 +88,8 @@ class TorchRecResharder:
         cannot go there without a restart.
         """
         wanted = describe_for(self._model, plan, device=self._model.device.type, **self._nodes)
+        # A collection with several paths is moved once.
+        wanted["plan"] = {path: tables for path, tables in wanted["plan"].items() if path in self._collections}
         running = self.running
         unpooled = list(self._changed_unpooled(running, wanted))
         if unpooled:

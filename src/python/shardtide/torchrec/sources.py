@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from shardtide.arguments import parse_json, read_text
+from shardtide.arguments import parse_json, read_text, shown
 from shardtide.torchrec.lines import plan_record
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ POLL_SECONDS = 0.1
 # One plan ends before Java's optimising compiler pays: without it, 500 tables on 64 devices take 6.8 s of processor
 # time instead of 11.2 s. What the user sets comes later, and wins.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1"
+
+# What a line of a plan says of the cluster that it was made for: memory is that of shards.
+_MADE_FOR = ("hardware", "memory_bytes_per_device", "memory_bytes_by_device")
 
 
 class PlanRefused(ValueError):
@@ -209,7 +212,8 @@ class ProgramSource:
         with tempfile.TemporaryDirectory(prefix="shardtide-") as name:
             folder = pathlib.Path(name)
             workloads, plans = folder / "workloads.jsonl", folder / "plans.jsonl"
-            workloads.write_text(json.dumps(workload_line(wanted)) + "\n", encoding="utf-8")
+            line = json.dumps(workload_line(wanted), default=_json_value)
+            workloads.write_text(line + "\n", encoding="utf-8")
             command = [program, "plan", "--workloads", str(workloads), "--out", str(plans), *self._arguments]
             status, said = _run(command, folder / "said", timeout_seconds)
             if plans.exists():
@@ -261,6 +265,13 @@ def _run(command: list[str], output: pathlib.Path, timeout_seconds: float) -> tu
 def workload_line(wanted: Wanted) -> dict[str, Any]:
     """Returns a workload as ./shardtide plan --workloads reads it: an object for a line of JSON."""
     return {"task": wanted.workload, "cluster": wanted.cluster, "tables": wanted.tables}
+
+
+def _json_value(value: Any) -> Any:
+    """Returns a scalar or an array of numpy as JSON has it, as LogSource takes them."""
+    if type(value).__module__ == "numpy":
+        return value.tolist()
+    raise ValueError(f"cluster and tables must have numbers, texts, lists and dicts, got {shown(value)}")
 
 
 class FileSource:
@@ -321,4 +332,5 @@ def plan_of_line(line: dict[str, Any], source: str) -> dict[str, Any]:
         **plan_record(line).record,
         "planId": str(line.get("task")),
         "searchMillis": 1000 * line.get("seconds", 0.0),
+        **{field: line[field] for field in _MADE_FOR if field in line},
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shardtide.events import check_fills
 from shardtide.train.ranks import Ranks
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ class ShardFill(NamedTuple):
 
     table: its name
     row_offset: first row of the shard, from 0; column parts with the same first row have the same ids
-    slots: slots of the shard, at least 1
+    slots: slots of the shard; one without any is not reported
     ids: distinct ids that it holds; more than slots if ids share them
     insertions: ids that it took in
     evictions: ids that it gave up
@@ -38,10 +39,12 @@ def gather_fills(ranks: Ranks, shards: Iterable[ShardFill]) -> list[dict[str, An
     Called on all ranks after the same step. Empty if no rank has a hashed table.
 
     shards: of this rank
+
+    ValueError if a count is out of range, on all ranks whichever has it: one alone would leave the others waiting.
     """
     tables: dict[str, list[dict[str, Any]]] = {}
     for rank, held in enumerate(ranks.gather(list(shards))):
-        for shard in held:
+        for shard in (one for one in held if one.slots != 0):
             tables.setdefault(shard.table, []).append(
                 {
                     "rank": rank,
@@ -53,10 +56,13 @@ def gather_fills(ranks: Ranks, shards: Iterable[ShardFill]) -> list[dict[str, An
                     "collisions": shard.collisions,
                 }
             )
-    return [
+    found: list[dict[str, Any]] = [
         {"table": name, "shards": sorted(tables[name], key=lambda shard: (shard["rank"], shard["rowOffset"]))}
         for name in sorted(tables)
     ]
+    if found:
+        check_fills(found)
+    return found
 
 
 class FillReporter:

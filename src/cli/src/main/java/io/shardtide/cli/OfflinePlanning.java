@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.TablePrediction;
@@ -9,6 +10,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.UsableMemory;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.groups.GroupSearch;
@@ -91,7 +93,6 @@ final class OfflinePlanning {
           WorkloadTask moved = one.on(task);
           ObjectNode line = JsonNodeFactory.instance.objectNode();
           layout.putTask(line, moved);
-          line.put("hardware", one.name());
           comparison.add(moved, models.of(one.name()), plan(moved, line));
           if (file != null) {
             file.write(line);
@@ -107,6 +108,7 @@ final class OfflinePlanning {
 
   private SearchResult plan(WorkloadTask task, ObjectNode line) {
     ClusterSpec cluster = task.cluster();
+    putMadeFor(line, cluster);
     PlanModels.PlanModel model = models.of(cluster.hardware());
     long start = System.nanoTime();
     GroupedProblem problem = new GroupedProblem(predictions(model, task), cluster, model.cost());
@@ -146,6 +148,19 @@ final class OfflinePlanning {
       line.put("bytes_short", notFound.shortfall().bytesShort());
     }
     return result;
+  }
+
+  /** Adds the hardware and the memory for shards, with which readers compare theirs. */
+  private static void putMadeFor(ObjectNode line, ClusterSpec cluster) {
+    UsableMemory memory = cluster.usableMemory();
+    line.put("hardware", cluster.hardware());
+    line.put("memory_bytes_per_device", memory.bytesPerDevice());
+    if (!memory.byDevice().isEmpty()) {
+      ArrayNode others = line.putArray("memory_bytes_by_device");
+      memory
+          .byDevice()
+          .forEach((device, bytes) -> others.addObject().put("device", device).put("bytes", bytes));
+    }
   }
 
   private List<TablePrediction> predictions(PlanModels.PlanModel model, WorkloadTask task) {

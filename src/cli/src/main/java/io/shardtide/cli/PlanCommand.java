@@ -175,6 +175,15 @@ final class PlanCommand implements Callable<Integer> {
     return tasks.isTorchRec() ? new PlanLayout.TorchRec(target, workloads == null) : unlessTorchRec;
   }
 
+  private WorkloadTask prepared(PlanLayout layout, WorkloadTask task) {
+    return layout.prepare(
+        task,
+        why ->
+            spec.commandLine()
+                .getErr()
+                .printf("shardtide: warning: %s: %s%n", Printable.of(task.name()), why));
+  }
+
   /** All workloads are read and checked, and have a model, before the first one is planned. */
   private int planWorkloads() throws IOException {
     PlanLayout layout = layout(new PlanLayout.ByTable());
@@ -184,7 +193,7 @@ final class PlanCommand implements Callable<Integer> {
       for (int i = 0; i < list.size(); i++) {
         try {
           models.of(list.get(i).cluster().hardware());
-          list.set(i, layout.prepare(list.get(i)));
+          list.set(i, prepared(layout, list.get(i)));
         } catch (IllegalArgumentException e) {
           throw new MalformedFileException(workloads, i + 1, e.getMessage());
         }
@@ -209,7 +218,7 @@ final class PlanCommand implements Callable<Integer> {
       List<NamedHardware> all = hardware.with(models);
       for (int i = 0; i < list.size(); i++) {
         try {
-          list.set(i, layout.prepare(list.get(i)));
+          list.set(i, prepared(layout, list.get(i)));
         } catch (IllegalArgumentException e) {
           throw new MalformedFileException(workloads, i + 1, e.getMessage());
         }

@@ -17,6 +17,7 @@ import io.shardtide.torchrec.Target;
 import io.shardtide.torchrec.TorchRecPlans;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
@@ -25,9 +26,10 @@ sealed interface PlanLayout {
   /**
    * Returns a task whose plans this layout has room for.
    *
+   * @param leftOut takes a sentence for each choice that its plans do not have therefore
    * @throws IllegalArgumentException if it has none for any plan
    */
-  default WorkloadTask prepare(WorkloadTask task) {
+  default WorkloadTask prepare(WorkloadTask task, Consumer<String> leftOut) {
     return task;
   }
 
@@ -113,10 +115,12 @@ sealed interface PlanLayout {
    */
   record TorchRec(Target target, boolean isNumbered) implements PlanLayout {
     @Override
-    public WorkloadTask prepare(WorkloadTask task) {
-      new TorchRecPlans(target).check(task.tables());
+    public WorkloadTask prepare(WorkloadTask task, Consumer<String> leftOut) {
+      TorchRecPlans plans = new TorchRecPlans(target);
+      plans.check(task.tables());
       List<TableSpec> tables = task.tables().stream().map(TorchRecPlans::constrained).toList();
-      return new WorkloadTask(task.name(), tables, task.cluster());
+      ClusterSpec cluster = plans.constrained(task.cluster(), tables, leftOut);
+      return new WorkloadTask(task.name(), tables, cluster);
     }
 
     @Override
@@ -154,7 +158,7 @@ sealed interface PlanLayout {
 
     @Override
     public void putCodecs(ObjectNode line, List<CollectiveCodec> codecs) {
-      TorchRecPlans.putCodecs(line, codecs);
+      new TorchRecPlans(target).putCodecs(line, codecs);
     }
   }
 

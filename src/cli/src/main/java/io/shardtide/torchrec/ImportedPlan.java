@@ -38,6 +38,8 @@ public final class ImportedPlan {
           "seconds",
           "evaluations",
           "memory_bytes",
+          "memory_bytes_per_device",
+          "memory_bytes_by_device",
           "workload",
           "generation",
           "plan_id",

@@ -3,7 +3,10 @@ package io.shardtide.torchrec;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.GroupLayout;
 import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.ReplicaGroups;
@@ -13,11 +16,14 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -111,6 +117,24 @@ public final class TorchRecPlans {
             .withMayHaveHotRows(false));
   }
 
+  /**
+   * Returns a cluster with the codecs that TorchRec can send whatever the plan.
+   *
+   * @param tables the tables, as {@link #constrained(TableSpec)} returns them
+   * @param leftOut takes a sentence for each codec that is left out
+   */
+  public ClusterSpec constrained(
+      ClusterSpec cluster, Collection<TableSpec> tables, Consumer<String> leftOut) {
+    List<CommCodec> codecs = new ArrayList<>();
+    for (CommCodec codec : cluster.codecs()) {
+      Optional<String> problem = Precision.problem(codec, tables, cluster, target.processor());
+      problem.ifPresentOrElse(
+          why -> leftOut.accept("codec %s is left out: %s".formatted(codec.name(), why)),
+          () -> codecs.add(codec));
+    }
+    return ClusterSpecBuilder.builder(cluster).codecs(codecs).build();
+  }
+
   private static String names(Set<ShardKind> kinds) {
     return kinds.stream().map(ShardKind::torchRecName).collect(Collectors.joining(", "));
   }
@@ -200,15 +224,20 @@ public final class TorchRecPlans {
     return node;
   }
 
-  /** Adds the names of codecs to an object, if there are any. */
-  public static void putCodecs(ObjectNode node, List<CollectiveCodec> codecs) {
+  /**
+   * Adds the names of codecs to an object, if there are any.
+   *
+   * @throws IllegalArgumentException if TorchRec does not send one of them
+   */
+  public void putCodecs(ObjectNode node, List<CollectiveCodec> codecs) {
     if (!codecs.isEmpty()) {
       ObjectNode precisions = node.putObject("qcomms");
-      codecs.forEach(
-          of ->
-              precisions
-                  .withObjectProperty(of.scope().fileName())
-                  .put(of.direction().fileName(), of.codec().name()));
+      for (CollectiveCodec of : codecs) {
+        Precision.check(of.codec(), of.scope(), target.processor());
+        precisions
+            .withObjectProperty(of.scope().fileName())
+            .put(of.direction().fileName(), of.codec().name());
+      }
     }
   }
 

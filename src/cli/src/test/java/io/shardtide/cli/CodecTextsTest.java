@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -10,6 +11,7 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Samples;
+import io.shardtide.torchrec.Target;
 import io.shardtide.torchrec.TorchRecPlans;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -38,15 +40,25 @@ class CodecTextsTest {
   @Test
   void torchrec_gets_the_names_by_scope_and_direction() throws Exception {
     ObjectNode node = json.createObjectNode();
-    TorchRecPlans.putCodecs(node, List.of());
+    TorchRecPlans plans = new TorchRecPlans(Target.DEFAULT);
+    plans.putCodecs(node, List.of());
     assertThat(node).isEmpty();
-    TorchRecPlans.putCodecs(node, CODECS);
+    plans.putCodecs(node, CODECS.subList(0, 2));
     assertThat(node)
         .isEqualTo(
             json.readTree(
                 """
-                {"qcomms":{"device":{"forward":"fp16","backward":"bf16"},"cluster":{"backward":"fp8"}}}
+                {"qcomms":{"device":{"forward":"fp16","backward":"bf16"}}}
                 """));
+  }
+
+  @Test
+  void what_torchrec_does_not_send_in_a_scope_is_refused() {
+    TorchRecPlans plans = new TorchRecPlans(Target.DEFAULT);
+    assertThatThrownBy(() -> plans.putCodecs(json.createObjectNode(), CODECS))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "The collectives of scope cluster have codec fp8, which TorchRec does not send there on cuda; must be one of fp32, fp16, bf16: plan again without codec fp8");
   }
 
   @Test

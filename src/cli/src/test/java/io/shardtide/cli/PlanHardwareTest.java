@@ -82,7 +82,7 @@ class PlanHardwareTest {
     List<JsonNode> lines = new ArrayList<>();
     for (String line : Files.readAllLines(file)) {
       ObjectNode json = (ObjectNode) JSON.readTree(line);
-      json.remove(List.of("hardware", "seconds"));
+      json.remove("seconds");
       lines.add(json);
     }
     return lines;

@@ -119,6 +119,56 @@ class PlanTorchRecTest {
     assertThat(run(workloads, "o")).as(err.toString()).isZero();
   }
 
+  /** TorchRec's int8 is an error where rows are split; python's test_torchrec_limits.py runs it. */
+  @Test
+  void a_codec_that_torchrec_cannot_send_for_a_kind_is_left_out_unless_the_kind_is_excluded()
+      throws IOException {
+    String codecs =
+        "\"codecs\":[{\"name\":\"int8\",\"bytesPerElement\":1},{\"name\":\"top10\",\"bytesPerElement\":0.8}],\"devices\"";
+    String any = MIXED.replaceFirst("\"devices\"", codecs);
+    String columns =
+        any.replace(
+            "\"poolingFactor\"",
+            "\"constraints\":{\"kinds\":[\"table_wise\",\"column_wise\"]},\"poolingFactor\"");
+    String odd = columns.replace("65536", "65540");
+    Path workloads = write("workloads.jsonl", List.of(any, columns, odd));
+    assertThat(run(workloads, "ours")).as(err.toString()).isZero();
+    assertThat(line("ours", 0).get("codecs").toString()).contains("\"codec\":\"top10\"");
+    assertThat(err.toString()).doesNotContain("codec");
+    assertThat(run(workloads, "theirs", "--format", "torchrec")).as(err.toString()).isZero();
+    assertThat(line("theirs", 0).has("qcomms")).isFalse();
+    assertThat(line("theirs", 1).get("qcomms").toString())
+        .isEqualTo("{\"device\":{\"forward\":\"int8\",\"backward\":\"int8\"}}");
+    assertThat(line("theirs", 2).has("qcomms")).isFalse();
+    assertThat(err.toString())
+        .contains(
+            "shardtide: warning: mixed: codec int8 is left out: TorchRec does not send it on cuda for row_wise, table_row_wise, grid_shard tables, which table rows may be; must be excluded by its kinds")
+        .contains(
+            "codec top10 is left out: TorchRec has no such codec; must be one of fp32, fp16, bf16, fp8, int8, mx4")
+        .contains(
+            "TorchRec sends it in blocks of 32 numbers; samples of a device times columns of a part of table rows must be a multiple");
+  }
+
+  @Test
+  void a_line_says_which_cluster_it_is_for() throws IOException {
+    String unequal =
+        ONE.replaceFirst(
+            "\"devices\"",
+            "\"reservedMemoryBytesPerDevice\":1024,\"memoryBytesByDevice\":[{\"device\":0,\"bytes\":1048576}],\"devices\"");
+    Path workloads = write("workloads.jsonl", List.of(ONE, unequal));
+    for (String[] format : List.of(new String[] {}, new String[] {"--format", "torchrec"})) {
+      assertThat(run(workloads, "planned", format)).as(err.toString()).isZero();
+      JsonNode equal = line("planned", 0);
+      assertThat(equal.get("hardware").textValue()).isEqualTo("simulated-8xh100");
+      assertThat(equal.get("memory_bytes_per_device").longValue()).isEqualTo(1L << 30);
+      assertThat(equal.has("memory_bytes_by_device")).isFalse();
+      JsonNode other = line("planned", 1);
+      assertThat(other.get("memory_bytes_per_device").longValue()).isEqualTo((1L << 30) - 1024);
+      assertThat(other.get("memory_bytes_by_device").toString())
+          .isEqualTo("[{\"device\":0,\"bytes\":1047552}]");
+    }
+  }
+
   /** test_memory.py measures what training under these plans allocates. */
   @Test
   void memory_of_a_step_is_what_measurements_were_compared_with() throws IOException {

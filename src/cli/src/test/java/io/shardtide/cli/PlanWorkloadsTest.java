@@ -145,7 +145,15 @@ class PlanWorkloadsTest {
       assertThat(line.fieldNames())
           .toIterable()
           .containsExactly(
-              "task", "feasible", "predicted_ms", "seconds", "evaluations", "world_size", "tables");
+              "task",
+              "hardware",
+              "memory_bytes_per_device",
+              "feasible",
+              "predicted_ms",
+              "seconds",
+              "evaluations",
+              "world_size",
+              "tables");
       assertThat(line.get("world_size").intValue()).isEqualTo(tasks.get(i).cluster().devices());
       assertThat(line.get("task").textValue()).isEqualTo(tasks.get(i).name());
       assertThat(line.get("feasible").booleanValue()).isTrue();
@@ -166,7 +174,15 @@ class PlanWorkloadsTest {
     JsonNode line = JSON.readTree(lines.get(8));
     assertThat(line.fieldNames())
         .toIterable()
-        .containsExactly("task", "feasible", "seconds", "evaluations", "reason", "bytes_short");
+        .containsExactly(
+            "task",
+            "hardware",
+            "memory_bytes_per_device",
+            "feasible",
+            "seconds",
+            "evaluations",
+            "reason",
+            "bytes_short");
     assertThat(line.get("task").textValue()).isEqualTo("short");
     assertThat(line.get("feasible").booleanValue()).isFalse();
     assertThat(line.get("seconds").doubleValue()).isNotNegative();

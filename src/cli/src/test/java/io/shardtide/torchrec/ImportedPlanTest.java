@@ -290,7 +290,7 @@ class ImportedPlanTest {
         .hasMessage("Table \"a\" is in modules \"n\" and \"m\"; must be in one");
     assertThatThrownBy(() -> read(plan.replace("'plan'", "'world': 3, 'plan'")))
         .hasMessage(
-            "a plan must be an object of task, hardware, feasible, predicted_ms, seconds, evaluations, memory_bytes, workload, generation, plan_id, previous_plan_id, world_size, plan, reshard, got \"world\": 3");
+            "a plan must be an object of task, hardware, feasible, predicted_ms, seconds, evaluations, memory_bytes, memory_bytes_per_device, memory_bytes_by_device, workload, generation, plan_id, previous_plan_id, world_size, plan, reshard, got \"world\": 3");
     assertThatThrownBy(() -> read(plan.replace("'plan'", "'world_size': 4, 'plan'")))
         .hasMessageStartingWith("invalid JSON: Duplicate field 'world_size'");
     assertThatThrownBy(() -> read(plan + plan)).hasMessageStartingWith("invalid JSON: ");
