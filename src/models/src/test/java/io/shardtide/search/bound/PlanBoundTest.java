@@ -311,8 +311,7 @@ class PlanBoundTest {
       tables.add(Fixtures.table("t" + t, 1_000 + random.nextInt(100_000), columns, 1 + t % 9));
     }
     SearchProblem problem =
-        problem(
-            H200, tables, new ClusterSpec(1, 1_024 * Fixtures.GIB, 16_384, 1, H200.hardware()));
+        problem(H200, tables, new ClusterSpec(1, 1_024 * Fixtures.GIB, 16_384, 1, H200.hardware()));
     double ms =
         ((SearchResult.Found) LocalSearch.search(problem, SearchSettings.QUICK)).predictedMs();
     assertThat(PlanBound.of(problem, 0)).isBetween(0.5 * ms, ms);
