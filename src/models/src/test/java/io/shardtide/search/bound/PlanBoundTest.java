@@ -303,7 +303,7 @@ class PlanBoundTest {
   }
 
   /** Of one width, more of them than digits counted once: they are no wider together. */
-  @Property(tries = 5)
+  @Property(tries = 3)
   void a_device_of_many_parts_is_not_below_it(@ForAll Random random) {
     List<TableSpec> tables = new ArrayList<>();
     int columns = 4 << random.nextInt(7);
@@ -314,6 +314,6 @@ class PlanBoundTest {
         problem(H200, tables, new ClusterSpec(1, 1_024 * Fixtures.GIB, 16_384, 1, H200.hardware()));
     double ms =
         ((SearchResult.Found) LocalSearch.search(problem, SearchSettings.QUICK)).predictedMs();
-    assertThat(PlanBound.of(problem, 0)).isBetween(0.5 * ms, ms);
+    assertThat(PlanBound.of(problem, ALL)).isPositive().isLessThanOrEqualTo(ms);
   }
 }
