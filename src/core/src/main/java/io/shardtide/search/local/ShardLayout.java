@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.stream.Collectors;
 
 /**
  * Says which columns of each table lie on which device. A device's columns lie side by side; of
@@ -141,15 +142,20 @@ final class ShardLayout {
     for (int number = 0; number < at.length; number++) {
       regions.add(part.region(number, rows));
     }
+    Map<Integer, List<CurrentPlan.RunningPart>> byPlace =
+        before.stream().collect(Collectors.groupingBy(CurrentPlan.RunningPart::place));
     for (int place : left) {
-      order.add(bestIndex(order, place, regions, before), place);
+      order.add(bestIndex(order, place, regions, byPlace), place);
     }
     return order.stream().mapToInt(place -> place).toArray();
   }
 
   /** Returns where another place leaves most elements of the table where they are. */
   private static int bestIndex(
-      List<Integer> order, int place, List<Region> regions, List<CurrentPlan.RunningPart> before) {
+      List<Integer> order,
+      int place,
+      List<Region> regions,
+      Map<Integer, List<CurrentPlan.RunningPart>> before) {
     // Elements are whole numbers below 2^53: sums are exact in any order.
     double kept = 0;
     for (int i = 0; i < order.size(); i++) {
@@ -173,12 +179,11 @@ final class ShardLayout {
   }
 
   /** Returns how many elements of a part are at its place already. */
-  private static double kept(int place, Region region, List<CurrentPlan.RunningPart> before) {
+  private static double kept(
+      int place, Region region, Map<Integer, List<CurrentPlan.RunningPart>> before) {
     double kept = 0;
-    for (CurrentPlan.RunningPart running : before) {
-      if (running.place() == place) {
-        kept += running.region().commonElements(region);
-      }
+    for (CurrentPlan.RunningPart running : before.getOrDefault(place, List.of())) {
+      kept += running.region().commonElements(region);
     }
     return kept;
   }
