@@ -1,6 +1,8 @@
 package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.SourcePosition;
 import io.shardtide.log.ClusterUnavailableException;
 import io.shardtide.log.OffsetRange;
 import io.shardtide.log.RecordHandler;
@@ -17,10 +19,12 @@ import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -50,6 +54,9 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   private final Map<String, Map<TopicPartition, OffsetRange>> ranges = new LinkedHashMap<>();
 
   private final Map<String, Long> undecodable = new TreeMap<>();
+
+  /** What {@link #onWrongPartition} found; empty until it is asked. */
+  private Optional<Set<SourcePosition>> wrongPartition = Optional.empty();
 
   /** Topics of optional parts that the user may not read. */
   private final List<String> denied = new ArrayList<>();
@@ -86,6 +93,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
         }
       }
       find(topics.costModels());
+      findIfUsed(topics.rejectedEvents());
     } catch (IOException | RuntimeException e) {
       reader.close();
       throw e;
@@ -150,7 +158,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     undecodable.forEach(
         (topic, count) ->
             notes.add(
-                "%s: %,d records that cannot be decoded, or are on another partition than their key's, are left out, as the planner did"
+                "%s: %,d records that cannot be decoded, or were rejected for their partition, are left out, as the planner did"
                     .formatted(topic, count)));
     return notes;
   }
@@ -199,18 +207,53 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   private <V> void read(
       Topic<V> topic, Function<V, String> keyOf, Optional<String> key, BiConsumer<V, Instant> each)
       throws IOException {
+    Set<SourcePosition> onWrongPartition = onWrongPartition();
     undecodable.remove(topic.name());
     RecordHandler<V> handler =
         (position, writtenAt, value) -> {
+          if (onWrongPartition.contains(position)) {
+            undecodable.merge(topic.name(), 1L, Long::sum);
+            return;
+          }
           try {
             each.accept(value, writtenAt);
           } catch (IllegalArgumentException e) {
             throw new MalformedRecordException(position.toString(), e);
           }
         };
+    read(topic, Optional.of(keyOf), key, handler);
+  }
+
+  /**
+   * Returns the records that planners rejected for their partition. The log says it, because topics
+   * may have had fewer partitions when a record was written, and earlier versions applied it.
+   */
+  private Set<SourcePosition> onWrongPartition() throws IOException {
+    if (wrongPartition.isEmpty()) {
+      Set<SourcePosition> rejected = new HashSet<>();
+      read(
+          topics.rejectedEvents(),
+          Optional.empty(),
+          Optional.empty(),
+          (position, writtenAt, rejection) -> {
+            if (rejection.reason() == RejectionReason.WRONG_PARTITION) {
+              rejected.add(rejection.source());
+            }
+          });
+      wrongPartition = Optional.of(rejected);
+    }
+    return wrongPartition.get();
+  }
+
+  private <V> void read(
+      Topic<V> topic,
+      Optional<Function<V, String>> keyOf,
+      Optional<String> key,
+      RecordHandler<V> handler)
+      throws IOException {
     reader
         .onlyKey(key)
-        .handle(topic, StartPosition.BEGINNING, Optional.of(keyOf), handler)
+        .handle(topic, StartPosition.BEGINNING, keyOf, handler)
         .onUndecodable(record -> undecodable.merge(topic.name(), 1L, Long::sum));
     try {
       ranges.getOrDefault(topic.name(), Map.of()).forEach(reader::readRange);

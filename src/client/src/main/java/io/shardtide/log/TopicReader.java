@@ -185,6 +185,9 @@ public final class TopicReader implements AutoCloseable {
   private Map<TopicPartition, Long> assignAll() {
     List<TopicPartition> partitions =
         dispatcher.topics().stream().flatMap(topic -> partitionsOf(topic).stream()).toList();
+    partitions.stream()
+        .collect(Collectors.groupingBy(TopicPartition::topic, Collectors.counting()))
+        .forEach((topic, count) -> dispatcher.partitions(topic, count.intValue()));
     consumer.assign(partitions);
     Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);
     ends = consumer.endOffsets(partitions);
@@ -201,7 +204,6 @@ public final class TopicReader implements AutoCloseable {
     if (found.isEmpty()) {
       throw new MissingTopicException(topic, bootstrapServers);
     }
-    dispatcher.partitions(topic, found.size());
     return found.stream()
         .map(info -> new TopicPartition(info.topic(), info.partition()))
         .sorted(Comparator.comparingInt(TopicPartition::partition))

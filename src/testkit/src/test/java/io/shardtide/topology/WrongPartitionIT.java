@@ -30,6 +30,8 @@ import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -43,6 +45,9 @@ class WrongPartitionIT {
   private static final Duration PATIENCE = Duration.ofSeconds(90);
   private static final int PARTITIONS = 3;
   private static final String WORKLOAD = "own-1";
+
+  /** With so many, the workload belongs to another partition. */
+  private static final int OTHER_PARTITIONS = 7;
 
   @TempDir private Path data;
   private KafkaProducer<String, byte[]> producer;
@@ -148,7 +153,17 @@ class WrongPartitionIT {
     assertThat(data.resolve("replay.out"))
         .content()
         .contains(
-            "workload-changes: 2 records that cannot be decoded, or are on another partition");
+            "workload-changes: 2 records that cannot be decoded, or were rejected for their partition");
+    // The remedy for it begins with an export: records are where the topic had them before.
+    try (Admin admin =
+        Admin.create(
+            Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()))) {
+      admin
+          .createPartitions(
+              Map.of(prefix + "workload-changes", NewPartitions.increaseTo(OTHER_PARTITIONS)))
+          .all()
+          .get();
+    }
     Path exported = Files.createDirectory(data.resolve("exported"));
     assertThat(
             RunningService.run(
@@ -175,5 +190,6 @@ class WrongPartitionIT {
                 made + "2"))
         .isZero();
     assertThat(Path.of(made + "2")).hasSameTextualContentAs(made);
+    assertThat(exported.resolve("events.jsonl")).content().hasLineCount(2);
   }
 }
