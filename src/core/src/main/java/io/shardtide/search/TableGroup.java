@@ -172,8 +172,11 @@ public record TableGroup(List<TablePrediction> tables) {
 
   /** Returns whether the constraints of all tables name their kind without column parts. */
   public boolean mayBeWhole(ShardScope scope) {
-    ShardKind whole = scope == ShardScope.NODE ? ShardKind.TABLE_ROW_WISE : ShardKind.TABLE_WISE;
-    return tables.stream().allMatch(table -> table.table().constraints().allows(whole));
+    return allow(scope == ShardScope.NODE ? ShardKind.TABLE_ROW_WISE : ShardKind.TABLE_WISE);
+  }
+
+  private boolean allow(ShardKind kind) {
+    return tables.stream().allMatch(table -> table.table().constraints().allows(kind));
   }
 
   /**
@@ -215,13 +218,19 @@ public record TableGroup(List<TablePrediction> tables) {
         return false;
       }
     }
-    // One table's parts may be in any node, another's not: the kinds differ.
-    return scope != ShardScope.DEVICE
-        || parts == 1
-        || !keepsPartsInNode()
-        || (parts <= ShardScope.NODE.devices(cluster)
-            && tables.stream()
-                .allMatch(t -> t.table().constraints().allows(ShardKind.TABLE_COLUMN_WISE)));
+    if (part.blocks() > 1 || (parts == 1 && mayBeWhole(scope))) {
+      return true;
+    }
+    // All tables have one kind: one's parts may be in any node, another's not; one is too narrow to
+    // be cut, another must be whole.
+    return switch (scope) {
+      case DEVICE ->
+          keepsPartsInNode()
+              ? parts <= ShardScope.NODE.devices(cluster) && allow(ShardKind.TABLE_COLUMN_WISE)
+              : allow(ShardKind.COLUMN_WISE);
+      case NODE -> allow(ShardKind.GRID_SHARD);
+      case CLUSTER, COPIES -> true;
+    };
   }
 
   /**

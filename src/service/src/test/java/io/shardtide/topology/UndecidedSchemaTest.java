@@ -4,7 +4,6 @@ import static io.shardtide.testing.Fixtures.drop;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.cost.CostPredictions;
@@ -19,8 +18,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.apache.kafka.streams.errors.StreamsException;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -117,19 +114,5 @@ class UndecidedSchemaTest extends TopologyFixture {
     workload.advanceWallClockTime(Duration.ofSeconds(1));
     read();
     assertThat(parts).extracting(CostPredictions::workloadId).contains("a");
-  }
-
-  /** Beyond what is held of a key, the partition waits, as it does for a registry that is away. */
-  @Test
-  void what_is_held_is_bounded() {
-    var input =
-        workload.createInputTopic(
-            topics.workloadChanges().name(), new ByteArraySerializer(), new ByteArraySerializer());
-    input.pipeInput(new byte[] {1}, unknown(12 << 20));
-    input.pipeInput(new byte[] {1}, unknown(12 << 20));
-    input.pipeInput(null, unknown(12 << 20));
-    assertThatThrownBy(() -> input.pipeInput(new byte[] {1}, unknown(12 << 20)))
-        .isInstanceOf(StreamsException.class)
-        .hasStackTraceContaining(RegistryRetry.NotYetException.class.getName());
   }
 }

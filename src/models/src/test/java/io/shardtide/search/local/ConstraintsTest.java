@@ -74,6 +74,24 @@ class ConstraintsTest {
     }
   }
 
+  /** One part of a table too narrow to be cut is no part of one that must be whole. */
+  @Test
+  void tables_on_the_same_devices_have_one_kind_also_where_one_is_too_narrow() {
+    TableSpec narrow =
+        Fixtures.table("narrow", 100_000, 64, 2)
+            .withConstraints(
+                new TableConstraints(
+                    Set.of(ShardKind.COLUMN_WISE, ShardKind.ROW_WISE), 40, Optional.empty()));
+    TableSpec whole =
+        Fixtures.table("whole", 100_000, 64, 2)
+            .withConstraints(
+                new TableConstraints(
+                    Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 0, Optional.of("narrow")));
+    SearchProblem problem = problem(Fixtures.cluster(8, 64 * Fixtures.GIB), narrow, whole);
+    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF);
+    assertThat(found.shards()).allMatch(shard -> shard.kind() == ShardKind.ROW_WISE);
+  }
+
   /** Random constraints that do not contradict each other in one table. */
   private static TableSpec constrained(Random random, TableSpec table, List<TableSpec> others) {
     while (true) {
