@@ -115,7 +115,7 @@ class DeletedWorkloadIT {
       await().atMost(TIMEOUT).until(() -> workloads(views).equals(List.of("old", "stays")));
 
       assertThat(publish(1, "missing", "--delete", "retired")).contains("UNKNOWN_WORKLOAD");
-      assertThat(publish(1, "old", "--delete", "retired", "--upsert", upsert("c")))
+      assertThat(publish(2, "old", "--delete", "retired", "--upsert", upsert("c")))
           .contains("must be the only change of its event, got 2 changes");
       assertThat(publish(0, "old", "--delete", "retired")).contains("generation 2");
       assertThat(received.next()).isEqualTo("old deleted");
