@@ -123,13 +123,15 @@ public final class Capacities {
 
   /**
    * Gives all that is left of nearly full memory at once, so that later reports have nothing to
-   * give: hour by hour to the tables that are full then, the least that one lacks first.
+   * give: hour by hour to the tables that are full then, the least that one lacks first. Nothing if
+   * memory does not hold the ids of today: no capacity helps, and a plan may not even fit.
    */
   private Map<String, Long> lastRoom(List<HashedTable> tables, double bytes) {
     Map<String, Long> chosen = new TreeMap<>();
     tables.forEach(table -> chosen.put(table.name(), table.capacity()));
     double left = bytes - tables.stream().mapToDouble(t -> t.capacity() * t.bytesPerSlot()).sum();
     boolean isLeft = true;
+    boolean isEnoughNow = false;
     for (int hour = 0; hour <= policy.coverDays() * HOURS && isLeft; hour++) {
       for (Missing missing : missing(tables, chosen, (double) hour / HOURS)) {
         long added = Math.max(0, Math.min(missing.slots(), affordable(missing.table(), left)));
@@ -137,9 +139,12 @@ public final class Capacities {
         left -= added * missing.table().bytesPerSlot();
         isLeft &= added == missing.slots();
       }
+      isEnoughNow |= isLeft;
     }
     boolean isWorthAPlan =
-        tables.stream().anyMatch(t -> chosen.get(t.name()) > (1 + LEAST_RAISE) * t.capacity());
+        isEnoughNow
+            && tables.stream()
+                .anyMatch(t -> chosen.get(t.name()) > (1 + LEAST_RAISE) * t.capacity());
     if (!isWorthAPlan) {
       tables.forEach(table -> chosen.put(table.name(), table.capacity()));
     }
