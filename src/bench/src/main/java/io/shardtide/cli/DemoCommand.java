@@ -159,10 +159,13 @@ final class DemoCommand implements Callable<Integer> {
       throw new ParameterException(
           spec.commandLine(), "--brokers must be 1 or %d, got %d".formatted(SEVERAL, brokers));
     }
-    if (out != null && Files.exists(out.resolve(RecordKind.EVENTS.file()))) {
+    // With the data of a run before, the whole log is written again.
+    boolean continues = data != null && Files.exists(data.resolve(kafkaFolder()));
+    if (out != null && !continues && Files.exists(out.resolve(RecordKind.EVENTS.file()))) {
       throw new ParameterException(
           spec.commandLine(),
-          "--out must be a folder without %s, got %s".formatted(RecordKind.EVENTS.file(), out));
+          "--out must be a folder without %s, unless --data has the log that it was written from; got %s"
+              .formatted(RecordKind.EVENTS.file(), out));
     }
     // --seconds counts from the start of the process.
     long startedMillisAgo =
@@ -268,8 +271,12 @@ final class DemoCommand implements Callable<Integer> {
 
   private Brokers brokers(Path directory) throws IOException, InterruptedException {
     return brokers == 1
-        ? EmbeddedKafka.start(directory.resolve("kafka"), 0, FEW_THREADS)
-        : KafkaCluster.of(directory.resolve("kafka-cluster"), brokers).start();
+        ? EmbeddedKafka.start(directory.resolve(kafkaFolder()), 0, FEW_THREADS)
+        : KafkaCluster.of(directory.resolve(kafkaFolder()), brokers).start();
+  }
+
+  private String kafkaFolder() {
+    return brokers == 1 ? "kafka" : "kafka-cluster";
   }
 
   /** Returns the planned hardware's model, and the shipped ones of other hardware. */
