@@ -39,6 +39,7 @@ mvn --quiet --batch-mode dependency:copy-dependencies -DoutputDirectory=jars -Di
 
 venv/bin/python - 2>spark.log <<'PYTHON' || { cat spark.log; exit 1; }
 import glob
+import os
 
 from pyspark.sql import SparkSession
 
@@ -52,15 +53,16 @@ settings = {
     "spark.sql.shuffle.partitions": "1",
     "spark.ui.enabled": "false",
 }
+clicks_path = os.path.abspath("clicks")
 spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
 spark.sql(
-    "create table delta.`clicks` (user bigint, item bigint) using delta "
+    f"create table delta.`{clicks_path}` (user bigint, item bigint) using delta "
     "tblproperties ('delta.enableDeletionVectors' = 'true')"
 )
 clicks = spark.range(0, 1000, 1, 1).selectExpr("id % 10 as user", "id as item")
-clicks.write.format("delta").mode("append").save("clicks")
-spark.sql("delete from delta.`clicks` where user = 3")
-print(f"Spark {spark.version} reads {spark.read.format('delta').load('clicks').count()} rows")
+clicks.write.format("delta").mode("append").save(clicks_path)
+spark.sql(f"delete from delta.`{clicks_path}` where user = 3")
+print(f"Spark {spark.version} reads {spark.read.format('delta').load(clicks_path).count()} rows")
 PYTHON
 
 venv/bin/python -W ignore - <<'PYTHON'
