@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
@@ -199,13 +198,10 @@ final class BrokerLimits {
 
   private boolean createsTopics(Admin admin) throws InterruptedException, ExecutionException {
     String prefix = settings.topics().prefix();
-    Set<String> needed = new TreeSet<>();
+    Set<String> needed = StoreName.changelogs(settings.extensions(), prefix);
     Topics.inUse(prefix, settings.extensions()).all().stream()
         .map(Topic::name)
         .forEach(needed::add);
-    for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
-      StoreName.of(topology).forEach(store -> needed.add(store.changelog(prefix)));
-    }
     return !admin.listTopics().names().get().containsAll(needed);
   }
 

@@ -1,7 +1,11 @@
 package io.shardtide.topology;
 
+import io.shardtide.wire.Extension;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * Names of the state stores. A store's changelog is named after it, so that a running system must
@@ -59,6 +63,14 @@ enum StoreName {
   /** Returns the stores of a topology. */
   static List<StoreName> of(TopologyName topology) {
     return Arrays.stream(values()).filter(store -> store.topology == topology).toList();
+  }
+
+  /** Returns the names of the changelogs of all topologies that run with these extensions. */
+  static Set<String> changelogs(Set<Extension> extensions, String topicPrefix) {
+    return TopologyName.inUse(extensions).stream()
+        .flatMap(topology -> of(topology).stream())
+        .map(store -> store.changelog(topicPrefix))
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
   /** Returns the name of the changelog topic, as Kafka Streams forms it. */

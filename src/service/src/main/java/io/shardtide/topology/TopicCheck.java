@@ -232,10 +232,7 @@ public final class TopicCheck {
 
   /** Returns the changelogs that exist, and that this user may see; Kafka Streams creates them. */
   private Map<String, TopicDescription> changelogs() throws InterruptedException {
-    Set<String> names = new TreeSet<>();
-    for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
-      StoreName.of(topology).forEach(store -> names.add(store.changelog(topics.prefix())));
-    }
+    Set<String> names = StoreName.changelogs(settings.extensions(), topics.prefix());
     names.retainAll(get("list the topics", admin.listTopics().names()));
     return existing(names);
   }

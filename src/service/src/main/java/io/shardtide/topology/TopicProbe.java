@@ -100,11 +100,7 @@ final class TopicProbe {
     topics.all().stream().map(Topic::name).forEach(owned::add);
     read = TopicCheck.read(topics).stream().map(Topic::name).collect(Collectors.toSet());
     read.retainAll(owned);
-    for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
-      for (StoreName store : StoreName.of(topology)) {
-        owned.add(store.changelog(prefix));
-      }
-    }
+    owned.addAll(StoreName.changelogs(settings.extensions(), prefix));
   }
 
   /** Asks the cluster. */
