@@ -3,7 +3,6 @@ package io.shardtide.cost;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -35,9 +34,6 @@ public record CollectiveNet(
    * @throws InvalidModelException if they do not
    */
   public CollectiveNet {
-    Objects.requireNonNull(collective, "collective");
-    Objects.requireNonNull(direction, "direction");
-    Objects.requireNonNull(source, "source");
     features = List.copyOf(features);
     coefficients = List.copyOf(coefficients);
     layers = List.copyOf(layers);

@@ -2,7 +2,6 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -29,7 +28,6 @@ public record CollectiveSample(
 
   /** Checks the sizes and the ranges. */
   public CollectiveSample {
-    Objects.requireNonNull(direction, "direction");
     if (devices < 2) {
       throw new IllegalArgumentException("devices must be at least 2, got " + devices);
     }

@@ -13,7 +13,6 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.NavigableSet;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -101,10 +100,6 @@ public record ModelBundle(
    * @throws InvalidModelException if they do not
    */
   public ModelBundle {
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(hardware, "hardware");
-    Objects.requireNonNull(card, "card");
-    Objects.requireNonNull(cachesFrom, "cachesFrom");
     ranges = List.copyOf(ranges);
     features = List.copyOf(features);
     forwardCoefficients = List.copyOf(forwardCoefficients);

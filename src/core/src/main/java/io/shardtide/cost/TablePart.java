@@ -15,7 +15,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
@@ -50,7 +49,6 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Checks the blocks and the share. */
   public TablePart {
-    Objects.requireNonNull(scope, "scope");
     if (blocks < 1 || (blocks > 1 && scope != ShardScope.DEVICE)) {
       throw new IllegalArgumentException(
           "blocks of rows of a part must be at least 1, and several are on single devices; got %s of scope %s"

@@ -7,7 +7,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
@@ -127,7 +126,6 @@ public record ClusterSpec(
     checkGroups(replicaGroups, devices, devicesPerNode, batchSize);
     codecs = codecs.stream().sorted(CommCodec.ORDER).toList();
     checkCodecs(codecs);
-    Objects.requireNonNull(optimizer, "optimizer");
     if (pipeline.isPresent() && !countsStepMemory) {
       throw new RejectedException(
           RejectionReason.INVALID_CLUSTER,

@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -24,7 +23,6 @@ public record MeasuredCollective(
    * @throws RejectedException if no step has this collective, or a duration is outside its range
    */
   public MeasuredCollective {
-    Objects.requireNonNull(collective, "collective");
     ms = List.copyOf(ms);
     if (!scope.collectives(direction).contains(collective)) {
       throw invalid(

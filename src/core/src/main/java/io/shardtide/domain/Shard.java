@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.Comparator;
-import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 
@@ -35,9 +34,6 @@ public record Shard(
    *     each device holds a copy
    */
   public Shard {
-    Objects.requireNonNull(table, "table");
-    Objects.requireNonNull(region, "region");
-    Objects.requireNonNull(kind, "kind");
     boolean isCopied = kind.scope() == ShardScope.COPIES;
     if (isCopied ? device != EVERY_DEVICE : device < 0) {
       throw new IllegalArgumentException(

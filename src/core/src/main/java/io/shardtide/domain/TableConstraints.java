@@ -5,7 +5,6 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -48,7 +47,6 @@ public record TableConstraints(
     kinds =
         Collections.unmodifiableSet(
             kinds.isEmpty() ? EnumSet.noneOf(ShardKind.class) : EnumSet.copyOf(kinds));
-    Objects.requireNonNull(sameDevicesAs, "sameDevicesAs");
     if (leastColumns < 0 || leastColumns > TableSpec.MAX_COLUMNS) {
       throw new RejectedException(
           RejectionReason.INVALID_CONSTRAINTS,

@@ -14,6 +14,7 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
 
@@ -69,11 +70,11 @@ interface ModelFieldsMapping {
     return Optimizer.of(name);
   }
 
-  default String name(Direction direction) {
+  default @Nullable String name(@Nullable Direction direction) {
     return direction == null ? null : direction.fileName();
   }
 
-  default Direction direction(String name) {
+  default @Nullable Direction direction(@Nullable String name) {
     if (name == null) {
       return null;
     }
