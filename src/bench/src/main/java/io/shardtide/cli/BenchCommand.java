@@ -184,7 +184,7 @@ final class BenchCommand {
     print(
         rows,
         List.of(
-            left("detector", row -> row.detector().key()),
+            left("detector", row -> row.detector().label()),
             left("series", row -> row.series().title()),
             number("detected %", row -> 100 * row.detected(), "%.0f"),
             number("median delay", DetectorBenchmark.DetectorRow::delay, "%.0f"),

@@ -244,7 +244,7 @@ final class RunCommand implements Callable<Integer> {
                 planning.quick().moveOverheadMs(),
                 planning.quick().reshardMs(),
                 planning.quick().paybackSteps()));
-    lines.put("drift detector", settings.detector().key());
+    lines.put("drift detector", settings.detector().label());
     if (settings.extensions().contains(Extension.POOLS)) {
       AllocationPolicy policy = settings.allocation();
       lines.put(

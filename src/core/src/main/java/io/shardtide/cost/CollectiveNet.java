@@ -37,7 +37,7 @@ public record CollectiveNet(
     features = List.copyOf(features);
     coefficients = List.copyOf(coefficients);
     layers = List.copyOf(layers);
-    String name = collective.fileName();
+    String name = collective.label();
     ModelChecks.names(
         name, features.stream().map(Feature::name).toList(), CollectiveInputs.features(collective));
     ModelChecks.coefficients(name, coefficients, CollectiveInputs.terms(collective));
@@ -94,6 +94,6 @@ public record CollectiveNet(
 
   /** Returns what this predicts, for display: {@code all_to_all.forward}, say. */
   public String shown() {
-    return collective.fileName() + direction.map(d -> "." + d.fileName()).orElse("");
+    return collective.label() + direction.map(d -> "." + d.label()).orElse("");
   }
 }

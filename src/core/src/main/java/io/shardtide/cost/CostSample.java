@@ -143,7 +143,7 @@ public record CostSample(
       if (!ms.isEmpty() && ms.size() != devices) {
         throw new IllegalArgumentException(
             "a communication sample must have no %s durations or one for each of %s devices, got %s"
-                .formatted(direction.fileName(), devices, ms.size()));
+                .formatted(direction.label(), devices, ms.size()));
       }
     }
 

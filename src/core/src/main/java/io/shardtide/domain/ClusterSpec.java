@@ -130,7 +130,7 @@ public record ClusterSpec(
       throw new RejectedException(
           RejectionReason.INVALID_CLUSTER,
           "countsStepMemory of a cluster must be true if it names a pipeline, whose memory would not be counted otherwise, got false with pipeline %s"
-              .formatted(pipeline.get().fileName()));
+              .formatted(pipeline.get().label()));
     }
   }
 

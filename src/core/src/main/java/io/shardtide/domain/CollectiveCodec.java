@@ -22,7 +22,7 @@ public record CollectiveCodec(
     if (!codec.serves(scope, direction) || !(savedMs >= 0)) {
       throw new IllegalArgumentException(
           "codec of a collective must serve it and save at least 0 ms, got codec %s in the %s collectives of scope %s, %s ms"
-              .formatted(codec.name(), direction.fileName(), scope.fileName(), savedMs));
+              .formatted(codec.name(), direction.label(), scope.label(), savedMs));
     }
   }
 }

@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -29,12 +28,12 @@ public record MeasuredCollective(
           "no step has %s; %s for scope %s must be %s"
               .formatted(
                   shown(collective, direction, scope),
-                  direction.fileName(),
-                  scope.fileName(),
+                  direction.label(),
+                  scope.label(),
                   scope.collectives(direction).isEmpty()
                       ? "none"
                       : scope.collectives(direction).stream()
-                          .map(Collective::fileName)
+                          .map(Collective::label)
                           .collect(Collectors.joining(" or "))));
     }
     for (int d = 0; d < ms.size(); d++) {
@@ -59,23 +58,12 @@ public record MeasuredCollective(
    */
   public static MeasuredCollective ofNames(
       String scope, String collective, String direction, List<Double> ms) {
+    RejectionReason reason = RejectionReason.INVALID_MEASUREMENT;
     return new MeasuredCollective(
-        known("scope of a collective", ShardScope.ofFileName(scope), scope, ShardScope.fileNames()),
-        known("collective", Collective.ofFileName(collective), collective, Collective.fileNames()),
-        known(
-            "direction of a collective",
-            Direction.ofFileName(direction),
-            direction,
-            Direction.fileNames()),
+        Named.parse(ShardScope.class, scope, "scope of a collective", reason),
+        Named.parse(Collective.class, collective, "collective", reason),
+        Named.parse(Direction.class, direction, "direction of a collective", reason),
         ms);
-  }
-
-  private static <T> T known(String what, Optional<T> found, String name, List<String> names) {
-    return found.orElseThrow(
-        () ->
-            invalid(
-                "%s must be one of %s, got %s"
-                    .formatted(what, String.join(", ", names), Names.quote(name))));
   }
 
   /** Returns whether it is the same collective of a step as another one. */
@@ -89,8 +77,7 @@ public record MeasuredCollective(
   }
 
   private static String shown(Collective collective, Direction direction, ShardScope scope) {
-    return "%s %s for scope %s"
-        .formatted(direction.fileName(), collective.fileName(), scope.fileName());
+    return "%s %s for scope %s".formatted(direction.label(), collective.label(), scope.label());
   }
 
   private static RejectedException invalid(String message) {

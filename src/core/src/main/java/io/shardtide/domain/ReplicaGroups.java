@@ -18,7 +18,7 @@ public record ReplicaGroups(int count, GroupLayout layout) {
     if (count < 1 || (count == 1 && layout != GroupLayout.CONSECUTIVE)) {
       throw new IllegalArgumentException(
           "groups must be at least 1, and one group consecutive; got %s, %s"
-              .formatted(count, layout.fileName()));
+              .formatted(count, layout.label()));
     }
   }
 
@@ -86,6 +86,6 @@ public record ReplicaGroups(int count, GroupLayout layout) {
 
   /** Returns these groups for people. */
   public String describe() {
-    return count == 1 ? "one group" : "%s %s groups".formatted(count, layout.fileName());
+    return count == 1 ? "one group" : "%s %s groups".formatted(count, layout.label());
   }
 }

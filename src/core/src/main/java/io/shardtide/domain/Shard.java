@@ -39,7 +39,7 @@ public record Shard(
       throw new IllegalArgumentException(
           "device of a %s shard of table %s must be %s, got %s"
               .formatted(
-                  kind.torchRecName(),
+                  kind.label(),
                   Names.quote(table),
                   isCopied ? "-1, each device" : "at least 0",
                   device));
@@ -49,8 +49,7 @@ public record Shard(
       if (isCopied || !(share >= 0 && share <= 1)) {
         throw new IllegalArgumentException(
             "cache share of a %s shard of table %s must be %s, got %s"
-                .formatted(
-                    kind.torchRecName(), Names.quote(table), isCopied ? "none" : "0 to 1", share));
+                .formatted(kind.label(), Names.quote(table), isCopied ? "none" : "0 to 1", share));
       }
     }
   }

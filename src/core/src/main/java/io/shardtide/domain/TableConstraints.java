@@ -69,27 +69,15 @@ public record TableConstraints(
    * @throws RejectedException if a name is no kind's
    */
   public static Set<ShardKind> kindsOf(Collection<String> names) {
-    Set<ShardKind> kinds = EnumSet.noneOf(ShardKind.class);
-    for (String name : names) {
-      kinds.add(
-          ShardKind.ofTorchRecName(name)
-              .orElseThrow(
-                  () ->
-                      new RejectedException(
-                          RejectionReason.INVALID_CONSTRAINTS,
-                          "allowed kind of a table's constraints must be one of %s, got %s"
-                              .formatted(
-                                  String.join(", ", ShardKind.torchRecNames()),
-                                  Names.quote(name)))));
-    }
-    return kinds;
+    String what = "allowed kind of a table's constraints";
+    return names.stream()
+        .map(name -> Named.parse(ShardKind.class, name, what, RejectionReason.INVALID_CONSTRAINTS))
+        .collect(Collectors.toCollection(() -> EnumSet.noneOf(ShardKind.class)));
   }
 
   /** Returns the allowed kinds as people read them: {@code row_wise, data_parallel}, say. */
   public String describeKinds() {
-    return kinds.isEmpty()
-        ? "all kinds"
-        : kinds.stream().map(ShardKind::torchRecName).collect(Collectors.joining(", "));
+    return kinds.isEmpty() ? "all kinds" : Named.join(kinds);
   }
 
   /** Returns whether there are none. */
@@ -166,8 +154,7 @@ public record TableConstraints(
       throw new RejectedException(
           RejectionReason.INVALID_CONSTRAINTS,
           "constraints of hashed table %s must allow a kind other than %s, since each copy would store other ids; got %s"
-              .formatted(
-                  Names.quote(table), ShardKind.DATA_PARALLEL.torchRecName(), describeKinds()));
+              .formatted(Names.quote(table), ShardKind.DATA_PARALLEL.label(), describeKinds()));
     }
     Set<ShardKind> others =
         Arrays.stream(ShardKind.values())

@@ -231,7 +231,7 @@ public record TableSpec(
                   isCached
                       ? "that it is cached, and a kind other than data_parallel and partial_row_wise"
                       : "a kind other than data_parallel",
-                  kernel.computeKernel().get().torchRecName(),
+                  kernel.computeKernel().get().label(),
                   constraints.describeKinds(),
                   constraints.mayBeCached() ? "" : ", mayBeCached false"));
     }

@@ -188,7 +188,7 @@ final class DriftMonitor {
         .workloadId(measured.plan().workloadId())
         .device(device)
         .planId(measured.plan().planId())
-        .detector(kind.key())
+        .detector(kind.label())
         .samples(window.samples())
         .usualRatio(StrictMath.exp(monitor.recentLevel(window) - monitor.recentShift(window)))
         .recentRatio(StrictMath.exp(monitor.recentLevel(window)))

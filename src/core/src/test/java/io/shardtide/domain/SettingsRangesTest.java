@@ -187,11 +187,17 @@ class SettingsRangesTest {
   @Test
   void detectors_have_names() {
     for (DetectorKind kind : DetectorKind.values()) {
-      assertThat(DetectorKind.of(kind.key())).isEqualTo(kind);
+      assertThat(
+              Named.parse(
+                  DetectorKind.class, kind.label(), "detector", IllegalArgumentException::new))
+          .isEqualTo(kind);
     }
-    assertThat(DetectorKind.keys())
+    assertThat(Named.labels(DetectorKind.class))
         .containsExactly("median-band", "ewma", "cusum", "page-hinkley", "adwin");
-    assertThatThrownBy(() -> DetectorKind.of("median"))
+    assertThatThrownBy(
+            () ->
+                Named.parse(
+                    DetectorKind.class, "median", "detector", IllegalArgumentException::new))
         .hasMessage(
             "detector must be one of median-band, ewma, cusum, page-hinkley, adwin, got \"median\"");
   }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.Baseline;
 import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.ResidualWindow;
 import java.util.Arrays;
 import java.util.List;
@@ -183,14 +184,18 @@ class DriftDetectorTest {
   @Test
   void every_detector_is_found_by_its_key() {
     for (DetectorKind kind : DetectorKind.values()) {
-      assertThat(DetectorKind.of(kind.key())).isEqualTo(kind);
+      assertThat(
+              Named.parse(
+                  DetectorKind.class, kind.label(), "detector", IllegalArgumentException::new))
+          .isEqualTo(kind);
     }
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", "CUSUM", "adwin2"})
   void an_unknown_detector_is_rejected(String name) {
-    assertThatThrownBy(() -> DetectorKind.of(name))
+    assertThatThrownBy(
+            () -> Named.parse(DetectorKind.class, name, "detector", IllegalArgumentException::new))
         .hasMessage(
             "detector must be one of median-band, ewma, cusum, page-hinkley, adwin, got \"%s\""
                 .formatted(name));

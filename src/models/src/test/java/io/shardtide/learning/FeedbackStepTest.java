@@ -181,7 +181,7 @@ class FeedbackStepTest {
     assertThat(at).isBetween(100, 159);
     assertThat(alarm.kind()).isEqualTo(DriftAlarm.AlarmKind.MODEL);
     assertThat(alarm.quantity()).isEqualTo(CostQuantity.COMPUTE);
-    assertThat(alarm.detector()).isEqualTo(kind.key());
+    assertThat(alarm.detector()).isEqualTo(kind.label());
     assertThat(alarm.samples()).isEqualTo(at + 1);
     assertThat(alarm.usualRatio()).isCloseTo(1, within(1e-3));
     assertThat(alarm.recentRatio()).isCloseTo(1.6, within(1e-3));

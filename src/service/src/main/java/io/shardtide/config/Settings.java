@@ -1,6 +1,7 @@
 package io.shardtide.config;
 
 import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
@@ -218,8 +219,8 @@ public final class Settings {
   static final Setting<DetectorKind> DETECTOR =
       Setting.optional(
           "feedback.detector",
-          "one of " + String.join(", ", DetectorKind.keys()),
-          DetectorKind.DEFAULT.key(),
+          "one of " + String.join(", ", Named.labels(DetectorKind.class)),
+          DetectorKind.DEFAULT.label(),
           "Detector of drift between measured and predicted costs; ./shardtide bench detectors compares them.",
           Values::detector);
   static final Setting<Boolean> TRAINING_ON =

@@ -187,7 +187,7 @@ public final class SettingsFile {
       problems.add("%s is now %s, which is set too; remove it.".formatted(EARLIER_DEBOUNCE, key));
     }
     String cuts = values.remove(REMOVED_CUTS);
-    if (cuts != null && cuts.equals(ColumnCuts.EQUAL.key())) {
+    if (cuts != null && cuts.equals(ColumnCuts.EQUAL.label())) {
       warnings.accept("%s is what every search does now; remove it.".formatted(REMOVED_CUTS));
     } else if (cuts != null) {
       problems.add(

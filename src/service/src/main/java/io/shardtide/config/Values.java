@@ -1,6 +1,7 @@
 package io.shardtide.config;
 
 import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.NumberRange;
 import io.shardtide.domain.UnknownHardware;
 import java.io.IOException;
@@ -60,12 +61,12 @@ final class Values {
   }
 
   static DetectorKind detector(String text) {
-    require(DetectorKind.keys().contains(text));
-    return DetectorKind.of(text);
+    return Named.find(DetectorKind.class, text).orElseThrow(IllegalArgumentException::new);
   }
 
   static UnknownHardware unknownHardware(String text) {
-    return UnknownHardware.of(text);
+    return Named.parse(
+        UnknownHardware.class, text, "unknown hardware", IllegalArgumentException::new);
   }
 
   static String brokers(String text) {
