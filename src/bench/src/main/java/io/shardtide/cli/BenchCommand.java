@@ -6,11 +6,11 @@ import com.github.freva.asciitable.ColumnData;
 import com.github.freva.asciitable.HorizontalAlign;
 import io.shardtide.bench.ChangesBenchmark;
 import io.shardtide.bench.DetectorBenchmark;
+import io.shardtide.bench.DetectorKind;
 import io.shardtide.bench.MicroBenchmarks;
 import io.shardtide.bench.PoolBenchmark;
 import io.shardtide.bench.SearchBenchmark;
 import io.shardtide.domain.ByteSizes;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.models.ModelFiles;
 import java.io.IOException;
@@ -184,7 +184,7 @@ final class BenchCommand {
     print(
         rows,
         List.of(
-            left("detector", row -> row.detector().label()),
+            left("detector", row -> row.detector().key()),
             left("series", row -> row.series().title()),
             number("detected %", row -> 100 * row.detected(), "%.0f"),
             number("median delay", DetectorBenchmark.DetectorRow::delay, "%.0f"),

@@ -51,8 +51,7 @@ public record MeasuredCollective(
   }
 
   /**
-   * Returns a collective of names: those of {@link ShardScope#fileName}, {@link
-   * Collective#fileName} and {@link Direction#fileName}.
+   * Returns a collective of labels.
    *
    * @throws RejectedException if a name is unknown, or as the constructor
    */

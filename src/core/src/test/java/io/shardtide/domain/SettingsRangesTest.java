@@ -183,22 +183,4 @@ class SettingsRangesTest {
                     1))
         .hasMessage(message);
   }
-
-  @Test
-  void detectors_have_names() {
-    for (DetectorKind kind : DetectorKind.values()) {
-      assertThat(
-              Named.parse(
-                  DetectorKind.class, kind.label(), "detector", IllegalArgumentException::new))
-          .isEqualTo(kind);
-    }
-    assertThat(Named.labels(DetectorKind.class))
-        .containsExactly("median-band", "ewma", "cusum", "page-hinkley", "adwin");
-    assertThatThrownBy(
-            () ->
-                Named.parse(
-                    DetectorKind.class, "median", "detector", IllegalArgumentException::new))
-        .hasMessage(
-            "detector must be one of median-band, ewma, cusum, page-hinkley, adwin, got \"median\"");
-  }
 }

@@ -1,6 +1,5 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.Named;
 import io.shardtide.domain.NumberRange;
 import io.shardtide.domain.UnknownHardware;
@@ -58,10 +57,6 @@ final class Values {
     String lower = text.toLowerCase(Locale.ROOT);
     require(lower.equals("true") || lower.equals("false"));
     return lower.equals("true");
-  }
-
-  static DetectorKind detector(String text) {
-    return Named.find(DetectorKind.class, text).orElseThrow(IllegalArgumentException::new);
   }
 
   static UnknownHardware unknownHardware(String text) {

@@ -84,10 +84,12 @@ interface CostSampleMapping {
   }
 
   default Collective collective(String name) {
-    return io.shardtide.domain.Named.parse(Collective.class, name, "collective", IllegalArgumentException::new);
+    return io.shardtide.domain.Named.parse(
+        Collective.class, name, "collective", IllegalArgumentException::new);
   }
 
   default Direction direction(String name) {
-    return io.shardtide.domain.Named.parse(Direction.class, name, "direction", IllegalArgumentException::new);
+    return io.shardtide.domain.Named.parse(
+        Direction.class, name, "direction", IllegalArgumentException::new);
   }
 }
