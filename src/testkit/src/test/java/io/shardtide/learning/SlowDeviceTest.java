@@ -92,7 +92,8 @@ class SlowDeviceTest {
                 .repairEvaluations(evaluations)
                 .build()),
         Duration.ZERO,
-        0.005);
+        0.005,
+        0);
   }
 
   private static final class TrainingLoop {
@@ -160,7 +161,9 @@ class SlowDeviceTest {
               Optional.empty(),
               "trainer",
               "run",
-              Fixtures.TIME);
+              Fixtures.TIME,
+              1,
+              1);
       feedback.putAccepted(planning.report(plans, status));
     }
 
