@@ -1,5 +1,6 @@
 package io.shardtide.cost;
 
+import io.shardtide.option.TablePart;
 import java.util.Objects;
 
 /**

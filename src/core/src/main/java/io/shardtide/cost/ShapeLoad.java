@@ -4,6 +4,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 
 /**
  * What a shard of a shape adds to the load of its device. Holds its array without a copy.

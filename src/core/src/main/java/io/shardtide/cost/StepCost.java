@@ -5,6 +5,8 @@ import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.HotColdTable;
+import io.shardtide.option.TablePart;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

@@ -3,6 +3,7 @@ package io.shardtide.cost;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;

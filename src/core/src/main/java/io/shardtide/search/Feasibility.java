@@ -1,7 +1,6 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.StepMemory;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
@@ -12,6 +11,7 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.Shortfall.TableBytes;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

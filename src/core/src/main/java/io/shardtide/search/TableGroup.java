@@ -1,12 +1,12 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.PartTower;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;

@@ -12,6 +12,7 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.OptionalDouble;

@@ -13,6 +13,7 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
 import java.util.ArrayList;

@@ -15,6 +15,8 @@ import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.option.PredictionInputs;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;

@@ -14,6 +14,7 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.TestModels;

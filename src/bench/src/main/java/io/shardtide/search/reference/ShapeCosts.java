@@ -2,11 +2,11 @@ package io.shardtide.search.reference;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.ShapeLoad;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 import java.util.List;
 
 /**

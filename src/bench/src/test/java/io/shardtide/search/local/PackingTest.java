@@ -2,12 +2,12 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.Placer.PlacementStrategy;

@@ -1,6 +1,5 @@
 package io.shardtide.search.local;
 
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
@@ -10,6 +9,7 @@ import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;

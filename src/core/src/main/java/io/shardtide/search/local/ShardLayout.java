@@ -1,6 +1,5 @@
 package io.shardtide.search.local;
 
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Region;
@@ -10,6 +9,7 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Arrays;

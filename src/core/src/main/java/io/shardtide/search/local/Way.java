@@ -1,8 +1,8 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.ShapeLoad;
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.TableGroup;
 
 /**

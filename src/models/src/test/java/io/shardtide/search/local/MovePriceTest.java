@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.PredictionInputs;
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Overlap;
@@ -18,6 +16,8 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.option.PredictionInputs;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.groups.GroupedProblem;
 import io.shardtide.testing.Fixtures;

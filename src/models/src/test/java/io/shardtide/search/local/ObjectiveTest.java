@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.StepComm;
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;

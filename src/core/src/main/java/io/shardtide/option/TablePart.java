@@ -1,4 +1,4 @@
-package io.shardtide.cost;
+package io.shardtide.option;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ComputeKernel;
@@ -298,7 +298,7 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
   }
 
   /** Returns the share of a table's rows in the first of the part's blocks. */
-  double rowShare(TableSpec table, int devices, int devicesPerNode) {
+  public double rowShare(TableSpec table, int devices, int devicesPerNode) {
     return Sharding.blockRows(table, rowBlocks(devices, devicesPerNode)) / (double) table.rows();
   }
 

@@ -1,4 +1,4 @@
-package io.shardtide.cost;
+package io.shardtide.option;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Optimizer;
@@ -49,7 +49,7 @@ public record PredictionInputs(
   }
 
   /** Returns the number of nodes, the last of which may have fewer devices than the others. */
-  int nodes() {
+  public int nodes() {
     return (devices - 1) / devicesPerNode + 1;
   }
 
