@@ -94,7 +94,7 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
    * <p>Only unpooled tables have some: of a pooled one, each device still sends and receives an
    * output for each sample, and a copy computes no less.
    */
-  public static List<Long> levels(TableSpec table, PredictionInputs inputs) {
+  static List<Long> levels(TableSpec table, PredictionInputs inputs) {
     List<Long> levels = new ArrayList<>();
     TableConstraints constraints = table.constraints();
     boolean mayBeCut =
@@ -125,7 +125,7 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
   }
 
   /** Returns both tables. */
-  public List<TableSpec> both() {
+  List<TableSpec> both() {
     return List.of(hot, others);
   }
 

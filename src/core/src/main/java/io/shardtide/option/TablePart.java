@@ -1,22 +1,13 @@
 package io.shardtide.option;
 
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.Region;
-import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
-import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
@@ -31,23 +22,6 @@ import java.util.OptionalDouble;
  *     if all are in host memory without a cache; empty if device memory holds all
  */
 public record TablePart(ShardScope scope, int columns, int blocks, OptionalDouble cacheShare) {
-  /** So many devices or fewer: each number of blocks is predicted. */
-  private static final int FEW_DEVICES = 16;
-
-  /** On more devices, each number of blocks is about so many times the one before. */
-  private static final double BLOCKS_RATIO = 1.25;
-
-  /**
-   * Shares of the rows that a cache may hold: from the least that samples have, each half as much
-   * again as the one before.
-   */
-  private static final double[] CACHE_SHARES = {
-    0.01, 0.015, 0.0225, 0.034, 0.051, 0.076, 0.114, 0.171, 0.256, 0.384, 0.577, 0.865
-  };
-
-  /** The smallest cache. */
-  public static final double LEAST_CACHE_SHARE = CACHE_SHARES[0];
-
   /** Checks the blocks and the share. */
   public TablePart {
     Objects.requireNonNull(scope, "scope");
@@ -66,150 +40,17 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     }
   }
 
-  /** A part whose rows are not cut into blocks on any devices. */
-  public TablePart(ShardScope scope, int columns, OptionalDouble cacheShare) {
-    this(scope, columns, 1, cacheShare);
-  }
-
   /** A part that is in device memory. */
   public TablePart(ShardScope scope, int columns) {
-    this(scope, columns, OptionalDouble.empty());
-  }
-
-  /** Returns the part that each shard of a plan is of, or is one of the blocks of. */
-  public static List<TablePart> of(List<Shard> shards) {
-    Map<String, Integer> blocks = new HashMap<>();
-    for (Shard shard : shards) {
-      if (shard.kind() == ShardKind.PARTIAL_ROW_WISE) {
-        blocks.merge(shard.table(), 1, Integer::sum);
-      }
-    }
-    List<TablePart> parts = new ArrayList<>();
-    for (Shard shard : shards) {
-      int ofTable = shard.kind() == ShardKind.PARTIAL_ROW_WISE ? blocks.get(shard.table()) : 1;
-      parts.add(new TablePart(shard.kind().scope(), shard.columns(), ofTable, shard.cacheShare()));
-    }
-    return parts;
-  }
-
-  /**
-   * Returns the parts that a plan may have of a table beside those in the memory of one device:
-   *
-   * <ul>
-   *   <li>split over a node: parts of equal width, at most one for each node. Only where there are
-   *       several nodes of equally many devices, more than one: in a single node a split over all
-   *       devices is the same, and not of unpooled tables, as TorchRec has it;
-   *   <li>split over all devices, and copies: whole tables, as TorchRec has them;
-   *   <li>on the only device of a cluster, where all kinds are one thing: the table as one that is
-   *       split or copied, if it may not be table-wise, or only as another table is;
-   *   <li>where the cluster has host memory: parts of equal width on one device, and split parts,
-   *       with caches of various sizes, or of the one that the table's kernel names;
-   *   <li>if constraints name that kind: blocks of rows on two devices or more; of several devices
-   *       some numbers of blocks. Not of unpooled tables, and without caches.
-   * </ul>
-   *
-   * A table is only split over devices that all get {@link Sharding#hasRowsForEach rows} of it.
-   * Parts that its kernel does not compute are left out.
-   */
-  public static List<TablePart> of(TableSpec table, PredictionInputs inputs) {
-    List<TablePart> parts = predictable(table, inputs);
-    return table.kernel().computeKernel().isEmpty()
-        ? parts
-        : parts.stream().filter(part -> part.isComputedBy(table.kernel())).toList();
-  }
-
-  private static List<TablePart> predictable(TableSpec table, PredictionInputs inputs) {
-    List<TablePart> parts = new ArrayList<>(split(table, inputs));
-    if (inputs.areCachesPredicted(table)) {
-      List<TablePart> cached = new ArrayList<>();
-      addEqual(cached, table, ShardScope.DEVICE, inputs.devices());
-      parts.stream().filter(part -> part.scope() != ShardScope.COPIES).forEach(cached::add);
-      for (TablePart part : cached) {
-        for (double share : cacheShares(table.kernel())) {
-          parts.add(new TablePart(part.scope(), part.columns(), OptionalDouble.of(share)));
-        }
-      }
-    }
-    if (table.pooled() && table.constraints().allows(ShardKind.PARTIAL_ROW_WISE)) {
-      addBlocks(parts, table, inputs.devices());
-    }
-    return parts;
-  }
-
-  private static double[] cacheShares(TableKernel kernel) {
-    if (kernel.computeKernel().equals(Optional.of(ComputeKernel.FUSED_UVM))) {
-      return new double[] {TableKernel.NO_CACHE};
-    }
-    return kernel.cacheLoadFactor().isPresent()
-        ? new double[] {kernel.cacheLoadFactor().getAsDouble()}
-        : CACHE_SHARES;
-  }
-
-  private static void addBlocks(List<TablePart> parts, TableSpec table, int devices) {
-    for (int blocks = 2; blocks <= devices; blocks = moreBlocks(blocks, devices)) {
-      if (Sharding.hasRowsForEach(table, blocks)) {
-        parts.add(
-            new TablePart(ShardScope.DEVICE, table.columns(), blocks, OptionalDouble.empty()));
-      }
-    }
-  }
-
-  private static int moreBlocks(int blocks, int devices) {
-    boolean isNext = devices <= FEW_DEVICES || blocks == devices;
-    return isNext
-        ? blocks + 1
-        : Math.min(devices, Math.max(blocks + 1, (int) Math.round(BLOCKS_RATIO * blocks)));
-  }
-
-  private static List<TablePart> split(TableSpec table, PredictionInputs inputs) {
-    if (inputs.devices() == 1) {
-      return onOneDevice(table);
-    }
-    List<TablePart> parts = new ArrayList<>();
-    int nodes = inputs.nodes();
-    int devices = inputs.devicesPerNode();
-    boolean areEqual = nodes > 1 && devices > 1 && inputs.devices() % devices == 0;
-    if (table.pooled() && areEqual && Sharding.hasRowsForEach(table, devices)) {
-      addEqual(parts, table, ShardScope.NODE, nodes);
-    }
-    if (Sharding.hasRowsForEach(table, inputs.devices())) {
-      parts.add(new TablePart(ShardScope.CLUSTER, table.columns()));
-    }
-    parts.add(new TablePart(ShardScope.COPIES, table.columns()));
-    return parts;
-  }
-
-  private static List<TablePart> onOneDevice(TableSpec table) {
-    TableConstraints constraints = table.constraints();
-    if (constraints.allows(ShardKind.TABLE_WISE) && constraints.sameDevicesAs().isEmpty()) {
-      return List.of();
-    }
-    return Arrays.stream(ShardKind.values())
-        .filter(constraints::allows)
-        .map(ShardKind::scope)
-        .filter(scope -> scope != ShardScope.DEVICE && (table.pooled() || scope != ShardScope.NODE))
-        .distinct()
-        .map(scope -> new TablePart(scope, table.columns()))
-        .toList();
-  }
-
-  /** Adds each way to cut a table into so many parts of equal width at most. */
-  private static void addEqual(
-      List<TablePart> parts, TableSpec table, ShardScope scope, int mostParts) {
-    int units = table.columns() / TableSpec.COLUMN_UNIT;
-    for (int count = 1; count <= Math.min(mostParts, units); count++) {
-      if (units % count == 0) {
-        parts.add(new TablePart(scope, table.columns() / count));
-      }
-    }
+    this(scope, columns, 1, OptionalDouble.empty());
   }
 
   /** Returns what it is, for people. */
   public String describe() {
-    return "%s columns, scope %s%s%s"
+    return "%s columns%s%s%s"
         .formatted(
             columns,
-            scope.fileName(),
+            isOnDevice() ? "" : ", scope " + scope.fileName(),
             blocks > 1 ? ", %s blocks of rows".formatted(blocks) : "",
             cacheShare.isEmpty()
                 ? ""
