@@ -16,9 +16,9 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.planning.MemoryPlanningStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningTables;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -163,7 +163,7 @@ public final class ProvenanceCollector {
     boolean hasEvents = records.has(RecordKind.EVENTS);
     GenerationHistory history = GenerationHistory.read(records, workload::equals);
     if (records.has(RecordKind.PREDICTIONS)) {
-      MemoryPlanningStore store = new MemoryPlanningStore();
+      PlanningTables store = PlanningTables.inMemory();
       PlanningStep step =
           new PlanningStep(
               id -> {
@@ -178,7 +178,7 @@ public final class ProvenanceCollector {
                   List<GenerationHistory.Applied> applied =
                       hasEvents ? history.advance(group).applied() : List.of();
                   group.forEach(part -> step.onPredictions(store, part));
-                  collect(group, applied, store.tables(workload));
+                  collect(group, applied, store.tables().range(workload).values());
                 }
               });
       records.read(

@@ -116,10 +116,10 @@ class RegroupedSpeedsTest {
     for (int i = 0; i < 80; i++) {
       trainer.plan(Fixtures.upsert("x", 1_000 + i, 4, 1));
     }
-    assertThat(trainer.store.plan(Fixtures.WORKLOAD, first.planId())).isPresent();
+    assertThat(trainer.store.plans().get(Fixtures.WORKLOAD, first.planId())).isPresent();
     ShardingPlan grouped = plan(RANKS, new ReplicaGroups(4, GroupLayout.CONSECUTIVE));
     assertThat(ranks(measure(grouped).orElseThrow())).containsExactly(2, 6, 10, 14);
-    assertThat(trainer.store.plan(Fixtures.WORKLOAD, first.planId())).isEmpty();
+    assertThat(trainer.store.plans().get(Fixtures.WORKLOAD, first.planId())).isEmpty();
   }
 
   /** Whatever groups follow, and whatever ranks are added or removed. */

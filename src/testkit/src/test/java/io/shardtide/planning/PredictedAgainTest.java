@@ -48,8 +48,8 @@ class PredictedAgainTest {
   private static final class PredictingSteps {
     private final PlainPredictors models = new PlainPredictors();
     private final WorkloadStep step = new WorkloadStep(models);
-    private final MemoryWorkloadStore store = new MemoryWorkloadStore();
-    private final MemoryPlanningStore plans = new MemoryPlanningStore();
+    private final Workloads store = Workloads.inMemory();
+    private final PlanningTables plans = PlanningTables.inMemory();
     private final PlanningStep planning =
         new PlanningStep(
             models,
