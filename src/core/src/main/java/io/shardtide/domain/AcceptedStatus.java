@@ -46,7 +46,7 @@ public record AcceptedStatus(
         workloadId,
         status,
         plans.adopted(),
-        plans.movedFrom(),
+        plans.previous(),
         plans.reportedStep(),
         plans.reportedRun());
   }

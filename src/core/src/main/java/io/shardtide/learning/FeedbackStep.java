@@ -84,7 +84,7 @@ public final class FeedbackStep {
     store.plans().put(id, plan.planId(), plan);
     store.putHeader(
         id,
-        header.with(
+        header.withPlans(
             header
                 .plans()
                 .follow(

@@ -81,7 +81,7 @@ public final class PlanningStep {
   public PlanningState onPredictions(PlanningTables store, CostPredictions part) {
     String id = part.workloadId();
     PlanningState before = store.header(id);
-    PlanningState after = before.partial();
+    PlanningState after = before.withIsPartial(true);
     if (part.isDeletion()) {
       after = PlanningState.deleted(part.generation());
       before.plans().ids().forEach(plan -> store.plans().delete(id, plan));
@@ -242,10 +242,10 @@ public final class PlanningStep {
     }
     if (outcome instanceof PlanningOutcome.Planned planned
         && (planned.plan().isExploratory() || pays(planned.plan(), search))) {
-      remember(store, header.searched(), planned.plan());
+      remember(store, header.withState(PendingWork.IDLE), planned.plan());
       return Optional.of(planned);
     }
-    store.putHeader(id, header.searched());
+    store.putHeader(id, header.withState(PendingWork.IDLE));
     return Optional.empty();
   }
 
@@ -272,7 +272,7 @@ public final class PlanningStep {
     PlanningState header = store.header(id);
     header.plans().check(status);
     PlanHistory plans = header.plans().reported(status, previousOf(store, id));
-    store.putHeader(id, header.with(plans));
+    store.putHeader(id, header.withPlans(plans));
     return AcceptedStatus.of(id, Optional.of(status), plans);
   }
 
@@ -332,7 +332,7 @@ public final class PlanningStep {
     store.plans().put(id, plan.planId(), plan);
     store.putHeader(
         id,
-        header.with(
+        header.withPlans(
             header
                 .plans()
                 .with(

@@ -8,7 +8,9 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -43,8 +45,10 @@ public final class ShuffledTables {
       SortedMap<String, VersionedPrediction> tables, Random order) {
     List<String> names = new ArrayList<>(tables.keySet());
     Collections.shuffle(names, order);
+    Map<String, Integer> places = new HashMap<>();
+    names.forEach(name -> places.put(name, places.size()));
     SortedMap<String, VersionedPrediction> shuffled =
-        new TreeMap<>(Comparator.comparingInt(names::indexOf));
+        new TreeMap<>(Comparator.comparingInt(places::get));
     shuffled.putAll(tables);
     return shuffled;
   }

@@ -280,8 +280,7 @@ class FeedbackRejectionTest {
       trainer.plan(Fixtures.upsert("x", 1_000 + i, 4, 1));
     }
     report(second, PlanStatus.StatusKind.REJECTED, 2);
-    assertThat(trainer.store.header(Fixtures.WORKLOAD).plans().running())
-        .contains(first.planId());
+    assertThat(trainer.store.header(Fixtures.WORKLOAD).plans().running()).contains(first.planId());
     trainer.measure(first, all(1));
   }
 

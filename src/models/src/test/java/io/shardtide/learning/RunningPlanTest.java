@@ -156,7 +156,7 @@ class RunningPlanTest {
       FeedbackTables store = read(log, random);
       PlanHistory followed = store.header(W).plans();
       assertThat(followed.running()).isEqualTo(expected.running());
-      assertThat(followed.movedFrom()).isEqualTo(expected.movedFrom());
+      assertThat(followed.previous()).isEqualTo(expected.previous());
       assertThat(followed.reportedStep()).isEqualTo(expected.reportedStep());
       assertThat(followed.reportedRun()).isEqualTo(expected.reportedRun());
       assertThat(followed.ids()).containsSubsequence(expected.ids());

@@ -30,7 +30,7 @@ final class PlanningHeaders implements KeyValues<PlanningState> {
     return plans
         .adopted()
         .flatMap(adopted -> movedFrom.get(workloadId, adopted))
-        .map(from -> header.with(plans.movedFrom(from)))
+        .map(from -> header.withPlans(plans.withPrevious(Optional.of(from))))
         .orElse(header);
   }
 
@@ -48,7 +48,7 @@ final class PlanningHeaders implements KeyValues<PlanningState> {
         .ifPresent(
             adopted ->
                 plans
-                    .movedFrom()
+                    .previous()
                     .ifPresentOrElse(
                         from -> movedFrom.put(workloadId, adopted, from),
                         () -> movedFrom.delete(workloadId, adopted)));

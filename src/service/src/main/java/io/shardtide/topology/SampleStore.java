@@ -63,7 +63,9 @@ final class SampleStore {
     if (leaving.isPresent()) {
       kept = keepOlder(hardware, aged, leaving.get(), kept);
     }
-    put(hardware, state.received(sample.cost() instanceof CostSample.Computation).keeping(kept));
+    put(
+        hardware,
+        state.received(sample.cost() instanceof CostSample.Computation).withOlderKept(kept));
   }
 
   private int keepOlder(String hardware, long number, CostSample sample, int kept) {

@@ -113,7 +113,7 @@ class RoundTripTest {
         Arguments.of(Codec.TABLE_SPEC, Samples.table()),
         Arguments.of(Codec.TRAINING_STATE, TrainingState.begin(7)),
         Arguments.of(
-            Codec.TRAINING_STATE, TrainingState.begin(7).received(true).alarmed("m").keeping(3)),
+            Codec.TRAINING_STATE, TrainingState.begin(7).received(true).alarmed("m").withOlderKept(3)),
         Arguments.of(Codec.POOL_CHANGE, PoolSamples.change()),
         Arguments.of(Codec.CURVE_REQUEST, PoolSamples.request()),
         Arguments.of(Codec.CURVE_REQUEST, PoolSamples.request().withdrawn()),
@@ -205,7 +205,7 @@ class RoundTripTest {
             Codec.FEEDBACK_HEADER,
             FeedbackState.NONE
                 .with(Fixtures.cluster(2, 5), 3)
-                .with(
+                .withPlans(
                     new PlanHistory(
                         List.of("a", "b"),
                         Optional.of("a"),
@@ -220,7 +220,7 @@ class RoundTripTest {
                         SpeedHistory.none(new Position(3), CostPart.COMMUNICATION)
                             .slow(1.5, 0.1, Fixtures.TIME)
                             .recovered()
-                            .measuredFast()))),
+                            .withFast(1)))),
         Arguments.of(Codec.RESIDUAL_WINDOW, ResidualWindow.begin("model").plus(0.25, 8)),
         Arguments.of(
             Codec.RESIDUAL_WINDOW,
