@@ -22,6 +22,7 @@ import io.shardtide.planning.PlanningTables;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -243,7 +244,7 @@ public final class ProvenanceCollector {
   private void collect(
       List<CostPredictions> group,
       List<GenerationHistory.Applied> applied,
-      List<VersionedPrediction> tables) {
+      Collection<VersionedPrediction> tables) {
     CostPredictions first = group.get(0);
     boolean isNew = first.generation() > since() && first.generation() <= plan.generation();
     if (isNew
@@ -289,7 +290,7 @@ public final class ProvenanceCollector {
     return part.generation() == plan.generation() && part.modelId().equals(plan.modelId());
   }
 
-  private static Map<String, TablePrediction> byName(List<VersionedPrediction> tables) {
+  private static Map<String, TablePrediction> byName(Collection<VersionedPrediction> tables) {
     Map<String, TablePrediction> byName = new HashMap<>();
     tables.forEach(t -> byName.put(t.prediction().table().name(), t.prediction()));
     return byName;

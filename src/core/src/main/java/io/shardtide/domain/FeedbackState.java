@@ -3,7 +3,6 @@ package io.shardtide.domain;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -29,8 +28,7 @@ public record FeedbackState(
     List<MeasuredRun> runs,
     String measuredPlan,
     long planMeasurements,
-    List<SpeedHistory> speeds)
-    implements FeedbackStateBuilder.With {
+    List<SpeedHistory> speeds) {
 
   /** A client's retries end within seconds, so that duplicates follow closely. */
   public static final int REMEMBERED_MEASUREMENTS = 32;
@@ -49,20 +47,12 @@ public record FeedbackState(
    * @param run the run
    * @param step the last step that it measured
    */
-  public record MeasuredRun(String run, long step) {
-    /** Checks that there is a run. */
-    public MeasuredRun {
-      Objects.requireNonNull(run, "run");
-    }
-  }
+  public record MeasuredRun(String run, long step) {}
 
   /** Checks that nothing is missing. */
   public FeedbackState {
-    Objects.requireNonNull(cluster, "cluster");
-    Objects.requireNonNull(plans, "plans");
     measurements = List.copyOf(measurements);
     runs = List.copyOf(runs);
-    Objects.requireNonNull(measuredPlan, "measuredPlan");
     speeds = List.copyOf(speeds);
   }
 
@@ -124,5 +114,10 @@ public record FeedbackState(
         .measuredPlan(measured.planId())
         .planMeasurements(measured.planId().equals(measuredPlan) ? planMeasurements + 1 : 1)
         .build();
+  }
+
+  /** Returns a builder of a copy. */
+  public FeedbackStateBuilder with() {
+    return FeedbackStateBuilder.builder(this);
   }
 }

@@ -4,7 +4,6 @@ import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -30,8 +29,7 @@ public record PlanHistory(
     Optional<String> adopted,
     Optional<String> previous,
     OptionalLong reportedStep,
-    String reportedRun)
-    implements PlanHistoryBuilder.With {
+    String reportedRun) {
   /** Half a minute of plans at one a second. */
   public static final int MOST = 32;
 
@@ -45,10 +43,6 @@ public record PlanHistory(
   /** Copies what may change. */
   public PlanHistory {
     ids = List.copyOf(ids);
-    Objects.requireNonNull(adopted, "adopted");
-    Objects.requireNonNull(previous, "previous");
-    Objects.requireNonNull(reportedStep, "reportedStep");
-    Objects.requireNonNull(reportedRun, "reportedRun");
   }
 
   /** Returns the latest plan. */
@@ -118,12 +112,12 @@ public record PlanHistory(
         forget.accept(next.remove(i));
       }
     }
-    return withIds(next);
+    return with().ids(next).build();
   }
 
   /** Returns this without some of the plans. */
   public PlanHistory without(Collection<String> others) {
-    return withIds(ids.stream().filter(id -> !others.contains(id)).toList());
+    return with().ids(ids.stream().filter(id -> !others.contains(id)).toList()).build();
   }
 
   /** Returns this with the judgement of planning about what the trainer reported. */
@@ -183,5 +177,10 @@ public record PlanHistory(
       from = Optional.empty();
     }
     return new PlanHistory(ids, now, from, OptionalLong.of(status.step()), status.run());
+  }
+
+  /** Returns a builder of a copy. */
+  public PlanHistoryBuilder with() {
+    return PlanHistoryBuilder.builder(this);
   }
 }

@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -24,8 +23,7 @@ public record PlanningState(
     long answered,
     PendingWork state,
     PlanHistory plans,
-    List<DeviceSpeed> slow)
-    implements PlanningStateBuilder.With {
+    List<DeviceSpeed> slow) {
 
   /** Before the first prediction. */
   public static final PlanningState NONE =
@@ -40,22 +38,12 @@ public record PlanningState(
    * @param cluster the workload's cluster
    */
   public record PredictedGeneration(
-      long generation, SourcePosition source, String modelId, ClusterSpec cluster) {
-    /** Checks that nothing is missing. */
-    public PredictedGeneration {
-      Objects.requireNonNull(source, "source");
-      Objects.requireNonNull(modelId, "modelId");
-      Objects.requireNonNull(cluster, "cluster");
-    }
-  }
+      long generation, SourcePosition source, String modelId, ClusterSpec cluster) {}
 
   /**
    * @throws IllegalArgumentException if something is to be done and nothing is predicted
    */
   public PlanningState {
-    Objects.requireNonNull(predicted, "predicted");
-    Objects.requireNonNull(state, "state");
-    Objects.requireNonNull(plans, "plans");
     slow = List.copyOf(slow);
     if (predicted.isEmpty() && state != PendingWork.IDLE) {
       throw new IllegalArgumentException(
@@ -110,6 +98,11 @@ public record PlanningState(
 
   /** Returns the header of a deleted workload: only the generation is kept. */
   public static PlanningState deleted(long generation) {
-    return NONE.withAnswered(generation);
+    return NONE.with().answered(generation).build();
+  }
+
+  /** Returns a builder of a copy. */
+  public PlanningStateBuilder with() {
+    return PlanningStateBuilder.builder(this);
   }
 }

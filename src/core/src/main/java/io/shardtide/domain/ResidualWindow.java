@@ -4,7 +4,6 @@ import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -27,17 +26,11 @@ public record ResidualWindow(
     List<Float> residuals,
     Optional<String> slowIn,
     Optional<Instant> slowSince,
-    Optional<String> backIn)
-    implements ResidualWindowBuilder.With {
+    Optional<String> backIn) {
 
   /** Checks what must be there. */
   public ResidualWindow {
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(baseline, "baseline");
     residuals = List.copyOf(residuals);
-    Objects.requireNonNull(slowIn, "slowIn");
-    Objects.requireNonNull(slowSince, "slowSince");
-    Objects.requireNonNull(backIn, "backIn");
   }
 
   /** Returns an empty series. */
@@ -78,7 +71,7 @@ public record ResidualWindow(
 
   /** Returns this with a baseline, from which deviations are counted. */
   public ResidualWindow calibrated(Baseline learned) {
-    return back(backIn).withBaseline(Optional.of(learned));
+    return back(backIn).with().baseline(Optional.of(learned)).build();
   }
 
   /** Returns this after the device was found slow in a plan. */
@@ -92,7 +85,7 @@ public record ResidualWindow(
 
   /** Returns this without its residuals, after a speed was estimated from them. */
   public ResidualWindow estimated() {
-    return withResiduals(List.of());
+    return with().residuals(List.of()).build();
   }
 
   /**
@@ -107,5 +100,10 @@ public record ResidualWindow(
         .slowSince(Optional.empty())
         .backIn(planId)
         .build();
+  }
+
+  /** Returns a builder of a copy. */
+  public ResidualWindowBuilder with() {
+    return ResidualWindowBuilder.builder(this);
   }
 }

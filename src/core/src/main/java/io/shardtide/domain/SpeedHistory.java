@@ -3,7 +3,6 @@ package io.shardtide.domain;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.Comparator;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -19,20 +18,12 @@ import java.util.Optional;
  */
 @RecordBuilder
 public record SpeedHistory(
-    Position position, CostPart part, Optional<PositionSpeed> slow, int episodes, int fast)
-    implements SpeedHistoryBuilder.With {
+    Position position, CostPart part, Optional<PositionSpeed> slow, int episodes, int fast) {
   /** The slowest last; of those that recovered, the one that was slow most often. */
   public static final Comparator<SpeedHistory> BY_SLOWNESS =
       Comparator.comparingDouble(
               (SpeedHistory history) -> history.slow.map(PositionSpeed::slowdown).orElse(0.0))
           .thenComparingInt(SpeedHistory::episodes);
-
-  /** Checks what must be there. */
-  public SpeedHistory {
-    Objects.requireNonNull(position, "position");
-    Objects.requireNonNull(part, "part");
-    Objects.requireNonNull(slow, "slow");
-  }
 
   /** Returns the history of a position that was never slow. */
   public static SpeedHistory none(Position position, CostPart part) {
@@ -58,5 +49,10 @@ public record SpeedHistory(
   /** Returns this after the position recovered. */
   public SpeedHistory recovered() {
     return with().slow(Optional.empty()).fast(0).build();
+  }
+
+  /** Returns a builder of a copy. */
+  public SpeedHistoryBuilder with() {
+    return SpeedHistoryBuilder.builder(this);
   }
 }

@@ -28,8 +28,7 @@ public record TrainingState(
     Optional<String> driftModel,
     long learned,
     int olderKept,
-    long decidedAtMs)
-    implements TrainingStateBuilder.With {
+    long decidedAtMs) {
   /** The largest patience, after six challengers in a row that were not better. */
   private static final int MAX_PATIENCE = 64;
 
@@ -123,5 +122,10 @@ public record TrainingState(
     return computations >= few && nowMs - decidedAtMs >= policy.schedule().toMillis()
         ? Optional.of(ModelDecision.Trigger.SCHEDULE)
         : Optional.empty();
+  }
+
+  /** Returns a builder of a copy. */
+  public TrainingStateBuilder with() {
+    return TrainingStateBuilder.builder(this);
   }
 }

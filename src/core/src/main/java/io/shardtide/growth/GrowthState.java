@@ -8,7 +8,6 @@ import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -30,8 +29,7 @@ public record GrowthState(
     double fixedBytes,
     Optional<Instant> announced,
     List<String> reports,
-    List<String> runs)
-    implements GrowthStateBuilder.With {
+    List<String> runs) {
 
   /** A client's retries end within seconds, so that duplicates follow closely. */
   public static final int REMEMBERED_REPORTS = 32;
@@ -45,8 +43,6 @@ public record GrowthState(
 
   /** Copies the lists. */
   public GrowthState {
-    Objects.requireNonNull(cluster, "cluster");
-    Objects.requireNonNull(announced, "announced");
     reports = List.copyOf(reports);
     runs = List.copyOf(runs);
   }
@@ -73,5 +69,10 @@ public record GrowthState(
         .reports(Newest.with(reports, report.reportId(), REMEMBERED_REPORTS))
         .runs(Newest.with(others, report.run(), REMEMBERED_RUNS))
         .build();
+  }
+
+  /** Returns a builder of a copy. */
+  public GrowthStateBuilder with() {
+    return GrowthStateBuilder.builder(this);
   }
 }

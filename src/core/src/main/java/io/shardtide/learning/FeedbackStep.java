@@ -5,7 +5,6 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CostQuantity;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
@@ -36,16 +35,13 @@ import java.util.stream.Stream;
  * turns measurements into training samples and raises drift alarms.
  */
 public final class FeedbackStep {
-  private final DriftMonitor monitor;
   private final Predicate<String> isOtherHardware;
   private final SpeedMonitor speedMonitor = new SpeedMonitor();
 
   /**
-   * @param kind the drift detector to use
    * @param isOtherHardware whether a model, by id, still has the costs of other hardware
    */
-  public FeedbackStep(DetectorKind kind, Predicate<String> isOtherHardware) {
-    monitor = new DriftMonitor(kind);
+  public FeedbackStep(Predicate<String> isOtherHardware) {
     this.isOtherHardware = isOtherHardware;
   }
 
@@ -84,13 +80,16 @@ public final class FeedbackStep {
     store.plans().put(id, plan.planId(), plan);
     store.putHeader(
         id,
-        header.withPlans(
-            header
-                .plans()
-                .follow(
-                    plan,
-                    of -> store.plans().get(id, of).flatMap(ShardingPlan::previousPlanId),
-                    expired -> removeUnmeasured(store, header, id, expired))));
+        header
+            .with()
+            .plans(
+                header
+                    .plans()
+                    .follow(
+                        plan,
+                        of -> store.plans().get(id, of).flatMap(ShardingPlan::previousPlanId),
+                        expired -> removeUnmeasured(store, header, id, expired)))
+            .build());
   }
 
   /** The plan that was measured last is kept: speeds are of positions in it. */
@@ -124,7 +123,7 @@ public final class FeedbackStep {
         last.map(placed -> new Regrouping(placed, plan.placed()))
             .filter(Regrouping::changesPositions);
     if (regrouping.isPresent()) {
-      header = header.withSpeeds(regrouping.get().histories(header.speeds()));
+      header = header.with().speeds(regrouping.get().histories(header.speeds())).build();
     }
     String hardware = comparable.cluster().hardware();
     ResidualWindows windows = new ResidualWindows(store.windows(), id);
@@ -144,19 +143,19 @@ public final class FeedbackStep {
       compared.put(quantity, residuals.keySet());
       if (!residuals.isEmpty()) {
         Attribution attribution = Attribution.of(residuals);
-        alarms.addAll(monitor.add(measuredQuantity, attribution));
+        alarms.addAll(DriftMonitor.add(measuredQuantity, attribution));
         ratios.put(quantity, StrictMath.exp(attribution.common()));
       }
       SortedSet<Integer> devices = new TreeSet<>();
       for (int d = 0; d < measured.devices().size(); d++) {
-        if (monitor.isStraggler(measuredQuantity, d)) {
+        if (DriftMonitor.isStraggler(measuredQuantity, d)) {
           devices.add(d);
         }
       }
       stragglers.put(quantity, devices);
     }
     FeedbackState after =
-        header.withSpeeds(speedMonitor.add(header.speeds(), quantities, compared));
+        header.with().speeds(speedMonitor.add(header.speeds(), quantities, compared)).build();
     SortedSet<Integer> slowComputing = stragglers.get(CostQuantity.COMPUTE);
     boolean isSlowCommunicating =
         !stragglers.get(CostQuantity.FORWARD).isEmpty()

@@ -61,7 +61,7 @@ public final class FeedbackTables extends WorkloadTables<FeedbackState, Versione
     FeedbackState header = super.header(workloadId);
     return accepted
         .apply(workloadId)
-        .map(status -> header.withPlans(header.plans().with(status)))
+        .map(status -> header.with().plans(header.plans().with(status)).build())
         .orElse(header);
   }
 

@@ -52,7 +52,7 @@ final class SpeedMonitor {
   static final int RECOVERY = 8;
 
   /** The same at most; it doubles with each episode. A window keeps as many residuals. */
-  static final int MAX_RECOVERY = ResidualMonitor.DEVICE_CAPACITY / 2;
+  static final int MAX_RECOVERY = ResidualMonitor.DEVICE.capacity() / 2;
 
   /** Healthy measurements after which earlier episodes are forgotten. */
   static final int FORGOTTEN = 256;
@@ -123,7 +123,7 @@ final class SpeedMonitor {
       return estimated(history, windows, measured);
     }
     if (history.slow().isEmpty()) {
-      return history.withFast(history.fast() + 1);
+      return history.with().fast(history.fast() + 1).build();
     }
     int required =
         Math.min(MAX_RECOVERY, RECOVERY << Math.min(history.episodes() - 1, Integer.SIZE / 2));

@@ -81,7 +81,7 @@ public final class PlanningStep {
   public PlanningState onPredictions(PlanningTables store, CostPredictions part) {
     String id = part.workloadId();
     PlanningState before = store.header(id);
-    PlanningState after = before.withIsPartial(true);
+    PlanningState after = before.with().isPartial(true).build();
     if (part.isDeletion()) {
       after = PlanningState.deleted(part.generation());
       before.plans().ids().forEach(plan -> store.plans().delete(id, plan));
@@ -242,10 +242,10 @@ public final class PlanningStep {
     }
     if (outcome instanceof PlanningOutcome.Planned planned
         && (planned.plan().isExploratory() || pays(planned.plan(), search))) {
-      remember(store, header.withState(PendingWork.IDLE), planned.plan());
+      remember(store, header.with().state(PendingWork.IDLE).build(), planned.plan());
       return Optional.of(planned);
     }
-    store.putHeader(id, header.withState(PendingWork.IDLE));
+    store.putHeader(id, header.with().state(PendingWork.IDLE).build());
     return Optional.empty();
   }
 
@@ -272,7 +272,7 @@ public final class PlanningStep {
     PlanningState header = store.header(id);
     header.plans().check(status);
     PlanHistory plans = header.plans().reported(status, previousOf(store, id));
-    store.putHeader(id, header.withPlans(plans));
+    store.putHeader(id, header.with().plans(plans).build());
     return AcceptedStatus.of(id, Optional.of(status), plans);
   }
 
@@ -332,12 +332,15 @@ public final class PlanningStep {
     store.plans().put(id, plan.planId(), plan);
     store.putHeader(
         id,
-        header.withPlans(
-            header
-                .plans()
-                .with(
-                    plan.planId(),
-                    previousOf(store, id),
-                    forgotten -> store.plans().delete(id, forgotten))));
+        header
+            .with()
+            .plans(
+                header
+                    .plans()
+                    .with(
+                        plan.planId(),
+                        previousOf(store, id),
+                        forgotten -> store.plans().delete(id, forgotten)))
+            .build());
   }
 }

@@ -142,7 +142,7 @@ class TrainingStateTest {
   @Test
   void a_decision_counts_samples_from_0_and_keeps_older_samples() {
     TrainingState state =
-        after(TrainingState.begin(START).withOlderKept(7), 3).decided(true, START + 5);
+        after(TrainingState.begin(START).with().olderKept(7).build(), 3).decided(true, START + 5);
     assertThat(state)
         .isEqualTo(
             new TrainingState(

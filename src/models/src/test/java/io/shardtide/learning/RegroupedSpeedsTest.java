@@ -76,7 +76,7 @@ class RegroupedSpeedsTest {
     histories.add(
         SpeedHistory.none(new Position(position), CostPart.COMPUTATION)
             .slow(1.5, 0.1, Fixtures.TIME));
-    trainer.store.putHeader(Fixtures.WORKLOAD, header.withSpeeds(histories));
+    trainer.store.putHeader(Fixtures.WORKLOAD, header.with().speeds(histories).build());
   }
 
   private static List<Integer> ranks(DeviceSpeeds speeds) {

@@ -1,6 +1,6 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.DetectorKind;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.NumberRange;
 import io.shardtide.domain.UnknownHardware;
 import java.io.IOException;
@@ -59,13 +59,9 @@ final class Values {
     return lower.equals("true");
   }
 
-  static DetectorKind detector(String text) {
-    require(DetectorKind.keys().contains(text));
-    return DetectorKind.of(text);
-  }
-
   static UnknownHardware unknownHardware(String text) {
-    return UnknownHardware.of(text);
+    return Named.parse(
+        UnknownHardware.class, text, "unknown hardware", IllegalArgumentException::new);
   }
 
   static String brokers(String text) {

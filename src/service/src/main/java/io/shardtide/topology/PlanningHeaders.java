@@ -30,7 +30,7 @@ final class PlanningHeaders implements KeyValues<PlanningState> {
     return plans
         .adopted()
         .flatMap(adopted -> movedFrom.get(workloadId, adopted))
-        .map(from -> header.withPlans(plans.withPrevious(Optional.of(from))))
+        .map(from -> header.with().plans(plans.with().previous(Optional.of(from)).build()).build())
         .orElse(header);
   }
 

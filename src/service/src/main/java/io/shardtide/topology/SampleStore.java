@@ -65,7 +65,11 @@ final class SampleStore {
     }
     put(
         hardware,
-        state.received(sample.cost() instanceof CostSample.Computation).withOlderKept(kept));
+        state
+            .received(sample.cost() instanceof CostSample.Computation)
+            .with()
+            .olderKept(kept)
+            .build());
   }
 
   private int keepOlder(String hardware, long number, CostSample sample, int kept) {

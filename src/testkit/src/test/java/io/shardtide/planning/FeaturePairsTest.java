@@ -18,7 +18,6 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.CostPart;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Direction;
@@ -28,6 +27,7 @@ import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanStatus;
@@ -133,7 +133,7 @@ class FeaturePairsTest {
     final FeedbackTables feedback = FeedbackTables.inMemory(accepted);
     final WorkloadStep predicting = new WorkloadStep(models);
     final PlanningStep planning;
-    final FeedbackStep measuring = new FeedbackStep(DetectorKind.DEFAULT, model -> false);
+    final FeedbackStep measuring = new FeedbackStep(model -> false);
     final MemoryRecords records = new MemoryRecords();
     final Map<String, Integer> seen = new TreeMap<>();
     ClusterSpec cluster;
@@ -632,7 +632,7 @@ class FeaturePairsTest {
         .countsStepMemory(counts)
         .pipeline(
             counts && random.nextBoolean()
-                ? Optional.of(TrainingPipeline.of(TrainingPipeline.names().get(random.nextInt(3))))
+                ? Optional.of(TrainingPipeline.of(Named.labels(TrainingPipeline.class).get(random.nextInt(3))))
                 : Optional.empty())
         .forwardBytesPerElement(random.nextBoolean() ? 4 : 2)
         .replicaGroups(groups(random, cluster))

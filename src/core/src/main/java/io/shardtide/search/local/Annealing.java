@@ -101,7 +101,7 @@ final class Annealing {
   private void restart() {
     bestMs = objective.costMs();
     homeMs = bestMs;
-    best.take(state, objective.codecs);
+    best.take(state);
     log.clear();
     isBestNew = false;
   }
@@ -109,7 +109,7 @@ final class Annealing {
   /** Returns the best plan found. */
   State best() {
     if (homeMs > bestMs) {
-      best.restore(state, objective.codecs);
+      best.restore(state);
       objective.refresh();
       homeMs = bestMs;
     }
@@ -257,7 +257,7 @@ final class Annealing {
   }
 
   private void apply() {
-    log.record(state, objective.codecs, move);
+    log.record(state, move);
     objective.apply(move);
     if (objective.costMs() < bestMs) {
       // What it costs when the search ends here: then a larger budget ends with nothing worse.
@@ -313,7 +313,7 @@ final class Annealing {
       double limit = homeMs * (1 + mostWorse * random.exponential());
       to = objective.costMs() <= limit ? log.position() : 0;
     }
-    log.undo(state, objective.codecs, to);
+    log.undo(state, to);
     log.clear();
     objective.clearMinMaxUnits();
     objective.refresh();
@@ -321,7 +321,7 @@ final class Annealing {
     // Among larger loads a plan that is the best without them may have looked worse.
     if (isBestNew || homeMs < bestMs) {
       bestMs = Math.min(bestMs, homeMs);
-      best.take(state, objective.codecs);
+      best.take(state);
       isBestNew = false;
     }
   }

@@ -257,7 +257,8 @@ public final class LocalSearch {
 
   Annealing annealing(State state, boolean isRepair) {
     CostEvaluator checker = checked ? problem.model().evaluator(settings.risk()) : null;
-    Objective objective = objective(state, running, codecs(state), checker);
+    state.setCodecs(communication.numbers(codecs(state)));
+    Objective objective = objective(state, running, checker);
     Proposals proposals = new Proposals(state, objective, ways, communication, random, isRepair);
     return new Annealing(state, objective, work, proposals, random, isRepair);
   }
@@ -282,8 +283,7 @@ public final class LocalSearch {
     return CodecChoice.forSearch(evaluator, cluster, best, present, elements);
   }
 
-  private Objective objective(
-      State state, CurrentPlan before, List<CollectiveCodec> codecs, CostEvaluator checker) {
+  private Objective objective(State state, CurrentPlan before, CostEvaluator checker) {
     return new Objective(
         state,
         evaluator,
@@ -291,7 +291,6 @@ public final class LocalSearch {
         communication,
         new MovePrice(before, tables, cluster, settings, problem.synchronization().groups()),
         new SynchronizationPrice(problem.synchronization(), evaluator),
-        communication.numbers(codecs),
         ways.msPerUnit(),
         checker);
   }
@@ -312,7 +311,7 @@ public final class LocalSearch {
     return found(state, evaluations, loads, comm, cost(expected, comm, loads));
   }
 
-  /** Returns a plan with its analysis. */
+  /** Returns a plan with its analysis; gives the state the codecs that are best for it. */
   SearchResult.Found explained(State state, long evaluations) {
     List<DeviceLoad> loads = state.loads();
     StepComm comm = comm(loads);
@@ -320,7 +319,8 @@ public final class LocalSearch {
     SearchResult.Found found = found(state, evaluations, loads, comm, cost);
     StepCost worse = cost(problem.model().evaluator(1), comm, loads);
     CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
-    Objective objective = objective(state, nothing, comm.codecs(), null);
+    state.setCodecs(communication.numbers(comm.codecs()));
+    Objective objective = objective(state, nothing, null);
     Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
     return found.with(
         explainer.insight(

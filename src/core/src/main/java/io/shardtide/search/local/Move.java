@@ -84,10 +84,13 @@ final class Move {
     return at;
   }
 
-  /** Applies the change of tables. */
+  /** Applies the change. */
   void apply(State state) {
     for (int c = 0; c < tables; c++) {
       state.set(table[c], way[c], places[c], parts(c));
+    }
+    if (codecSlot != NO_CODEC) {
+      state.codecs[codecSlot] = codec;
     }
   }
 }

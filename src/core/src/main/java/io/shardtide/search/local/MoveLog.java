@@ -21,7 +21,7 @@ final class MoveLog {
   }
 
   /** Records what a move is about to change. */
-  void record(State state, int[] codecs, Move move) {
+  void record(State state, Move move) {
     for (int c = 0; c < move.tables; c++) {
       int table = move.table[c];
       int count = state.count(table);
@@ -34,7 +34,7 @@ final class MoveLog {
     }
     if (move.codecSlot != Move.NO_CODEC) {
       reserve(2);
-      numbers[size++] = codecs[move.codecSlot];
+      numbers[size++] = state.codecs[move.codecSlot];
       numbers[size++] = -1 - move.codecSlot;
       push(null);
     }
@@ -58,13 +58,13 @@ final class MoveLog {
    *
    * @param to the {@link #position} to go back to
    */
-  void undo(State state, int[] codecs, int to) {
+  void undo(State state, int to) {
     int[] at = new int[4];
     while (entries > to) {
       Way way = ways[--entries];
       int table = numbers[--size];
       if (table < 0) {
-        codecs[-1 - table] = numbers[--size];
+        state.codecs[-1 - table] = numbers[--size];
         continue;
       }
       int count = numbers[--size];

@@ -37,9 +37,6 @@ final class Objective {
   private final double[] computeFactor;
   private final double[] commFactor;
 
-  /** The number of each slot's codec. */
-  final int[] codecs = new int[Communication.SLOTS];
-
   private final double[] groupMs;
   private final double[] computeMs;
   private final double[] startMs;
@@ -74,7 +71,6 @@ final class Objective {
    * @param communication costs of collectives
    * @param movePrice price of moving away from the running plan
    * @param synchronization price of keeping replica groups equal
-   * @param numbers the number of each slot's codec
    * @param msPerUnit milliseconds of both all-to-alls for each unit of load
    * @param checker recomputes every cost after each move and compares; null for no such check
    */
@@ -85,7 +81,6 @@ final class Objective {
       Communication communication,
       MovePrice movePrice,
       SynchronizationPrice synchronization,
-      int[] numbers,
       double msPerUnit,
       CostEvaluator checker) {
     this.state = state;
@@ -119,7 +114,6 @@ final class Objective {
     movedGroupMs = new double[devices * launchGroups];
     movedComputeMs = new double[devices];
     movedNodeUnits = new int[places.nodes()];
-    System.arraycopy(numbers, 0, codecs, 0, codecs.length);
     refresh();
   }
 
@@ -231,7 +225,7 @@ final class Objective {
         state.nodeUnits,
         state.rowElements,
         state.copyElements,
-        codecs);
+        state.codecs);
     refreshDevices();
   }
 
@@ -423,7 +417,7 @@ final class Objective {
     for (int node = 0; node < movedNodeUnits.length; node++) {
       movedNodeUnits[node] = state.nodeUnits[node] + delta.nodeUnits[node];
     }
-    System.arraycopy(codecs, 0, movedCodecs, 0, movedCodecs.length);
+    System.arraycopy(state.codecs, 0, movedCodecs, 0, movedCodecs.length);
     if (move.codecSlot != Move.NO_CODEC) {
       movedCodecs[move.codecSlot] = move.codec;
     }
@@ -471,9 +465,6 @@ final class Objective {
     }
     move.apply(state);
     synchronization.refresh(state);
-    if (move.codecSlot != Move.NO_CODEC) {
-      codecs[move.codecSlot] = move.codec;
-    }
     if (isSame) {
       for (int i = 0; i < delta.count; i++) {
         refreshDevice(delta.device[i]);
@@ -499,7 +490,6 @@ final class Objective {
             communication,
             movePrice.copy(),
             synchronization.copy(),
-            codecs,
             tieBreaker.msPerUnit(),
             null);
     // As it was set: a move may have left fewer units than that in total.

@@ -379,7 +379,7 @@ final class Proposals {
     int slot = codecSlots[random.below(codecSlots.length)];
     int number = random.below(communication.choices(slot));
     move.beginCodec(slot, number);
-    return number != objective.codecs[slot];
+    return number != state.codecs[slot];
   }
 
   /** Returns a device to take load from: often the last one, or the later of two. */

@@ -107,7 +107,7 @@ public final class ScratchSearch {
         : better.search.found(better.best.best(), evaluations());
   }
 
-  /** Returns the best plan found with its analysis, or why there is none. */
+  /** Ends the search: returns the best plan found with its analysis, or why there is none. */
   public SearchResult explained() {
     Half better = better();
     return better.best == null

@@ -7,7 +7,7 @@ final class Snapshot {
   private final int[] codecs = new int[Communication.SLOTS];
 
   /** Takes the plan of a state, in which all tables have their parts. */
-  void take(State state, int[] ofCodecs) {
+  void take(State state) {
     if (ways.length == 0) {
       ways = new Way[state.tables()];
       places = new int[ways.length][1];
@@ -20,14 +20,14 @@ final class Snapshot {
       }
       System.arraycopy(state.placesOf(t), 0, places[t], 0, count);
     }
-    System.arraycopy(ofCodecs, 0, codecs, 0, codecs.length);
+    System.arraycopy(state.codecs, 0, codecs, 0, codecs.length);
   }
 
   /** Gives a state the plan. */
-  void restore(State state, int[] toCodecs) {
+  void restore(State state) {
     for (int t = 0; t < ways.length; t++) {
       state.set(t, ways[t], places[t], ways[t].parts);
     }
-    System.arraycopy(codecs, 0, toCodecs, 0, codecs.length);
+    state.setCodecs(codecs);
   }
 }

@@ -9,8 +9,8 @@ import java.util.List;
 
 /**
  * A plan while it is searched: of each table a {@link Way} and the {@linkplain Places places} of
- * its parts, with the devices' loads. Which columns a part holds costs nothing and is decided at
- * the end, by {@link ShardLayout}.
+ * its parts, with the devices' loads, and of each collective its codec. Which columns a part holds
+ * costs nothing and is decided at the end, by {@link ShardLayout}.
  *
  * <p>Everything is a flat array. Sums are exact ({@link io.shardtide.cost.TowerSums}): a change
  * followed by its reverse restores every bit.
@@ -47,6 +47,9 @@ final class State {
   final long[] hostBytes;
   final long[] tableBytes;
   final int[] parts;
+
+  /** The number of each slot's codec, see {@link Communication#choices}. */
+  final int[] codecs = new int[Communication.SLOTS];
 
   /** Bytes of device memory that a step needs on each device without parts. */
   private final long stepBytes;
@@ -96,7 +99,7 @@ final class State {
     parts = new int[devices];
   }
 
-  /** Returns a state of the same parts. */
+  /** Returns a state of the same parts and codecs. */
   State copy() {
     State copy = new State(way.length, sumSize, places, stepBytes, memory, hostMemory);
     for (int t = 0; t < way.length; t++) {
@@ -104,6 +107,7 @@ final class State {
         copy.add(t, way[t], at[t][i]);
       }
     }
+    copy.setCodecs(codecs);
     return copy;
   }
 
@@ -312,6 +316,10 @@ final class State {
     for (int i = 0; i < n; i++) {
       add(table, of, to[i]);
     }
+  }
+
+  void setCodecs(int[] numbers) {
+    System.arraycopy(numbers, 0, codecs, 0, codecs.length);
   }
 
   /** Adds a part's loads to the devices of its place, or takes them away. */
