@@ -81,7 +81,9 @@ class PredictedAgainTest {
     Map<String, Object> predictions() {
       Map<String, Object> byName = new TreeMap<>();
       plans
-          .tables(Fixtures.WORKLOAD)
+          .tables()
+          .range(Fixtures.WORKLOAD)
+          .values()
           .forEach(t -> byName.put(t.prediction().table().name(), avro(t.prediction())));
       return byName;
     }
