@@ -94,7 +94,8 @@ class SlowDeviceTest {
                 .repairEvaluations(evaluations)
                 .build()),
         Duration.ZERO,
-        0.005);
+        0.005,
+        0);
   }
 
   private static final class TrainingLoop {
@@ -163,7 +164,9 @@ class SlowDeviceTest {
               Optional.empty(),
               "trainer",
               "run",
-              Fixtures.TIME);
+              Fixtures.TIME,
+              1,
+              1);
       accepted.put(Fixtures.WORKLOAD, planning.report(plans, status));
     }
 

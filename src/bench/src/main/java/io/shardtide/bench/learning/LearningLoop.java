@@ -164,7 +164,9 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
               Optional.empty(),
               "bench",
               "run",
-              TIME);
+              TIME,
+              1,
+              1);
       accepted.put(workload, planning.report(planned, status));
     } else if (outcome instanceof PlanningOutcome.Failed failed) {
       throw new IllegalStateException(failed.error());
