@@ -208,8 +208,7 @@ public final class PlanningStep {
             plan ->
                 Imbalance.ms(
                     store.tables(workloadId),
-                    plan.placed(),
-                    plan.codecs(),
+                    plan,
                     predicted.cluster(),
                     models.get(predicted.modelId()),
                     header.slow()))
