@@ -199,7 +199,7 @@ final class CommunicationFloor {
       case CLUSTER, COPIES ->
           below(
               samples(
-                  scope.fileName(),
+                  scope.name(),
                   fewest,
                   e ->
                       bufferMs(scope, Direction.FORWARD, e)

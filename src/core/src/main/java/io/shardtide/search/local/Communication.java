@@ -26,8 +26,6 @@ final class Communication {
   private static final int OF_ALL = StepCollectives.number(ShardScope.CLUSTER, Direction.FORWARD);
   private static final int OF_COPIES = StepCollectives.number(ShardScope.COPIES, Direction.FORWARD);
 
-  private static final int DIRECTIONS = 2;
-
   private final CostEvaluator evaluator;
   private final LoadUnits loadUnits;
   private final int nodes;
@@ -60,6 +58,11 @@ final class Communication {
       nodeUnits = new int[nodes];
     }
 
+    /** Returns whether devices have such all-to-all loads. */
+    boolean hasUnits(int max, int total, int ofLevel) {
+      return maxUnits == max && totalUnits == total && level == ofLevel;
+    }
+
     private void set(Loads other) {
       System.arraycopy(other.chosen, 0, chosen, 0, chosen.length);
       System.arraycopy(other.nodeUnits, 0, nodeUnits, 0, nodeUnits.length);
@@ -73,33 +76,35 @@ final class Communication {
 
   /** What collectives cost. */
   static final class Terms {
-    private final Loads loads;
+    final Loads loads;
 
-    /** By direction: the all-to-all of devices, and all else of each node's devices. */
-    final AllToAllCosts.CostRow[] ofDevices = new AllToAllCosts.CostRow[DIRECTIONS];
-
-    final double[][] othersMs;
-    private final double[][] ofNodesMs;
-    private final double[] ofAllMs = new double[DIRECTIONS];
+    final Half forward;
+    final Half backward;
 
     private Terms(int nodes) {
       loads = new Loads(nodes);
-      ofNodesMs = new double[DIRECTIONS][nodes];
-      othersMs = new double[DIRECTIONS][nodes];
+      forward = new Half(nodes);
+      backward = new Half(nodes);
+    }
+  }
+
+  /** What the collectives of a direction cost. */
+  static final class Half {
+    private AllToAllCosts.CostRow ofDevices;
+    private final double[] ofNodesMs;
+    private double ofAllMs;
+
+    /** All but the all-to-all of devices, on each node's devices. */
+    private final double[] othersMs;
+
+    private Half(int nodes) {
+      ofNodesMs = new double[nodes];
+      othersMs = new double[nodes];
     }
 
-    /** Returns the largest all-to-all load of any device. */
-    int maxUnits() {
-      return loads.maxUnits;
-    }
-
-    /** Returns whether the all-to-alls of devices have such loads. */
-    boolean has(int maxUnits, int totalUnits, int level) {
-      return loads.maxUnits == maxUnits && loads.totalUnits == totalUnits && loads.level == level;
-    }
-
-    int level() {
-      return loads.level;
+    /** Returns the collectives of a device with an all-to-all load, in milliseconds. */
+    double ms(int node, int units) {
+      return ofDevices.ms(units) + othersMs[node];
     }
   }
 
@@ -180,38 +185,40 @@ final class Communication {
    * @param terms receives them; those of loads that it has already are kept
    */
   void compute(Terms terms, Loads loads) {
-    boolean sameDevices = terms.has(loads.maxUnits, loads.totalUnits, loads.level);
-    boolean sameNodes = Arrays.equals(terms.loads.nodeUnits, loads.nodeUnits);
-    boolean sameAll =
-        terms.loads.rowElements == loads.rowElements
-            && terms.loads.copyElements == loads.copyElements;
-    for (int d = 0; d < DIRECTIONS; d++) {
-      if (!sameDevices || !isSame(terms, loads, OF_DEVICES + d)) {
-        terms.ofDevices[d] =
-            chosen(loads, OF_DEVICES + d)
-                .allToAll
-                .row(loads.maxUnits, loads.totalUnits, loads.level);
-      }
-      boolean areOthersSame = true;
-      if (!sameNodes || !isSame(terms, loads, OF_NODES + d)) {
-        computeNodes(terms.ofNodesMs[d], loads, chosen(loads, OF_NODES + d));
-        areOthersSame = false;
-      }
-      if (!sameAll || !isSame(terms, loads, OF_ALL + d)) {
-        terms.ofAllMs[d] =
-            chosen(loads, OF_ALL + d).bufferMs(0, loads.rowElements)
-                + chosen(loads, OF_COPIES + d).bufferMs(0, loads.copyElements);
-        areOthersSame = false;
-      }
-      for (int node = 0; node < nodes && !areOthersSame; node++) {
-        terms.othersMs[d][node] = terms.ofNodesMs[d][node] + terms.ofAllMs[d];
-      }
-    }
+    compute(terms.forward, terms.loads, loads, 0);
+    compute(terms.backward, terms.loads, loads, 1);
     terms.loads.set(loads);
   }
 
-  private static boolean isSame(Terms terms, Loads loads, int collective) {
-    return terms.loads.chosen[collective] == loads.chosen[collective];
+  private void compute(Half half, Loads before, Loads loads, int direction) {
+    int ofDevices = OF_DEVICES + direction;
+    int ofNodes = OF_NODES + direction;
+    int ofAll = OF_ALL + direction;
+    if (!before.hasUnits(loads.maxUnits, loads.totalUnits, loads.level)
+        || before.chosen[ofDevices] != loads.chosen[ofDevices]) {
+      half.ofDevices =
+          chosen(loads, ofDevices).allToAll.row(loads.maxUnits, loads.totalUnits, loads.level);
+    }
+    boolean sameNodes =
+        before.chosen[ofNodes] == loads.chosen[ofNodes]
+            && Arrays.equals(before.nodeUnits, loads.nodeUnits);
+    if (!sameNodes) {
+      computeNodes(half.ofNodesMs, loads, chosen(loads, ofNodes));
+    }
+    boolean sameAll =
+        before.chosen[ofAll] == loads.chosen[ofAll]
+            && before.rowElements == loads.rowElements
+            && before.copyElements == loads.copyElements;
+    if (!sameAll) {
+      half.ofAllMs =
+          chosen(loads, ofAll).bufferMs(0, loads.rowElements)
+              + chosen(loads, OF_COPIES + direction).bufferMs(0, loads.copyElements);
+    }
+    if (!sameNodes || !sameAll) {
+      for (int node = 0; node < nodes; node++) {
+        half.othersMs[node] = half.ofNodesMs[node] + half.ofAllMs;
+      }
+    }
   }
 
   private CachedCollective chosen(Loads loads, int collective) {

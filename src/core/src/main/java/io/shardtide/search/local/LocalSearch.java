@@ -335,7 +335,7 @@ public final class LocalSearch {
       List<DeviceLoad> loads,
       StepCollectives collectives,
       StepCost cost) {
-    Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, cluster, running);
+    Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
     Replication replication = problem.synchronization().of(expected, loads);

@@ -22,9 +22,6 @@ final class Objective {
   /** Up to so many devices, the largest values of all others are known without a loop. */
   private static final int FEW = 2;
 
-  private static final int FORWARD = 0;
-  private static final int BACKWARD = 1;
-
   private final State state;
   private final CostEvaluator evaluator;
   private final Slowdowns slowdowns;
@@ -158,7 +155,7 @@ final class Objective {
 
   /** Returns the largest all-to-all load of any device, in units. */
   int maxUnits() {
-    return terms.maxUnits();
+    return terms.loads.maxUnits;
   }
 
   /**
@@ -178,7 +175,7 @@ final class Objective {
   /** Returns {@link #costMs} without the least value of {@link #setMinMaxUnits}. */
   double costOfLoadsMs() {
     int least = minMaxUnits;
-    if (least == 0 || terms.maxUnits() > least) {
+    if (least == 0 || terms.loads.maxUnits > least) {
       return costMs;
     }
     setMinMaxUnits(0);
@@ -244,15 +241,11 @@ final class Objective {
   }
 
   private double startMs(Communication.Terms of, int d, int ofUnits, double compute) {
-    return compute + commFactor[d] * ms(of, BACKWARD, d, ofUnits);
+    return compute + commFactor[d] * of.backward.ms(places.nodeOf(d), ofUnits);
   }
 
   private double forwardMs(Communication.Terms of, int d, int ofUnits) {
-    return commFactor[d] * ms(of, FORWARD, d, ofUnits);
-  }
-
-  private double ms(Communication.Terms of, int direction, int d, int ofUnits) {
-    return of.ofDevices[direction].ms(ofUnits) + of.othersMs[direction][places.nodeOf(d)];
+    return commFactor[d] * of.forward.ms(places.nodeOf(d), ofUnits);
   }
 
   private void refreshDevice(int d) {
@@ -314,7 +307,7 @@ final class Objective {
 
   /** Returns the largest all-to-all load after the move that was evaluated last. */
   int movedMaxUnits() {
-    return (isSame ? terms : movedTerms).maxUnits();
+    return (isSame ? terms : movedTerms).loads.maxUnits;
   }
 
   private double evaluateCollected(Move move, double limit) {
@@ -405,9 +398,9 @@ final class Objective {
     for (int i = 0; i < delta.count; i++) {
       max = Math.max(max, state.units[delta.device[i]] + delta.units[i]);
     }
-    int level = delta.changesNodes ? level(total, true) : terms.level();
+    int level = delta.changesNodes ? level(total, true) : terms.loads.level;
     isSame =
-        terms.has(max, total, level)
+        terms.loads.hasUnits(max, total, level)
             && !delta.changesSplit
             && move.collective == Move.NO_COLLECTIVE;
     if (isSame) {
