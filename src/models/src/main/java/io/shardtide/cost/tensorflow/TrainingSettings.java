@@ -14,6 +14,8 @@ package io.shardtide.cost.tensorflow;
  *     0 to 1, so that the net also predicts tables without one
  * @param heldOutTables share of the tables that are excluded from training, 0 to below 1, to
  *     measure the error on unseen tables
+ * @param width outputs of the tower's hidden layers, and at most so many of those of collectives'
+ *     nets, at least 1
  */
 public record TrainingSettings(
     long seed,
@@ -22,13 +24,17 @@ public record TrainingSettings(
     int patience,
     double initialRate,
     double unknownReuse,
-    double heldOutTables) {
+    double heldOutTables,
+    int width) {
+  /** Outputs of the hidden layers of models that training may start from. */
+  static final int WIDTH = 64;
+
   /** Checks the ranges. */
   public TrainingSettings {
-    if (computeEpochs < 1 || collectiveEpochs < 1 || patience < 1) {
+    if (computeEpochs < 1 || collectiveEpochs < 1 || patience < 1 || width < 1) {
       throw new IllegalArgumentException(
-          "epochs and patience must be at least 1, got %s, %s and %s"
-              .formatted(computeEpochs, collectiveEpochs, patience));
+          "epochs, patience and width must be at least 1, got %s, %s, %s and %s"
+              .formatted(computeEpochs, collectiveEpochs, patience, width));
     }
     if (!(initialRate > 0 && initialRate <= 1)) {
       throw new IllegalArgumentException(
@@ -47,13 +53,13 @@ public record TrainingSettings(
   /** Returns the defaults with a seed. */
   public static TrainingSettings defaults(long seed) {
     // The patience ends no training: weights settle only when the learning rate has fallen.
-    return new TrainingSettings(seed, 450, 80, 450, 4e-3, 0.2, 0);
+    return new TrainingSettings(seed, 450, 80, 450, 4e-3, 0.2, 0, WIDTH);
   }
 
   /** Returns these settings with a share of tables held out. */
   public TrainingSettings holdingOut(double tables) {
     return new TrainingSettings(
-        seed, computeEpochs, collectiveEpochs, patience, initialRate, unknownReuse, tables);
+        seed, computeEpochs, collectiveEpochs, patience, initialRate, unknownReuse, tables, width);
   }
 
   /** Returns the learning rate of a step, counted from 0, of so many. */

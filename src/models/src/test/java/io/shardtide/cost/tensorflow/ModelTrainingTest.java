@@ -34,7 +34,8 @@ import org.junit.jupiter.api.Test;
 
 class ModelTrainingTest {
   private static final int BATCH = 65_536;
-  private static final TrainingSettings SHORT = new TrainingSettings(7, 60, 60, 60, 3e-3, 0.2, 0);
+  private static final TrainingSettings SHORT =
+      new TrainingSettings(7, 60, 60, 60, 3e-3, 0.2, 0, 64);
 
   private static final ModelTraining.About TOY =
       new ModelTraining.About("toy", "a synthetic machine", true, List.of("synthetic"));
@@ -203,7 +204,7 @@ class ModelTrainingTest {
         ModelTraining.train(
             new SampleSet(train.tables(), BATCH, wholes, collectives),
             TOY,
-            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64),
             TrainingProgress.SILENT);
     assertThat(bundle.measuresDirections()).isFalse();
     assertThat(bundle.collectives())
@@ -216,13 +217,16 @@ class ModelTrainingTest {
   @Test
   void the_same_seed_gives_the_same_bits_and_another_seed_others() {
     SampleSet train = samples(1, 300);
-    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64);
     ModelBundle first = ModelTraining.train(train, TOY, brief, TrainingProgress.SILENT);
     ModelBundle second = ModelTraining.train(train, TOY, brief, TrainingProgress.SILENT);
     assertThat(second.modelId()).isEqualTo(first.modelId());
     ModelBundle other =
         ModelTraining.train(
-            train, TOY, new TrainingSettings(8, 3, 3, 3, 1e-3, 0.2, 0), TrainingProgress.SILENT);
+            train,
+            TOY,
+            new TrainingSettings(8, 3, 3, 3, 1e-3, 0.2, 0, 64),
+            TrainingProgress.SILENT);
     assertThat(other.modelId()).isNotEqualTo(first.modelId());
   }
 
@@ -255,7 +259,7 @@ class ModelTrainingTest {
                     .toList(),
                 directed),
             TOY,
-            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64),
             TrainingProgress.SILENT);
     assertThat(bundle.measuresDirections()).isFalse();
     assertThat(bundle.collectives().stream().map(CollectiveNet::shown))
@@ -265,7 +269,7 @@ class ModelTrainingTest {
   @Test
   void held_out_tables_are_not_trained_on() {
     SampleSet train = samples(1, 1000);
-    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0.1);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0.1, 64);
     ModelBundle bundle = ModelTraining.train(train, TOY, brief, TrainingProgress.SILENT);
     assertThat(bundle.card().heldOutTables()).hasSize(3);
     assertThat(bundle.card().errors()).containsKey("unseen.compute.mape");
@@ -306,7 +310,7 @@ class ModelTrainingTest {
   void a_data_sheet_predicts_the_collectives_that_were_not_measured() {
     SampleSet many = samples(1, 200);
     LinkDataSheet links = new LinkDataSheet(370, 460, 48, 20, 15);
-    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64);
     List<CollectiveSample> measured =
         many.collectives().stream()
             .filter(
@@ -348,7 +352,7 @@ class ModelTrainingTest {
         Optional.empty(),
         Optional.of(source),
         TOY,
-        new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+        new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64),
         TrainingProgress.SILENT);
   }
 
@@ -470,11 +474,11 @@ class ModelTrainingTest {
 
   @Test
   void settings_have_ranges() {
-    assertThatThrownBy(() -> new TrainingSettings(1, 0, 1, 9, 1e-3, 0, 0))
-        .hasMessage("epochs and patience must be at least 1, got 0, 1 and 9");
-    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, Double.NaN, 0, 0))
+    assertThatThrownBy(() -> new TrainingSettings(1, 0, 1, 9, 1e-3, 0, 0, 64))
+        .hasMessage("epochs, patience and width must be at least 1, got 0, 1, 9 and 64");
+    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, Double.NaN, 0, 0, 64))
         .hasMessage("initial learning rate must be above 0 and at most 1, got NaN");
-    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, 1e-3, 1.5, 0))
+    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, 1e-3, 1.5, 0, 64))
         .hasMessage("share of unknown reuse must be between 0 and 1, got 1.5");
     assertThatThrownBy(() -> TrainingSettings.defaults(1).holdingOut(1))
         .hasMessage("share of held-out tables must be 0 to below 1, got 1.0");
