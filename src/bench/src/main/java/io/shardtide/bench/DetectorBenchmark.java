@@ -2,11 +2,8 @@ package io.shardtide.bench;
 
 import io.shardtide.bench.ResidualSeries.ExpectedAlarm;
 import io.shardtide.bench.ResidualSeries.SeriesKind;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.learning.Attribution;
-import io.shardtide.learning.Detectors;
-import io.shardtide.learning.DriftDetector;
 import io.shardtide.learning.ResidualMonitor;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -92,8 +89,6 @@ public final class DetectorBenchmark {
   /** Monitors a series until the expected alarm. */
   private static void run(
       ResidualSeries series, SeriesKind kind, DetectorKind detector, Tally tally) {
-    ResidualMonitor commonMonitor = ResidualMonitor.ofCommon(detector);
-    ResidualMonitor deviceMonitor = ResidualMonitor.ofDevice(detector);
     ResidualWindow common = ResidualWindow.begin("");
     ResidualWindow[] devices = new ResidualWindow[ResidualSeries.DEVICES];
     Arrays.fill(devices, common);
@@ -101,8 +96,8 @@ public final class DetectorBenchmark {
       Attribution residuals = Attribution.of(series.next());
       tally.measurements++;
       boolean found = false;
-      common = commonMonitor.add(common, residuals.common());
-      if (commonMonitor.isAlarm(common)) {
+      common = ResidualMonitor.COMMON.add(common, residuals.common());
+      if (isAlarm(ResidualMonitor.COMMON, common, detector)) {
         common = ResidualWindow.begin("");
         if (kind.expected() == ExpectedAlarm.MODEL && t >= ResidualSeries.ONSET) {
           found = true;
@@ -111,9 +106,9 @@ public final class DetectorBenchmark {
         }
       }
       for (int d = 0; d < devices.length; d++) {
-        devices[d] = deviceMonitor.add(devices[d], residuals.excess().get(d));
-        if (deviceMonitor.isAlarm(devices[d])) {
-          boolean slower = deviceMonitor.recentShift(devices[d]) > 0;
+        devices[d] = ResidualMonitor.DEVICE.add(devices[d], residuals.excess().get(d));
+        if (isAlarm(ResidualMonitor.DEVICE, devices[d], detector)) {
+          boolean slower = ResidualMonitor.DEVICE.recentShift(devices[d]) > 0;
           devices[d] = ResidualWindow.begin("");
           if (kind.expected() == ExpectedAlarm.STRAGGLER
               && t >= ResidualSeries.ONSET
@@ -131,6 +126,11 @@ public final class DetectorBenchmark {
     }
   }
 
+  /** Returns what the monitor would say if the detector was the planner's. */
+  static boolean isAlarm(ResidualMonitor monitor, ResidualWindow window, DetectorKind detector) {
+    return monitor.isAlarm(window, detector.create()::add);
+  }
+
   /** Returns the time per value: the fastest of several runs, after as many warm-up runs. */
   private static double nanos(DetectorKind kind) {
     Random random = new Random(1);
@@ -144,7 +144,7 @@ public final class DetectorBenchmark {
     double fastest = Double.POSITIVE_INFINITY;
     int alarms = 0;
     for (int run = 0; run < 2 * TIMED_RUNS; run++) {
-      DriftDetector detector = Detectors.create(kind);
+      DriftDetector detector = kind.create();
       long start = System.nanoTime();
       for (double value : values) {
         alarms += detector.add(value) ? 1 : 0;

@@ -12,7 +12,6 @@ import io.shardtide.config.TopicSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.UnknownHardware;
@@ -84,7 +83,6 @@ final class DemoPlanner implements AutoCloseable {
             List.of(),
             UnknownHardware.NEAREST,
             planning,
-            DetectorKind.DEFAULT,
             training,
             extensions,
             AllocationPolicy.DEFAULTS,
@@ -102,7 +100,6 @@ final class DemoPlanner implements AutoCloseable {
           new DashboardFeed(
               Endpoint.of(
                   settings.connection().bootstrapServers(), settings.connection().registryUrl()),
-              settings.detector(),
               settings.extensions());
       opened.push(feed::close);
       WebServer web =

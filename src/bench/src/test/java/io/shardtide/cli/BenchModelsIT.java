@@ -8,11 +8,11 @@ import static io.shardtide.cli.BenchOutput.rows;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.shardtide.bench.DetectorKind;
 import io.shardtide.bench.MicroBenchmarks;
 import io.shardtide.bench.ResidualSeries.ExpectedAlarm;
 import io.shardtide.bench.ResidualSeries.SeriesKind;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.models.ModelFiles;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -9,7 +9,6 @@ import com.networknt.schema.JsonSchemaFactory;
 import com.networknt.schema.SpecVersion;
 import io.shardtide.client.Endpoint;
 import io.shardtide.client.TrainerReports;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
@@ -420,8 +419,7 @@ class DashboardApiIT {
   /** Another process, which runs no planner, shows all workloads, as any instance does. */
   @Test
   void every_instance_shows_all_workloads() throws Exception {
-    try (DashboardFeed feed =
-            new DashboardFeed(endpoint(), DetectorKind.DEFAULT, Set.of(Extension.POOLS));
+    try (DashboardFeed feed = new DashboardFeed(endpoint(), Set.of(Extension.POOLS));
         WebServer other =
             WebServer.start(
                 "127.0.0.1",

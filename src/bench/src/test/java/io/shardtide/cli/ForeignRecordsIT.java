@@ -8,7 +8,6 @@ import io.shardtide.client.PlanListener;
 import io.shardtide.client.PlanSubscriber;
 import io.shardtide.client.PlanUpdate;
 import io.shardtide.client.WorkloadPublisher;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
@@ -103,7 +102,7 @@ class ForeignRecordsIT {
       StringWriter out = new StringWriter();
       StringWriter err = new StringWriter();
       try (DemoClient demo = DemoClient.connect(endpoint, registry);
-          Views views = Views.start(endpoint, DetectorKind.DEFAULT, Set.of(), failures::add);
+          Views views = Views.start(endpoint, Set.of(), failures::add);
           PlanSubscriber plans =
               PlanSubscriber.start(endpoint, Optional.of(DemoScript.WORKLOAD), listener)) {
         assertThat(plans).isNotNull();

@@ -1,7 +1,6 @@
 package io.shardtide.cli;
 
 import io.shardtide.client.Endpoint;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.replay.ProvenanceCollector;
 import io.shardtide.views.Views;
 import io.shardtide.web.Dashboard;
@@ -31,7 +30,6 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   private static final long MAX_RESTART_SECONDS = 64;
 
   private final Endpoint endpoint;
-  private final DetectorKind detector;
   private final Set<Extension> extensions;
   private final AtomicReference<Optional<Views>> views = new AtomicReference<>(Optional.empty());
   private final CountDownLatch closed = new CountDownLatch(1);
@@ -39,12 +37,10 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
 
   /**
    * @param endpoint the cluster and the schema registry
-   * @param detector the planner's drift detector
    * @param extensions those of the planner: the topics of others do not exist
    */
-  DashboardFeed(Endpoint endpoint, DetectorKind detector, Set<Extension> extensions) {
+  DashboardFeed(Endpoint endpoint, Set<Extension> extensions) {
     this.endpoint = endpoint;
-    this.detector = detector;
     this.extensions = Set.copyOf(extensions);
     thread.setDaemon(true);
   }
@@ -72,7 +68,6 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
         try (Views now =
             Views.start(
                 endpoint,
-                detector,
                 extensions,
                 error -> {
                   failure.set(error);

@@ -190,7 +190,6 @@ final class RunCommand implements Callable<Integer> {
             .withPrefix(settings.topics().prefix())
             .withKafka(settings.connection().kafka())
             .withRegistry(settings.connection().registry()),
-        settings.detector(),
         settings.extensions());
   }
 
@@ -244,7 +243,6 @@ final class RunCommand implements Callable<Integer> {
                 planning.quick().moveOverheadMs(),
                 planning.quick().reshardMs(),
                 planning.quick().paybackSteps()));
-    lines.put("drift detector", settings.detector().key());
     if (settings.extensions().contains(Extension.POOLS)) {
       AllocationPolicy policy = settings.allocation();
       lines.put(

@@ -38,17 +38,16 @@ final class Calibration {
   }
 
   /**
-   * Returns the distance of a residual from the baseline, in the units of {@link DriftDetector}.
-   * The unit is the noise, but at least {@code minShift / }{@value DriftDetector#MIN_SHIFT}, so
-   * that a series with little noise raises no alarm for a shift below {@code minShift}.
+   * Returns the distance of a residual from the baseline, in the units of {@link PageHinkley}. The
+   * unit is the noise, but at least {@code minShift / }{@value PageHinkley#MIN_SHIFT}, so that a
+   * series with little noise raises no alarm for a shift below {@code minShift}.
    *
    * @param minShift smallest shift that should raise an alarm, as a logarithm
    */
   static double deviation(Baseline baseline, double residual, double minShift) {
     double unit =
-        Math.min(
-            Math.max(baseline.noise(), minShift / DriftDetector.MIN_SHIFT), minShift * MAX_UNIT);
+        Math.min(Math.max(baseline.noise(), minShift / PageHinkley.MIN_SHIFT), minShift * MAX_UNIT);
     double deviation = (residual - baseline.center()) / unit;
-    return Math.max(-DriftDetector.MAX_DEVIATION, Math.min(DriftDetector.MAX_DEVIATION, deviation));
+    return Math.max(-PageHinkley.MAX_DEVIATION, Math.min(PageHinkley.MAX_DEVIATION, deviation));
   }
 }

@@ -1,7 +1,6 @@
 package io.shardtide.learning;
 
 import io.shardtide.domain.CostQuantity;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.DriftAlarmBuilder;
 import io.shardtide.domain.FeedbackState;
@@ -28,17 +27,7 @@ final class DriftMonitor {
    */
   private static final int NEW_PLAN_MEASUREMENTS = 8;
 
-  private final DetectorKind kind;
-  private final ResidualMonitor commonMonitor;
-  private final ResidualMonitor spreadMonitor;
-  private final ResidualMonitor deviceMonitor;
-
-  DriftMonitor(DetectorKind kind) {
-    this.kind = kind;
-    commonMonitor = ResidualMonitor.ofCommon(kind);
-    spreadMonitor = ResidualMonitor.ofSpread(kind);
-    deviceMonitor = ResidualMonitor.ofDevice(kind);
-  }
+  private DriftMonitor() {}
 
   /**
    * One quantity of a measurement.
@@ -80,17 +69,18 @@ final class DriftMonitor {
   }
 
   /** Returns whether a device is a straggler. */
-  boolean isStraggler(MeasuredQuantity measured, int device) {
+  static boolean isStraggler(MeasuredQuantity measured, int device) {
     return measured.window(OptionalInt.of(device)).slowIn().isPresent();
   }
 
   /** Adds the residuals of a measurement; returns the alarms that they raise. */
-  List<DriftAlarm> add(MeasuredQuantity measured, Attribution residuals) {
+  static List<DriftAlarm> add(MeasuredQuantity measured, Attribution residuals) {
     List<DriftAlarm> alarms = new ArrayList<>();
     OptionalInt allDevices = OptionalInt.empty();
-    ResidualWindow common = commonMonitor.add(measured.window(allDevices), residuals.common());
-    if (commonMonitor.isAlarm(common)) {
-      alarms.add(alarm(measured, allDevices, common, commonMonitor));
+    ResidualWindow common =
+        ResidualMonitor.COMMON.add(measured.window(allDevices), residuals.common());
+    if (ResidualMonitor.COMMON.isAlarm(common)) {
+      alarms.add(alarm(measured, allDevices, common, ResidualMonitor.COMMON));
       common = ResidualWindow.begin(common.modelId());
     }
     measured.put(allDevices, common);
@@ -101,17 +91,17 @@ final class DriftMonitor {
             && areApart(measured, residuals.spread().getAsDouble(), alarms, windows);
     for (int device : List.copyOf(windows.keySet())) {
       ResidualWindow window = windows.get(device);
-      if (areApart || window.slowIn().isPresent() || !deviceMonitor.isAlarm(window)) {
+      if (areApart || window.slowIn().isPresent() || !ResidualMonitor.DEVICE.isAlarm(window)) {
         continue;
       }
-      if (deviceMonitor.recentShift(window) < 0) {
+      if (ResidualMonitor.DEVICE.recentShift(window) < 0) {
         // The device became faster than its peers: its tables cost less than predicted.
         windows.put(device, ResidualWindow.begin(window.modelId()));
       } else if (movedWithTables(measured.plan(), device, windows)) {
-        alarms.add(alarm(measured, allDevices, window, deviceMonitor));
+        alarms.add(alarm(measured, allDevices, window, ResidualMonitor.DEVICE));
         windows.put(device, ResidualWindow.begin(window.modelId()));
       } else {
-        alarms.add(alarm(measured, OptionalInt.of(device), window, deviceMonitor));
+        alarms.add(alarm(measured, OptionalInt.of(device), window, ResidualMonitor.DEVICE));
         windows.put(device, window.slow(measured.plan().planId(), measured.measuredAt()));
       }
     }
@@ -126,16 +116,16 @@ final class DriftMonitor {
    * @param alarms receives the alarm
    * @param windows windows of the devices; those of devices that are not slow begin again with it
    */
-  private boolean areApart(
+  private static boolean areApart(
       MeasuredQuantity measured,
       double spread,
       List<DriftAlarm> alarms,
       SortedMap<Integer, ResidualWindow> windows) {
-    ResidualWindow window = spreadMonitor.add(measured.window(measured.spread()), spread);
-    boolean areApart = spreadMonitor.hasShifted(window);
-    if (spreadMonitor.isAlarm(window)) {
-      if (spreadMonitor.recentShift(window) > 0) {
-        alarms.add(alarm(measured, OptionalInt.empty(), window, spreadMonitor));
+    ResidualWindow window = ResidualMonitor.SPREAD.add(measured.window(measured.spread()), spread);
+    boolean areApart = ResidualMonitor.SPREAD.hasShifted(window);
+    if (ResidualMonitor.SPREAD.isAlarm(window)) {
+      if (ResidualMonitor.SPREAD.recentShift(window) > 0) {
+        alarms.add(alarm(measured, OptionalInt.empty(), window, ResidualMonitor.SPREAD));
         windows.replaceAll(
             (device, of) -> of.slowIn().isPresent() ? of : ResidualWindow.begin(of.modelId()));
       }
@@ -146,9 +136,10 @@ final class DriftMonitor {
   }
 
   /** Returns a device's window with one more residual; a straggler may recover. */
-  private ResidualWindow next(MeasuredQuantity measured, int device, double excess) {
-    ResidualWindow window = deviceMonitor.add(measured.window(OptionalInt.of(device)), excess);
-    if (window.slowIn().isEmpty() || !deviceMonitor.hasRecovered(window)) {
+  private static ResidualWindow next(MeasuredQuantity measured, int device, double excess) {
+    ResidualWindow window =
+        ResidualMonitor.DEVICE.add(measured.window(OptionalInt.of(device)), excess);
+    if (window.slowIn().isEmpty() || !ResidualMonitor.DEVICE.hasRecovered(window)) {
       return window;
     }
     String planId = measured.plan().planId();
@@ -175,7 +166,7 @@ final class DriftMonitor {
         .anyMatch(other -> other != null && other.backIn().equals(Optional.of(plan.planId())));
   }
 
-  private DriftAlarm alarm(
+  private static DriftAlarm alarm(
       MeasuredQuantity measured,
       OptionalInt device,
       ResidualWindow window,
@@ -188,7 +179,7 @@ final class DriftMonitor {
         .workloadId(measured.plan().workloadId())
         .device(device)
         .planId(measured.plan().planId())
-        .detector(kind.key())
+        .detector(PageHinkley.NAME)
         .samples(window.samples())
         .usualRatio(StrictMath.exp(monitor.recentLevel(window) - monitor.recentShift(window)))
         .recentRatio(StrictMath.exp(monitor.recentLevel(window)))

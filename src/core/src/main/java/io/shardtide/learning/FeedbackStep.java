@@ -6,7 +6,6 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CostQuantity;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
@@ -39,16 +38,13 @@ import java.util.stream.Stream;
  * turns measurements into training samples and raises drift alarms.
  */
 public final class FeedbackStep {
-  private final DriftMonitor monitor;
   private final Predicate<String> isOtherHardware;
   private final SpeedMonitor speedMonitor = new SpeedMonitor();
 
   /**
-   * @param kind the drift detector to use
    * @param isOtherHardware whether a model, by id, still has the costs of other hardware
    */
-  public FeedbackStep(DetectorKind kind, Predicate<String> isOtherHardware) {
-    monitor = new DriftMonitor(kind);
+  public FeedbackStep(Predicate<String> isOtherHardware) {
     this.isOtherHardware = isOtherHardware;
   }
 
@@ -171,12 +167,12 @@ public final class FeedbackStep {
       compared.put(quantity, residuals.keySet());
       if (!residuals.isEmpty()) {
         Attribution attribution = Attribution.of(residuals);
-        alarms.addAll(monitor.add(measuredQuantity, attribution));
+        alarms.addAll(DriftMonitor.add(measuredQuantity, attribution));
         ratios.put(quantity, StrictMath.exp(attribution.common()));
       }
       SortedSet<Integer> devices = new TreeSet<>();
       for (int d = 0; d < measured.devices().size(); d++) {
-        if (monitor.isStraggler(measuredQuantity, d)) {
+        if (DriftMonitor.isStraggler(measuredQuantity, d)) {
           devices.add(d);
         }
       }

@@ -1,41 +1,33 @@
 package io.shardtide.learning;
 
 import io.shardtide.domain.Baseline;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ResidualWindow;
 import java.util.List;
+import java.util.function.DoublePredicate;
 
 /**
  * Monitors a series of residuals: calibrates a baseline, then runs a detector on the deviations
  * from it. Stateless: a {@link ResidualWindow} holds the state, and the detector replays it at each
  * measurement.
  */
-public final class ResidualMonitor {
+public enum ResidualMonitor {
   /**
-   * The smallest shift of the common part that should raise an alarm, as a logarithm: 15%. The
-   * shipped model's error varies by 3% from plan to plan ({@code models/README.md}); this is five
-   * times as much.
+   * The part common to all devices. 15%: the shipped model's error varies by 3% from plan to plan
+   * ({@code models/README.md}); this is five times as much.
    */
-  public static final double MIN_SHIFT = StrictMath.log(1.15);
-
-  /**
-   * The smallest excess of a device that should raise an alarm, as a logarithm: 30%. Predictions of
-   * one device have larger errors than their common part, and the errors vary from plan to plan.
-   */
-  public static final double MIN_EXCESS = StrictMath.log(1.3);
+  COMMON(StrictMath.log(1.15), 256),
 
   /**
-   * The smallest growth of the spread of devices that should raise an alarm, as a logarithm: 4%. A
-   * trained model's spread is 1 to 2%; tables of one kind that become 1.6 times as slow spread
-   * devices by 5 to 15% (RATIONALE.md).
+   * How far devices are apart. 4%: a trained model's spread is 1 to 2%; tables of one kind that
+   * become 1.6 times as slow spread devices by 5 to 15% (RATIONALE.md).
    */
-  public static final double MIN_SPREAD = StrictMath.log(1.04);
+  SPREAD(StrictMath.log(1.04), 256),
 
-  /** Maximum number of residuals kept of the common part. */
-  static final int COMMON_CAPACITY = 256;
-
-  /** Maximum number of residuals kept of each device, of which there may be thousands. */
-  static final int DEVICE_CAPACITY = 128;
+  /**
+   * The excess of one device, of which there may be thousands. 30%: predictions of one device have
+   * larger errors than their common part, and the errors vary from plan to plan.
+   */
+  DEVICE(StrictMath.log(1.3), 128);
 
   /** Number of the latest residuals that estimate the current level; detectors need more. */
   private static final int RECENT = 4;
@@ -43,29 +35,22 @@ public final class ResidualMonitor {
   /** Minimum number of residuals before a straggler can recover. */
   private static final int MIN_RECOVERY = 3;
 
-  private final DetectorKind kind;
   private final double minShift;
   private final int capacity;
 
-  private ResidualMonitor(DetectorKind kind, double minShift, int capacity) {
-    this.kind = kind;
+  ResidualMonitor(double minShift, int capacity) {
     this.minShift = minShift;
     this.capacity = capacity;
   }
 
-  /** Returns a monitor of how far devices are apart. */
-  public static ResidualMonitor ofSpread(DetectorKind kind) {
-    return new ResidualMonitor(kind, MIN_SPREAD, COMMON_CAPACITY);
+  /** Returns the smallest shift that should raise an alarm, as a logarithm. */
+  public double minShift() {
+    return minShift;
   }
 
-  /** Returns a monitor of the part common to all devices. */
-  public static ResidualMonitor ofCommon(DetectorKind kind) {
-    return new ResidualMonitor(kind, MIN_SHIFT, COMMON_CAPACITY);
-  }
-
-  /** Returns a monitor of one device's excess. */
-  public static ResidualMonitor ofDevice(DetectorKind kind) {
-    return new ResidualMonitor(kind, MIN_EXCESS, DEVICE_CAPACITY);
+  /** Returns the maximum number of residuals kept of a series. */
+  int capacity() {
+    return capacity;
   }
 
   /** Returns the window with one more residual, calibrated once there are enough. */
@@ -78,14 +63,20 @@ public final class ResidualMonitor {
 
   /** Returns whether the last residual of a window raises an alarm. */
   public boolean isAlarm(ResidualWindow window) {
-    if (window.baseline().isEmpty()) {
-      return false;
-    }
-    Baseline baseline = window.baseline().get();
-    DriftDetector detector = Detectors.create(kind);
+    return isAlarm(window, new PageHinkley()::add);
+  }
+
+  /**
+   * Returns whether the last residual of a window raises an alarm of a detector.
+   *
+   * @param detector a new one: receives deviations, and returns whether the level has changed
+   */
+  public boolean isAlarm(ResidualWindow window, DoublePredicate detector) {
     boolean alarm = false;
-    for (float residual : window.residuals()) {
-      alarm = detector.add(Calibration.deviation(baseline, residual, minShift));
+    if (window.baseline().isPresent()) {
+      for (float residual : window.residuals()) {
+        alarm = detector.test(Calibration.deviation(window.baseline().get(), residual, minShift));
+      }
     }
     return alarm;
   }

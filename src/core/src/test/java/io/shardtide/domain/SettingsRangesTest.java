@@ -183,16 +183,4 @@ class SettingsRangesTest {
                     1))
         .hasMessage(message);
   }
-
-  @Test
-  void detectors_have_names() {
-    for (DetectorKind kind : DetectorKind.values()) {
-      assertThat(DetectorKind.of(kind.key())).isEqualTo(kind);
-    }
-    assertThat(DetectorKind.keys())
-        .containsExactly("median-band", "ewma", "cusum", "page-hinkley", "adwin");
-    assertThatThrownBy(() -> DetectorKind.of("median"))
-        .hasMessage(
-            "detector must be one of median-band, ewma, cusum, page-hinkley, adwin, got \"median\"");
-  }
 }

@@ -7,7 +7,6 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.MeasuredCollective;
 import io.shardtide.domain.MeasuredCosts;
@@ -218,7 +217,7 @@ class FeedbackRejectionTest {
   @Test
   void costs_of_other_hardware_may_be_off_by_ten_thousand() {
     SimulatedTrainer other = new SimulatedTrainer();
-    FeedbackStep cold = new FeedbackStep(DetectorKind.DEFAULT, modelId -> true);
+    FeedbackStep cold = new FeedbackStep(modelId -> true);
     ShardingPlan plan = other.plan();
     assertThat(cold.measure(other.store, other.measured(plan, device -> 9_000)).samples())
         .hasSize(5);

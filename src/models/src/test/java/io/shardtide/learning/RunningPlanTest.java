@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.Change;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
@@ -43,7 +42,7 @@ class RunningPlanTest {
           models,
           PlanningSettings.eachGeneration(SearchSettings.QUICK),
           new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0));
-  private final FeedbackStep feedback = new FeedbackStep(DetectorKind.DEFAULT, id -> false);
+  private final FeedbackStep feedback = new FeedbackStep(id -> false);
 
   /** What planning and feedback read and write of one workload. */
   private final class JudgedLog {

@@ -4,7 +4,6 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.StepCost;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
@@ -47,11 +46,7 @@ public final class SimulatedTrainer {
   private long steps;
 
   public SimulatedTrainer() {
-    this(DetectorKind.DEFAULT);
-  }
-
-  public SimulatedTrainer(DetectorKind kind) {
-    step = new FeedbackStep(kind, modelId -> false);
+    step = new FeedbackStep(modelId -> false);
     planning =
         new PlanningStep(
             models,

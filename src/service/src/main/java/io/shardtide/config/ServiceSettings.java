@@ -1,6 +1,5 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.UnknownHardware;
@@ -23,7 +22,6 @@ import java.util.TreeSet;
  * @param models files of the cost models to publish; empty for the shipped one
  * @param unknownHardware what happens to events for hardware without a model
  * @param planning when plans are made, and how long the search for them is
- * @param detector detector of drift between measured and predicted costs
  * @param training when cost models are retrained, and when a retrained one is published
  * @param extensions optional parts of the planner that are enabled
  * @param allocation how pools are allocated
@@ -37,7 +35,6 @@ public record ServiceSettings(
     List<Path> models,
     UnknownHardware unknownHardware,
     PlanningSettings planning,
-    DetectorKind detector,
     TrainingPolicy training,
     Set<Extension> extensions,
     AllocationPolicy allocation,
@@ -51,7 +48,6 @@ public record ServiceSettings(
     models = List.copyOf(models);
     Objects.requireNonNull(unknownHardware, "unknownHardware");
     Objects.requireNonNull(planning, "planning");
-    Objects.requireNonNull(detector, "detector");
     Objects.requireNonNull(training, "training");
     // In the order of the type, so that the text of equal settings is the same.
     extensions = Collections.unmodifiableSet(new TreeSet<>(extensions));

@@ -1,6 +1,5 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
@@ -215,13 +214,6 @@ public final class Settings {
           " training steps",
           QUICK.paybackSteps(),
           "Training steps within which a move must pay for itself.");
-  static final Setting<DetectorKind> DETECTOR =
-      Setting.optional(
-          "feedback.detector",
-          "one of " + String.join(", ", DetectorKind.keys()),
-          DetectorKind.DEFAULT.key(),
-          "Detector of drift between measured and predicted costs; ./shardtide bench detectors compares them.",
-          Values::detector);
   static final Setting<Boolean> TRAINING_ON =
       Setting.optional(
           "training.enabled",
@@ -406,7 +398,6 @@ public final class Settings {
         PAYBACK_STEPS,
         RISK,
         EXPLORATION,
-        DETECTOR,
         TRAINING_ON,
         TRAINING_SAMPLES,
         TRAINING_AFTER_DRIFT,

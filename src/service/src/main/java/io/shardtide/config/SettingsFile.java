@@ -1,7 +1,6 @@
 package io.shardtide.config;
 
 import io.shardtide.domain.ColumnCuts;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
@@ -11,6 +10,7 @@ import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.learning.PageHinkley;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import java.io.IOException;
@@ -55,9 +55,6 @@ public final class SettingsFile {
 
   /** Key of {@link Settings#DEBOUNCE_MS} in 0.2.0. */
   private static final String EARLIER_DEBOUNCE = "planning.quiet.ms";
-
-  /** Whether column parts have equal widths, in 0.2.0. */
-  private static final String REMOVED_CUTS = "planning.column.cuts";
 
   private final Map<String, String> values;
   private final List<String> problems = new ArrayList<>();
@@ -186,13 +183,28 @@ public final class SettingsFile {
     } else if (debounce != null) {
       problems.add("%s is now %s, which is set too; remove it.".formatted(EARLIER_DEBOUNCE, key));
     }
-    String cuts = values.remove(REMOVED_CUTS);
-    if (cuts != null && cuts.equals(ColumnCuts.EQUAL.key())) {
-      warnings.accept("%s is what every search does now; remove it.".formatted(REMOVED_CUTS));
-    } else if (cuts != null) {
-      problems.add(
-          "%s must be equal, got \"%s\": column parts of a table have equal widths now, which TorchRec requires; remove it."
-              .formatted(REMOVED_CUTS, cuts));
+    removed(
+        warnings,
+        "planning.column.cuts",
+        ColumnCuts.EQUAL.key(),
+        "is what every search does now",
+        "column parts of a table have equal widths now, which TorchRec requires");
+    removed(
+        warnings,
+        "feedback.detector",
+        PageHinkley.NAME,
+        "is what detects drift now",
+        "the other detectors found drift later or raised more false alarms");
+  }
+
+  /** Reads a key whose other values than {@code left} nothing offers any more. */
+  private void removed(
+      Consumer<String> warnings, String key, String left, String since, String reason) {
+    String value = values.remove(key);
+    if (left.equals(value)) {
+      warnings.accept("%s=%s %s; remove it.".formatted(key, left, since));
+    } else if (value != null) {
+      problems.add("%s must be %s, got \"%s\": %s; remove it.".formatted(key, left, value, reason));
     }
   }
 
@@ -237,7 +249,6 @@ public final class SettingsFile {
     List<Path> models = get(Settings.MODELS);
     UnknownHardware unknownHardware = get(Settings.UNKNOWN_HARDWARE);
     Optional<PlanningSettings> planning = planning();
-    DetectorKind detector = get(Settings.DETECTOR);
     TrainingPolicy training = training();
     Set<Extension> extensions = extensions();
     Optional<AllocationPolicy> allocation = allocation();
@@ -261,7 +272,6 @@ public final class SettingsFile {
                 models,
                 unknownHardware,
                 planning.get(),
-                detector,
                 training,
                 extensions,
                 allocation.get(),

@@ -1,6 +1,5 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.NumberRange;
 import io.shardtide.domain.UnknownHardware;
 import java.io.IOException;
@@ -57,11 +56,6 @@ final class Values {
     String lower = text.toLowerCase(Locale.ROOT);
     require(lower.equals("true") || lower.equals("false"));
     return lower.equals("true");
-  }
-
-  static DetectorKind detector(String text) {
-    require(DetectorKind.keys().contains(text));
-    return DetectorKind.of(text);
   }
 
   static UnknownHardware unknownHardware(String text) {

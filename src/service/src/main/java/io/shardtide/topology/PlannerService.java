@@ -245,7 +245,7 @@ public final class PlannerService implements AutoCloseable {
             FeedbackTopology.build(
                 topics,
                 registry,
-                new FeedbackStep(settings.detector(), models::isOtherHardware),
+                new FeedbackStep(models::isOtherHardware),
                 models,
                 metrics,
                 retry),

@@ -4,7 +4,6 @@ import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.pool.AllocationPolicy;
@@ -105,7 +104,7 @@ public final class Topologies {
           FeedbackTopology.build(
                   topics,
                   registry,
-                  new FeedbackStep(DetectorKind.DEFAULT, modelId -> false),
+                  new FeedbackStep(modelId -> false),
                   ArrivingModels.allArrived(() -> 0),
                   PlannerMetrics.unread(),
                   RegistryRetry.none())

@@ -2,7 +2,6 @@ package io.shardtide.views;
 
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.ModelDecision;
 import java.time.Instant;
@@ -24,7 +23,7 @@ final class HardwareProjection {
   private static final String CARD_ERROR = "test.compute.mape";
 
   private final String hardware;
-  private final ResidualHistory residuals;
+  private final ResidualHistory residuals = new ResidualHistory();
   private final Deque<ModelTakeover> models = new ArrayDeque<>();
   private final Deque<ModelDecision> decisions = new ArrayDeque<>();
   private final Deque<DriftAlarm> alarms = new ArrayDeque<>();
@@ -37,9 +36,8 @@ final class HardwareProjection {
       int computeSamples,
       OptionalDouble cardError) {}
 
-  HardwareProjection(String hardware, DetectorKind detector) {
+  HardwareProjection(String hardware) {
     this.hardware = hardware;
-    residuals = new ResidualHistory(detector);
   }
 
   void apply(ModelBundle bundle, Instant at) {

@@ -6,7 +6,6 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ByteSizes;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
@@ -51,7 +50,6 @@ final class LogProjection {
   /** How many of the latest models are kept to compute costs of tables. */
   private static final int MODELS = 64;
 
-  private final DetectorKind detector;
   private final KnownWorkloads workloads = new KnownWorkloads();
   private final Map<String, HardwareProjection> hardware = new TreeMap<>();
   private final Map<String, CostEvaluator> evaluators =
@@ -66,10 +64,6 @@ final class LogProjection {
   private final List<LogEvent> newEvents = new ArrayList<>();
   private long eventCount;
 
-  LogProjection(DetectorKind detector) {
-    this.detector = detector;
-  }
-
   /** See {@link KnownWorkloads#forgetUnknown}. */
   synchronized void forgetUnknown() {
     workloads.forgetUnknown();
@@ -83,7 +77,7 @@ final class LogProjection {
   }
 
   private HardwareProjection hardware(String name) {
-    return hardware.computeIfAbsent(name, n -> new HardwareProjection(n, detector));
+    return hardware.computeIfAbsent(name, HardwareProjection::new);
   }
 
   synchronized void applyCurrent(SourcePosition at, Instant writtenAt, ShardingPlan plan) {

@@ -3,7 +3,6 @@ package io.shardtide.views;
 import io.shardtide.cost.CostSample;
 import io.shardtide.domain.Baseline;
 import io.shardtide.domain.CostQuantity;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.learning.Attribution;
@@ -33,7 +32,6 @@ public final class ResidualHistory {
   /** How many points of a line are kept. */
   static final int POINTS = 300;
 
-  private final ResidualMonitor monitor;
   private final Map<Key, ResidualLine> lines = new HashMap<>();
   private final Map<String, OpenMeasurement> open = new HashMap<>();
   private final Set<String> openBefore = new HashSet<>();
@@ -76,10 +74,6 @@ public final class ResidualHistory {
    * @param points in the order of the log
    */
   public record ResidualPage(String workloadId, CostQuantity quantity, List<Point> points) {}
-
-  ResidualHistory(DetectorKind kind) {
-    monitor = ResidualMonitor.ofCommon(kind);
-  }
 
   void apply(CostSample sample) {
     try {
@@ -135,7 +129,7 @@ public final class ResidualHistory {
     ResidualLine line =
         lines.computeIfAbsent(new Key(of.workloadId(), quantity), k -> new ResidualLine());
     double common = Attribution.of(residuals).common();
-    line.window = monitor.add(line.window.of(of.modelId()), common);
+    line.window = ResidualMonitor.COMMON.add(line.window.of(of.modelId()), common);
     Optional<Baseline> baseline = line.window.baseline();
     line.points.addLast(
         new Point(
@@ -144,12 +138,12 @@ public final class ResidualHistory {
             of.modelId(),
             StrictMath.exp(common),
             ratio(baseline, 0),
-            ratio(baseline, -ResidualMonitor.MIN_SHIFT),
-            ratio(baseline, ResidualMonitor.MIN_SHIFT)));
+            ratio(baseline, -ResidualMonitor.COMMON.minShift()),
+            ratio(baseline, ResidualMonitor.COMMON.minShift())));
     if (line.points.size() > POINTS) {
       line.points.removeFirst();
     }
-    if (monitor.isAlarm(line.window)) {
+    if (ResidualMonitor.COMMON.isAlarm(line.window)) {
       line.window = ResidualWindow.begin(of.modelId());
     }
   }

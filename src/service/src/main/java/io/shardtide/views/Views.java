@@ -5,7 +5,6 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.AcceptedStatus;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
@@ -72,14 +71,10 @@ public final class Views implements AutoCloseable {
   private volatile boolean tablesAreRead;
   private volatile PlannerStatistics statistics;
 
-  private Views(
-      Endpoint endpoint,
-      DetectorKind detector,
-      Set<Extension> extensions,
-      Consumer<RuntimeException> failed) {
+  private Views(Endpoint endpoint, Set<Extension> extensions, Consumer<RuntimeException> failed) {
     topics = endpoint.topics();
     registry = endpoint.connectRegistry();
-    projection = new LogProjection(detector);
+    projection = new LogProjection();
     pools = new PoolsProjection(projection::isSimulated);
     plans = new PlanReader(endpoint, registry);
     lag = new ConsumerLag(endpoint);
@@ -127,17 +122,13 @@ public final class Views implements AutoCloseable {
    * Starts to read the log.
    *
    * @param endpoint the cluster and the schema registry
-   * @param detector the planner's drift detector
    * @param extensions those of the planner, which are shown too: the topics of others do not exist
    * @param failed called with the error that ends the views, if one does
    * @throws IllegalStateException if the planner's topics do not exist
    */
   public static Views start(
-      Endpoint endpoint,
-      DetectorKind detector,
-      Set<Extension> extensions,
-      Consumer<RuntimeException> failed) {
-    return new Views(endpoint, detector, extensions, failed);
+      Endpoint endpoint, Set<Extension> extensions, Consumer<RuntimeException> failed) {
+    return new Views(endpoint, extensions, failed);
   }
 
   private TopicReader recent(TopicReader reader) {

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.shardtide.domain.ColumnCuts;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
@@ -68,7 +67,6 @@ class SettingsFileTest {
                 List.of(),
                 UnknownHardware.NEAREST,
                 PlanningSettings.DEFAULTS,
-                DetectorKind.PAGE_HINKLEY,
                 TrainingPolicy.DEFAULTS,
                 Set.of(),
                 AllocationPolicy.DEFAULTS,
@@ -110,7 +108,6 @@ class SettingsFileTest {
             planning.payback.steps = 1000000000000
             planning.risk = -3
             planning.exploration = 0.1
-            feedback.detector = adwin
             training.enabled = false
             pools.enabled = true
             pools.adjusted.at.once = 2
@@ -167,7 +164,6 @@ class SettingsFileTest {
                     Duration.ofDays(1),
                     1,
                     0.1),
-                DetectorKind.ADWIN,
                 TrainingPolicyBuilder.builder()
                     .enabled(false)
                     .samples(7)
@@ -200,7 +196,6 @@ class SettingsFileTest {
                 threads=1
                 planning.debounce.ms=600
                 planning.deep.gain=NaN
-                feedback.detector=guess
                 kafka.bootstrap.servers=x:1
                 registry.url=http://x
                 registry.use.latest.version=true
@@ -218,8 +213,6 @@ class SettingsFileTest {
             "planning.debounce.ms and planning.longest.wait.ms: the debounce interval must be at most the"
                 + " longest wait of 500 ms, got 600 ms.",
             "planning.deep.gain must be 0 to 1 of the running plan's predicted cost, got \"NaN\".",
-            "feedback.detector must be one of median-band, ewma, cusum, page-hinkley, adwin, got"
-                + " \"guess\".",
             "kafka.bootstrap.servers is not passed to Kafka; set bootstrap.servers.",
             "registry.url is not passed to the registry's client; set schema.registry.url.",
             "registry.use.latest.version must be false, got \"true\": records would be written in"
@@ -284,20 +277,28 @@ class SettingsFileTest {
     ServiceSettings settings =
         SettingsFile.parse(
             "a.properties",
-            LEAST + "planning.quiet.ms=7\nplanning.column.cuts=equal\n",
+            LEAST
+                + "planning.quiet.ms=7\n"
+                + "planning.column.cuts=equal\n"
+                + "feedback.detector=page-hinkley\n",
             warnings::add);
     assertThat(settings.planning().debounce()).isEqualTo(Duration.ofMillis(7));
     assertThat(warnings)
         .containsExactly(
             "planning.quiet.ms is now planning.debounce.ms; rename it.",
-            "planning.column.cuts is what every search does now; remove it.");
+            "planning.column.cuts=equal is what every search does now; remove it.",
+            "feedback.detector=page-hinkley is what detects drift now; remove it.");
     assertThat(
             problems(
-                LEAST + "planning.quiet.ms=7\nplanning.debounce.ms=8\nplanning.column.cuts=any\n"))
+                LEAST
+                    + "planning.quiet.ms=7\nplanning.debounce.ms=8\n"
+                    + "planning.column.cuts=any\nfeedback.detector=cusum\n"))
         .containsExactly(
             "planning.quiet.ms is now planning.debounce.ms, which is set too; remove it.",
             "planning.column.cuts must be equal, got \"any\": column parts of a table have equal"
-                + " widths now, which TorchRec requires; remove it.");
+                + " widths now, which TorchRec requires; remove it.",
+            "feedback.detector must be page-hinkley, got \"cusum\": the other detectors found drift"
+                + " later or raised more false alarms; remove it.");
   }
 
   @Test

@@ -6,7 +6,6 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.CostSample;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.RejectedEvent;
@@ -76,7 +75,7 @@ class FeedbackTopologyTest {
             FeedbackTopology.build(
                 topics,
                 registry,
-                new FeedbackStep(DetectorKind.DEFAULT, modelId -> false),
+                new FeedbackStep(modelId -> false),
                 ArrivingModels.allArrived(() -> 0),
                 new PlannerMetrics(meters),
                 RegistryRetry.none()),

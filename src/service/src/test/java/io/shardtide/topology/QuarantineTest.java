@@ -12,7 +12,6 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.FillReport;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.Quarantine;
@@ -246,7 +245,7 @@ class QuarantineTest {
               FeedbackTopology.build(
                   topics,
                   registry,
-                  new FeedbackStep(DetectorKind.DEFAULT, modelId -> false),
+                  new FeedbackStep(modelId -> false),
                   ArrivingModels.allArrived(() -> 0),
                   metrics,
                   retry);

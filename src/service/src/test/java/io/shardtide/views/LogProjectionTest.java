@@ -10,7 +10,6 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DriftAlarm;
@@ -67,7 +66,7 @@ class LogProjectionTest {
   private static final Instant T = Fixtures.TIME;
   private static final Range SOON = new Range(2, 4, Double.POSITIVE_INFINITY);
 
-  private final LogProjection projection = new LogProjection(DetectorKind.DEFAULT);
+  private final LogProjection projection = new LogProjection();
 
   private static SourcePosition at(String topic, long offset) {
     return new SourcePosition(topic, 0, offset);

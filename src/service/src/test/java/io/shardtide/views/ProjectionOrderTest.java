@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredDevice;
@@ -156,7 +155,7 @@ class ProjectionOrderTest {
   }
 
   private static LogProjection read(List<Consumer<LogProjection>> records) {
-    LogProjection projection = new LogProjection(DetectorKind.DEFAULT);
+    LogProjection projection = new LogProjection();
     records.forEach(record -> record.accept(projection));
     return projection;
   }

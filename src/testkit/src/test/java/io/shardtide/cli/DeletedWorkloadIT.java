@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 import io.shardtide.client.PlanListener;
 import io.shardtide.client.PlanSubscriber;
 import io.shardtide.client.PlanUpdate;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
@@ -153,7 +152,6 @@ class DeletedWorkloadIT {
     Views views =
         Views.start(
             planner.endpoint(),
-            DetectorKind.DEFAULT,
             Set.of(),
             error -> {
               throw new AssertionError(error);

@@ -8,7 +8,6 @@ import io.shardtide.client.PlanListener;
 import io.shardtide.client.PlanSubscriber;
 import io.shardtide.client.PlanUpdate;
 import io.shardtide.cost.retraining.Retraining;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -227,9 +226,7 @@ class OddSchemaRecordsIT {
         .extracting(RejectedEvent::reason)
         .containsExactlyElementsOf(ANSWERS.stream().map(RegistryAnswer::reason).toList());
 
-    try (Views views =
-            Views.start(
-                endpoint, DetectorKind.DEFAULT, EnumSet.allOf(Extension.class), failures::add);
+    try (Views views = Views.start(endpoint, EnumSet.allOf(Extension.class), failures::add);
         PlanSubscriber plans =
             PlanSubscriber.start(endpoint, Optional.of(Fixtures.WORKLOAD), listener)) {
       assertThat(plans).isNotNull();

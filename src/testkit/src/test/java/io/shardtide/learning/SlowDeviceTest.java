@@ -15,7 +15,6 @@ import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CostPart;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.MeasuredCosts;
@@ -104,7 +103,7 @@ class SlowDeviceTest {
     private final PlainPredictors models = new PlainPredictors();
     private final WorkloadStep predicting = new WorkloadStep(models);
     private final PlanningStep planning;
-    private final FeedbackStep step = new FeedbackStep(DetectorKind.DEFAULT, model -> false);
+    private final FeedbackStep step = new FeedbackStep(model -> false);
     private final Random random;
     private final List<TableSpec> tables;
 

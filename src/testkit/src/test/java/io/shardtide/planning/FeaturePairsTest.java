@@ -17,7 +17,6 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.CostPart;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Direction;
@@ -131,7 +130,7 @@ class FeaturePairsTest {
     final MemoryFeedbackStore feedback = new MemoryFeedbackStore();
     final WorkloadStep predicting = new WorkloadStep(models);
     final PlanningStep planning;
-    final FeedbackStep measuring = new FeedbackStep(DetectorKind.DEFAULT, model -> false);
+    final FeedbackStep measuring = new FeedbackStep(model -> false);
     final MemoryRecords records = new MemoryRecords();
     final Map<String, Integer> seen = new TreeMap<>();
     ClusterSpec cluster;

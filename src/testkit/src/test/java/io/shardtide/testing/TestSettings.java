@@ -5,7 +5,6 @@ import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.StreamsSettings;
 import io.shardtide.config.TopicSettings;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
@@ -118,7 +117,6 @@ public final class TestSettings {
         List.of(),
         unknownHardware,
         planning,
-        DetectorKind.DEFAULT,
         training,
         extensions,
         AllocationPolicy.DEFAULTS,

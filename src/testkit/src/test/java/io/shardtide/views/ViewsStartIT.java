@@ -10,7 +10,6 @@ import io.shardtide.client.Endpoint;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
@@ -203,7 +202,6 @@ class ViewsStartIT {
     Views views =
         Views.start(
             endpoint(),
-            DetectorKind.DEFAULT,
             Set.of(),
             error -> {
               throw new AssertionError(error);
@@ -233,9 +231,7 @@ class ViewsStartIT {
     try (Views views = views()) {
       assertThat(views.pools()).isEmpty();
     }
-    assertThatThrownBy(
-            () ->
-                Views.start(endpoint(), DetectorKind.DEFAULT, Set.of(Extension.POOLS), error -> {}))
+    assertThatThrownBy(() -> Views.start(endpoint(), Set.of(Extension.POOLS), error -> {}))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("There is no topic " + prefix);
   }

@@ -9,7 +9,6 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.DriftAlarm;
 import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.ModelDecision;
@@ -65,7 +64,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   private final WorkloadStep predicting = new WorkloadStep(this);
   private final PlanningStep planning;
   private final FeedbackStep feedback =
-      new FeedbackStep(DetectorKind.DEFAULT, id -> get(id).bundle().proxyHardware().isPresent());
+      new FeedbackStep(id -> get(id).bundle().proxyHardware().isPresent());
   private final Map<String, CostModel> models = new HashMap<>();
   private final List<TowerPredictor> opened = new ArrayList<>();
   private final List<CostSample> samples = new ArrayList<>();

@@ -8,7 +8,6 @@ import io.shardtide.config.TopicSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
@@ -187,7 +186,6 @@ final class BenchmarkCluster implements AutoCloseable {
         List.of(),
         UnknownHardware.NEAREST,
         planning,
-        DetectorKind.DEFAULT,
         TrainingPolicy.DEFAULTS,
         Set.of(),
         AllocationPolicy.DEFAULTS,

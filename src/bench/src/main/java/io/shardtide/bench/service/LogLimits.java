@@ -2,7 +2,6 @@ package io.shardtide.bench.service;
 
 import io.shardtide.bench.service.ProcessorTime.ThreadKind;
 import io.shardtide.client.Endpoint;
-import io.shardtide.domain.DetectorKind;
 import io.shardtide.views.Views;
 import io.shardtide.web.Dashboard;
 import io.shardtide.web.Health;
@@ -85,7 +84,6 @@ public final class LogLimits {
       try (Views views =
           Views.start(
               Endpoint.of(cluster.bootstrapServers(), cluster.registryUrl()),
-              DetectorKind.DEFAULT,
               Set.of(),
               error -> {})) {
         await("reading plans", views::isCaughtUp);

@@ -1,4 +1,4 @@
-package io.shardtide.learning;
+package io.shardtide.bench;
 
 /**
  * Exponentially weighted moving average (Roberts, Technometrics 1959): {@code e = e + w (x - e)},

@@ -1,4 +1,4 @@
-package io.shardtide.learning;
+package io.shardtide.bench;
 
 /**
  * Two-sided CUSUM (Page, Biometrika 1954): {@code up = max(0, up + x - k)}, {@code down = max(0,
@@ -8,8 +8,7 @@ final class Cusum implements DriftDetector {
   /**
    * Reached by five consecutive values at the maximum deviation, or thirteen at the minimum shift.
    * With noise of one unit, the average run length to a false alarm is of order exp(2kh), or 10^20
-   * values (Siegmund's approximation). False alarms are caused by model errors that differ from
-   * plan to plan, not by noise.
+   * values (Siegmund's approximation).
    */
   private static final double THRESHOLD = 12;
 

@@ -1,4 +1,4 @@
-package io.shardtide.learning;
+package io.shardtide.bench;
 
 import java.util.Arrays;
 

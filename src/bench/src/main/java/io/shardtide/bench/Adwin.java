@@ -1,4 +1,4 @@
-package io.shardtide.learning;
+package io.shardtide.bench;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -26,6 +26,9 @@ final class Adwin implements DriftDetector {
   /** Minimum length of each part of the window, as in MOA. */
   private static final int MIN_PART = 5;
 
+  /** As many as the residuals that a baseline is estimated from. */
+  private static final int MIN_ALONE = 30;
+
   /** By size: sum and sum of squares of each bucket, the newest bucket first. */
   private final List<Deque<double[]>> buckets = new ArrayList<>();
 
@@ -51,7 +54,7 @@ final class Adwin implements DriftDetector {
       dropOldest();
       cut = true;
     }
-    return (cut || count >= Calibration.SAMPLES) && Math.abs(sum / count) > ALLOWANCE;
+    return (cut || count >= MIN_ALONE) && Math.abs(sum / count) > ALLOWANCE;
   }
 
   private void compress() {
