@@ -14,11 +14,11 @@ import io.shardtide.domain.pool.CurvePoint;
 import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolNode;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.groups.GroupSearch;
 import io.shardtide.search.groups.GroupedProblem;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -31,7 +31,7 @@ import net.jqwik.api.ShrinkingMode;
 import org.junit.jupiter.api.Test;
 
 class CurveSearchTest {
-  private static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
+  private static final ModelBundle BUNDLE = TestModels.nodes();
   private static final PlainTowers TOWERS = new PlainTowers(BUNDLE);
   private static final CostModel MODEL = new CostModel(BUNDLE);
   private static final long GIB = 1L << 30;

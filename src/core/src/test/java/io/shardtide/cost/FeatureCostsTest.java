@@ -14,13 +14,13 @@ import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.RandomShardings;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -32,8 +32,7 @@ import org.junit.jupiter.api.Test;
 
 /** What features of a table change in its costs, of shards of all kinds and whole plans. */
 class FeatureCostsTest {
-  private static final List<ModelBundle> MODELS =
-      List.of(ModelFiles.shippedForNodes(), ModelFiles.shippedForH200());
+  private static final List<ModelBundle> MODELS = List.of(TestModels.nodes(), TestModels.h200());
 
   private static final int BATCH = 4_096;
 
@@ -197,7 +196,7 @@ class FeatureCostsTest {
   /** Features share the table's rows: a search knows that each of them is sent. */
   @Test
   void a_plan_of_many_features_balances_what_they_send() {
-    ModelBundle bundle = ModelFiles.shippedForNodes();
+    ModelBundle bundle = TestModels.nodes();
     ClusterSpec cluster = new ClusterSpec(4, 80 * Fixtures.GIB, 65_536, 4, bundle.hardware());
     List<TableSpec> tables = new ArrayList<>();
     for (int t = 0; t < 4; t++) {

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.TestModels;
@@ -71,7 +70,7 @@ class LogCorrectionTest {
   /** The numbers of a launch group are not costs, and its uncertainty comes after them. */
   @Test
   void a_model_with_launch_groups_is_corrected_likewise() {
-    ModelBundle bundle = ModelFiles.shippedForH200();
+    ModelBundle bundle = TestModels.h200();
     LogCorrection correction =
         new LogCorrection(List.of(member(0, 0.2, 0.1), member(0.5, 0.4, 0.5)));
     ModelBundle corrected =

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.RejectedException;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
@@ -19,7 +18,7 @@ import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Test;
 
 class NearestModelTest {
-  private static final ModelBundle NODES = ModelFiles.shippedForNodes();
+  private static final ModelBundle NODES = TestModels.nodes();
   private static final ModelBundle CPU = ofSmallBatches(TestModels.bundle(), "cpu");
   private static final List<ModelBundle> SHIPPED = List.of(CPU, TestModels.bundle(), NODES);
 
@@ -85,7 +84,7 @@ class NearestModelTest {
 
   @Test
   void of_equally_near_models_a_measured_one_is_taken_before_a_simulated_one() {
-    ModelBundle measured = ModelFiles.shippedForH200();
+    ModelBundle measured = TestModels.h200();
     List<ModelBundle> models = List.of(TestModels.bundle(), NODES, measured);
     ClusterSpec cluster = cluster(8, 8, 65_536, "8xh100");
     assertThat(NearestModel.distance(measured, cluster)).isZero();

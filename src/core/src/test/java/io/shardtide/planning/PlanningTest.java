@@ -48,7 +48,6 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.planning.PlanningOutcome.Infeasible;
 import io.shardtide.planning.PlanningOutcome.Planned;
 import io.shardtide.testing.Fixtures;
@@ -151,7 +150,7 @@ class PlanningTest {
   @Test
   void plans_have_the_replica_groups_that_a_publisher_allows() {
     PlanningRun run = new PlanningRun();
-    ModelBundle nodes = ModelFiles.shippedForNodes();
+    ModelBundle nodes = TestModels.nodes();
     run.models.takeOver(nodes);
     ClusterSpec cluster =
         ClusterSpecBuilder.builder(new ClusterSpec(4, MEMORY, 65_536, 2, nodes.hardware()))
@@ -182,7 +181,7 @@ class PlanningTest {
   @Test
   void plans_have_the_codecs_that_a_publisher_allows() {
     PlanningRun run = new PlanningRun();
-    ModelBundle nodes = ModelFiles.shippedForNodes();
+    ModelBundle nodes = TestModels.nodes();
     run.models.takeOver(nodes);
     ClusterSpec plain = new ClusterSpec(4, MEMORY, 65_536, 2, nodes.hardware());
     CommCodec half = new CommCodec("fp16", 2);
@@ -215,7 +214,7 @@ class PlanningTest {
   @Test
   void kernels_that_a_publisher_decides_are_in_plans() {
     PlanningRun run = new PlanningRun();
-    ModelBundle nodes = ModelFiles.shippedForNodes();
+    ModelBundle nodes = TestModels.nodes();
     run.models.takeOver(nodes);
     ClusterSpec plain = new ClusterSpec(4, MEMORY, 65_536, 2, nodes.hardware());
     ClusterSpec host = ClusterSpecBuilder.builder(plain).hostMemoryBytesPerDevice(MEMORY).build();
@@ -292,7 +291,7 @@ class PlanningTest {
   @Test
   void a_model_that_cannot_predict_the_cluster_of_a_workload_is_no_fault_of_its_events() {
     PlanningRun run = new PlanningRun();
-    ModelBundle nodes = ModelFiles.shippedForNodes();
+    ModelBundle nodes = TestModels.nodes();
     run.models.takeOver(nodes);
     ClusterSpec groups =
         ClusterSpecBuilder.builder(new ClusterSpec(4, MEMORY, 65_536, 2, nodes.hardware()))

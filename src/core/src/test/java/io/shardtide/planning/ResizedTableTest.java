@@ -19,10 +19,10 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.ShuffledPlanningStore;
+import io.shardtide.testing.TestModels;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -127,11 +127,10 @@ class ResizedTableTest {
   /** Several groups would each store other ids. */
   @Test
   void a_workload_with_a_hashed_table_has_one_replica_group() {
-    models.takeOver(ModelFiles.shippedForNodes());
+    models.takeOver(TestModels.nodes());
     ClusterSpec cluster =
         ClusterSpecBuilder.builder(
-                new ClusterSpec(
-                    4, 8 * Fixtures.GIB, 65_536, 2, ModelFiles.shippedForNodes().hardware()))
+                new ClusterSpec(4, 8 * Fixtures.GIB, 65_536, 2, TestModels.nodes().hardware()))
             .replicaGroups(List.of(1, 4))
             .synchronizationSteps(1_000)
             .build();

@@ -8,24 +8,20 @@ import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.neuroshard.TableConfigs;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.stream.IntStream;
 
 /**
- * A simulated machine: its costs are the shipped model's predictions times a change, with noise.
- * Plans place shards of 40 reference tables on 4 devices.
+ * A simulated machine: its costs are a model's predictions times a change, with noise. Plans place
+ * shards of 40 tables on 4 devices.
  */
 public final class Machine {
   public static final int BATCH = 65_536;
@@ -43,13 +39,11 @@ public final class Machine {
   }
 
   public Machine(int firstTable, CostChange change, double noise) {
-    try {
-      List<TableSpec> all =
-          TableConfigs.read(Path.of("src/models/src/test/resources/reference/table_configs.json"));
-      tables = all.subList(firstTable, firstTable + 40);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    Random random = new Random(firstTable);
+    tables =
+        IntStream.range(firstTable, firstTable + 40)
+            .mapToObj(t -> Plans.randomTable(random, "t" + t))
+            .toList();
     this.change = change;
     this.noise = noise;
   }
@@ -80,7 +74,7 @@ public final class Machine {
     SampleSet wideSet = new SampleSet(tables, BATCH, wide, List.of());
     List<ComputeSample> measured = new ArrayList<>();
     CostModel model = TestModels.model();
-    try (TowerPredictor towers = new TensorFlowTowers(TestModels.bundle())) {
+    try (TowerPredictor towers = new PlainTowers(TestModels.bundle())) {
       var predicted = Evaluation.of(model, towers, set).computations();
       var predictedWide = Evaluation.of(model, towers, wideSet).computations();
       for (int i = 0; i < devices.size(); i++) {

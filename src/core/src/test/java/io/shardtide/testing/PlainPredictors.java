@@ -25,7 +25,7 @@ public final class PlainPredictors implements Predictors, CostModels {
 
   private long changes;
 
-  /** Begins with the shipped model. */
+  /** Begins with a model of columns. */
   public PlainPredictors() {
     takeOver(TestModels.bundle());
   }

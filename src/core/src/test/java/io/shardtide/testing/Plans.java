@@ -2,6 +2,7 @@ package io.shardtide.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.cost.CostModel;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.CanonicalHash;
@@ -21,19 +22,21 @@ import java.util.Random;
 public final class Plans {
   private Plans() {}
 
-  /** A problem without a running plan, predicted by the shipped model. */
+  /** A problem without a running plan, predicted by a model of columns. */
   public static SearchProblem problem(List<TableSpec> tables, ClusterSpec cluster) {
     return problem(tables, cluster, List.of());
   }
 
   public static SearchProblem problem(
       List<TableSpec> tables, ClusterSpec cluster, List<Shard> running) {
-    try (PlainTowers towers = new PlainTowers(TestModels.bundle())) {
+    return problem(TestModels.model(), tables, cluster, running);
+  }
+
+  public static SearchProblem problem(
+      CostModel model, List<TableSpec> tables, ClusterSpec cluster, List<Shard> running) {
+    try (PlainTowers towers = new PlainTowers(model.bundle())) {
       return new SearchProblem(
-          towers.predict(tables, cluster.batchSize()),
-          cluster,
-          TestModels.model(),
-          placed(running));
+          towers.predict(tables, cluster.batchSize()), cluster, model, placed(running));
     }
   }
 

@@ -39,7 +39,7 @@ public final class PoolSamples {
 
   private PoolSamples() {}
 
-  /** Returns a pool of nodes n1, n2 ... of one device each, of the shipped model's hardware. */
+  /** Returns a pool of nodes n1, n2 ... of one device each, of the hardware of most tests. */
   public static Pool pool(int nodes, long memoryBytes) {
     List<PoolNode> list = new ArrayList<>();
     for (int n = 1; n <= nodes; n++) {

@@ -1,5 +1,7 @@
 package io.shardtide.testing;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.shardtide.cost.CollectiveInputs;
 import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.CollectiveSource;
@@ -13,55 +15,59 @@ import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.ShapeBasis;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
-import io.shardtide.models.ModelFiles;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Models that tests begin with. */
+/**
+ * Models that tests begin with: trained as the shipped ones are, but of some KB. TinyModels, in the
+ * tests of models, trains them.
+ */
 public final class TestModels {
-  private static final ModelBundle SHIPPED = load();
+  private static final ModelBundle COLUMNS = load("simulated");
+  private static final ModelBundle NODES = load("simulated-8xh100");
+  private static final ModelBundle H200 = load("h200");
 
   private TestModels() {}
 
-  private static ModelBundle load() {
-    try {
-      return ModelFiles.read(Path.of("models/simulated.avro"));
+  private static ModelBundle load(String name) {
+    try (InputStream file = TestModels.class.getResourceAsStream("/models/" + name + ".txt")) {
+      return ModelText.read(new String(file.readAllBytes(), UTF_8).lines().toList());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
-  /** The bundle that is shipped. */
+  /** Of columns on one node, of before launch groups. */
   public static ModelBundle bundle() {
-    return SHIPPED;
+    return COLUMNS;
+  }
+
+  /** Of all kinds of shards on nodes of 8 devices, of before launch groups. */
+  public static ModelBundle nodes() {
+    return NODES;
+  }
+
+  /** Of a real GPU with all kinds of shards, launch groups and optimizers. */
+  public static ModelBundle h200() {
+    return H200;
   }
 
   /** The same weights under another seed: another model as far as anyone can tell. */
   public static ModelBundle otherBundle() {
-    ModelCard card = SHIPPED.card();
-    return ModelBundleBuilder.builder(SHIPPED)
-        .modelId("")
-        .card(
-            new ModelCard(
-                card.description(),
-                card.simulated(),
-                card.seed() + 1,
-                card.computeSamples(),
-                card.collectiveSamples(),
-                card.sources(),
-                card.heldOutTables(),
-                card.errors(),
-                card.beganAs()))
-        .build()
-        .identified();
+    ModelCard card = COLUMNS.card();
+    return with(COLUMNS, card.seed() + 1, card.computeSamples());
   }
 
   /** Returns a model as if it had been retrained on a number of computations. */
   public static ModelBundle measured(ModelBundle bundle, int computations) {
+    return with(bundle, bundle.card().seed(), computations);
+  }
+
+  private static ModelBundle with(ModelBundle bundle, long seed, int computations) {
     ModelCard card = bundle.card();
     return ModelBundleBuilder.builder(bundle)
         .modelId("")
@@ -69,7 +75,7 @@ public final class TestModels {
             new ModelCard(
                 card.description(),
                 card.simulated(),
-                card.seed(),
+                seed,
                 computations,
                 card.collectiveSamples(),
                 card.sources(),
@@ -95,7 +101,7 @@ public final class TestModels {
         .identified();
   }
 
-  /** The shipped computation, and collectives with coefficients and weights of one digit. */
+  /** The same computation, and collectives with coefficients and weights of one digit. */
   public static ModelBundle allCollectives() {
     return withCollectives(
         collective(Collective.ALL_TO_ALL, Direction.FORWARD, 1),
@@ -105,9 +111,9 @@ public final class TestModels {
         collective(Collective.ALL_REDUCE, Direction.BACKWARD, 5));
   }
 
-  /** The shipped computation with other collectives. */
+  /** The same computation with other collectives. */
   public static ModelBundle withCollectives(CollectiveNet... nets) {
-    return ModelBundleBuilder.builder(SHIPPED)
+    return ModelBundleBuilder.builder(COLUMNS)
         .modelId("")
         .collectives(List.of(nets))
         .build()
@@ -151,6 +157,6 @@ public final class TestModels {
   }
 
   public static CostModel model() {
-    return new CostModel(SHIPPED);
+    return new CostModel(COLUMNS);
   }
 }

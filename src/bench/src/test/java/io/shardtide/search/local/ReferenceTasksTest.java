@@ -2,8 +2,10 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.cost.CostModel;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.neuroshard.TableConfigs;
 import io.shardtide.neuroshard.Task;
 import io.shardtide.search.SearchProblem;
@@ -47,7 +49,11 @@ class ReferenceTasksTest {
         Path file = REFERENCE.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
         for (Task task : Task.read(file, tables).subList(0, ofEach)) {
           SearchProblem problem =
-              Plans.problem(task.tables(), Fixtures.cluster(devices, 4 * Fixtures.GIB));
+              Plans.problem(
+                  new CostModel(ModelFiles.shipped()),
+                  task.tables(),
+                  Fixtures.cluster(devices, 4 * Fixtures.GIB),
+                  List.of());
           double reference =
               ((SearchResult.Found) BeamSearch.search(problem, ReferenceSettings.DEFAULTS))
                   .predictedMs();

@@ -16,10 +16,10 @@ import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.search.bound.CommunicationFloor.AllToAll;
 import io.shardtide.search.bound.CommunicationFloor.Line;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -34,8 +34,7 @@ import org.junit.jupiter.api.Test;
  */
 class CommunicationFloorTest {
   private static final List<CostModel> MODELS =
-      List.of(
-          new CostModel(ModelFiles.shippedForNodes()), new CostModel(ModelFiles.shippedForH200()));
+      List.of(new CostModel(TestModels.nodes()), new CostModel(TestModels.h200()));
 
   private static final CommCodec CODEC = new CommCodec("half", List.of(), 2, 300, 1, true);
 

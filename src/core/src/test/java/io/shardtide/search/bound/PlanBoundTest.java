@@ -21,7 +21,6 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingPipeline;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -29,6 +28,7 @@ import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -42,8 +42,8 @@ import org.junit.jupiter.api.Test;
 
 /** No plan is below the bound: all plans of small problems, and what searches find of others. */
 class PlanBoundTest {
-  private static final ModelBundle NODES = ModelFiles.shippedForNodes();
-  private static final ModelBundle H200 = ModelFiles.shippedForH200();
+  private static final ModelBundle NODES = TestModels.nodes();
+  private static final ModelBundle H200 = TestModels.h200();
 
   /** Many enough for tables to be cut in all ways, few enough for a second. */
   private static final double MOST_PLANS = 40_000;
@@ -251,21 +251,6 @@ class PlanBoundTest {
         (SearchResult.Found) LocalSearch.search(problem, SearchSettings.DEFAULTS);
     assertThat(PlanBound.of(problem, ALL))
         .isBetween(0.9 * found.predictedMs(), found.predictedMs());
-  }
-
-  /** Without the collectives of split and copied parts it would be below a tenth of the cost. */
-  @Test
-  void tables_that_could_be_split_count_with_their_collectives() {
-    List<TableSpec> tables = new ArrayList<>();
-    for (int t = 0; t < 40; t++) {
-      tables.add(Fixtures.table("t" + t, 1_000_000L * (1 + t), 128, 10));
-    }
-    SearchProblem problem =
-        problem(NODES, tables, new ClusterSpec(16, 40 * Fixtures.GIB, 16_384, 8, NODES.hardware()));
-    SearchResult.Found found =
-        (SearchResult.Found) LocalSearch.search(problem, SearchSettings.DEFAULTS);
-    assertThat(PlanBound.of(problem, ALL))
-        .isBetween(0.8 * found.predictedMs(), found.predictedMs());
   }
 
   /** To the last bit: not of clocks, hash order or what was computed before. */

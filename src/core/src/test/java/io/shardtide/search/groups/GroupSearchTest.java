@@ -19,12 +19,12 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.TestModels;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 
 /** Plans with replica groups. */
 class GroupSearchTest {
-  private static final CostModel MODEL = new CostModel(ModelFiles.shippedForNodes());
+  private static final CostModel MODEL = new CostModel(TestModels.nodes());
   private static final PlainTowers TOWERS = new PlainTowers(MODEL.bundle());
   private static final SearchSettings BRIEF = new SearchSettings(1_000, 2_000, 10, 0, 0, 1_000_000);
 

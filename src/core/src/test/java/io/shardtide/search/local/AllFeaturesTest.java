@@ -41,7 +41,6 @@ import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingPipeline;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.groups.GroupedProblem;
@@ -49,6 +48,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
 import io.shardtide.testing.RandomShardings;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -76,7 +76,7 @@ import org.junit.jupiter.api.Test;
 class AllFeaturesTest {
   private static final List<ShardKind> KINDS = List.of(ShardKind.values());
   private static final List<Used> MODELS =
-      List.of(new Used(ModelFiles.shippedForNodes()), new Used(ModelFiles.shippedForH200()));
+      List.of(new Used(TestModels.nodes()), new Used(TestModels.h200()));
 
   /** A model; only one of them predicts launch groups. */
   private record Used(CostModel model, PlainTowers towers) {

@@ -17,13 +17,13 @@ import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.groups.GroupedProblem;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.TestModels;
 import java.util.List;
 import java.util.Random;
 import net.jqwik.api.ForAll;
@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 
 /** Plans whose collectives may have codecs. */
 class CodecSearchTest {
-  private static final CostModel MODEL = new CostModel(ModelFiles.shippedForNodes());
+  private static final CostModel MODEL = new CostModel(TestModels.nodes());
   private static final PlainTowers TOWERS = new PlainTowers(MODEL.bundle());
   private static final SearchSettings BRIEF = new SearchSettings(300, 2_000, 10, 10, 0, 1_000);
 

@@ -69,7 +69,7 @@ class KindExplainerTest {
 
   @Test
   void a_copy_saves_what_the_table_on_one_device_would_cost() {
-    ClusterSpec cluster = cluster(16, 8);
+    ClusterSpec cluster = cluster(128, 8);
     SearchResult.Found found = plan(List.of(TINY), cluster, List.of());
     double onDevice =
         costMs(List.of(TINY), new Sharding.TableWise(0).shards(TINY, cluster), cluster);

@@ -16,12 +16,12 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalDouble;
@@ -34,12 +34,12 @@ import org.junit.jupiter.api.Test;
 
 /** Plans with every kind of shard. */
 class KindsTest {
-  static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
+  static final ModelBundle BUNDLE = TestModels.nodes();
   static final CostModel MODEL = new CostModel(BUNDLE);
   static final PlainTowers TOWERS = new PlainTowers(BUNDLE);
 
   /** Its costs have parts for each launch group of a device. */
-  private static final ModelBundle H200 = ModelFiles.shippedForH200();
+  private static final ModelBundle H200 = TestModels.h200();
 
   private static final SearchSettings BRIEF = settings(300);
 

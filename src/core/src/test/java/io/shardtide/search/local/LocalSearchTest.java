@@ -2,10 +2,7 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.cost.AllToAllLoad;
-import io.shardtide.cost.StepComm;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Direction;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
 import io.shardtide.domain.Insight;
@@ -14,13 +11,11 @@ import io.shardtide.domain.Overlap;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
-import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.DoubleSummaryStatistics;
@@ -312,28 +307,5 @@ class LocalSearchTest {
         Plans.problem(
             List.of(Fixtures.table("only", 1000, 128, 5)), Fixtures.cluster(64, Fixtures.GIB));
     Plans.check(wide, found(LocalSearch.search(wide, BRIEF)));
-  }
-
-  /** What the lower bound assumes: a larger load never shortens an all-to-all. */
-  @Test
-  void all_to_alls_take_longer_with_a_larger_load() {
-    for (int devices : new int[] {2, 4, 8, 16, 128, 512}) {
-      int total = devices * 100;
-      ClusterSpec cluster = Fixtures.cluster(devices, Fixtures.GIB);
-      AllToAllCosts allToAll =
-          new AllToAllCosts(
-              TestModels.model().evaluator(),
-              StepComm.of(cluster),
-              ShardScope.DEVICE,
-              Direction.FORWARD,
-              4.0 * 65_536,
-              1);
-      double before = 0;
-      for (int max = 100; max <= Math.min(total, 750); max++) {
-        double ms = allToAll.ms(max, max, total, AllToAllLoad.LEVELS);
-        assertThat(ms).as("%d units, %d devices", max, devices).isGreaterThan(before);
-        before = ms;
-      }
-    }
   }
 }

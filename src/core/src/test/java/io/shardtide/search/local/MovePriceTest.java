@@ -17,12 +17,12 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.groups.GroupedProblem;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -34,7 +34,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 
 class MovePriceTest {
-  private static final CostModel MODEL = new CostModel(ModelFiles.shippedForNodes());
+  private static final CostModel MODEL = new CostModel(TestModels.nodes());
   private static final PlainTowers TOWERS = new PlainTowers(MODEL.bundle());
   private static final SearchSettings SETTINGS = new SearchSettings(1, 1, 10, 10, 0, 1_000);
 

@@ -114,7 +114,7 @@ class SearchWorkTest {
         Stream.concat(
                 plain.stream()
                     .limit(2)
-                    .map(t -> only(t, 0, ShardKind.ROW_WISE, ShardKind.DATA_PARALLEL)),
+                    .map(t -> only(t, 0, ShardKind.ROW_WISE, ShardKind.TABLE_WISE)),
                 plain.stream().skip(2).map(t -> only(t, 0, ShardKind.ROW_WISE)))
             .toList();
     SearchWork free = work(problem(cluster, plain));

@@ -22,7 +22,6 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -432,7 +431,7 @@ class ModelTrainingTest {
 
   @Test
   void a_source_of_other_sizes_is_rejected() {
-    ModelBundle shipped = TestModels.bundle();
+    ModelBundle shipped = ModelFiles.shipped();
     DenseLayer wide = new DenseLayer(10, 8, new float[80], new float[8]);
     List<DenseLayer> head = new ArrayList<>(shipped.head());
     head.add(

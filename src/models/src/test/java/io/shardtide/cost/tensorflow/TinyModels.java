@@ -69,7 +69,7 @@ final class TinyModels {
     SampleSet all = samples("simulated-8xh100");
     return beforeLaunchGroups(
         train(
-            all.with(some(all.compute(), 24), some(all.collectives(), 4)),
+            all.with(some(all.compute(), 12), some(all.collectives(), 4)),
             ModelFiles.shippedForNodes(),
             Optional.empty()));
   }
@@ -80,7 +80,8 @@ final class TinyModels {
     return train(
         all.with(some(all.compute(), 2), List.of()),
         ModelFiles.shippedForH200(),
-        Optional.of(LinkDataSheet.of(Map.of("nvlink-gbs", 370.0, "nvls-gbs", 460.0, "nic-gbs", 48.0))));
+        Optional.of(
+            LinkDataSheet.of(Map.of("nvlink-gbs", 370.0, "nvls-gbs", 460.0, "nic-gbs", 48.0))));
   }
 
   /** Returns columns of tables of the reference kit, as the shipped model costs them. */
