@@ -13,6 +13,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.ShapeBasis;
+import io.shardtide.cost.TrainedRanges;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import java.io.IOException;
@@ -154,6 +155,16 @@ public final class TestModels {
         features,
         coefficients,
         List.of(new DenseLayer(weights.length, 1, weights, new float[] {0.1f})));
+  }
+
+  /** Returns the largest batch in training: samples that a shard pools in a step. */
+  public static int largestBatch(ModelBundle bundle) {
+    return (int)
+        bundle.ranges().stream()
+            .filter(range -> range.quantity().equals(TrainedRanges.SAMPLES))
+            .findFirst()
+            .orElseThrow()
+            .max();
   }
 
   public static CostModel model() {

@@ -155,7 +155,7 @@ class ModelFilesTest {
         "inputs of a layer of a model's tower must be %d, got %d"
             .formatted(
                 ModelFiles.shipped().features().size(),
-                TestModels.bundle().head().get(0).inputs()));
+                ModelFiles.shipped().head().get(0).inputs()));
   }
 
   @Test
@@ -171,11 +171,11 @@ class ModelFilesTest {
     avro = ModelBundleMapping.toAvro(ModelFiles.shipped());
     avro.getCollectives().get(0).setCollective("all_to_some");
     write(avro);
-    assertRefused("nets of a model must be of [all_to_all, ");
+    assertRefused("collective of a model's net must be one of all_to_all, ");
     avro = ModelBundleMapping.toAvro(ModelFiles.shipped());
     avro.getCollectives().get(0).setDirection("sideways");
     write(avro);
-    assertRefused("direction of a model's net must be forward or backward, got sideways");
+    assertRefused("direction of a model's net must be forward or backward, got \"sideways\"");
     avro = ModelBundleMapping.toAvro(ModelFiles.shipped());
     avro.setTower(avro.getTower().subList(0, 1));
     write(avro);

@@ -145,7 +145,12 @@ final class TinyModels {
             like.hardware(), "For tests of core", like.card().simulated(), List.of("TinyModels"));
     ModelBundle tiny =
         ModelTraining.train(
-            samples, links, Optional.empty(), about, SETTINGS, TrainingProgress.SILENT);
+            samples,
+            links,
+            Optional.empty(),
+            about,
+            SETTINGS,
+            (net, epoch, epochs, train, validation) -> {});
     ModelCard card = tiny.card();
     return ModelBundleBuilder.builder(tiny)
         .card(
