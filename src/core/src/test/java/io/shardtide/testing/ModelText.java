@@ -142,7 +142,7 @@ public final class ModelText {
               Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new))
           .newInstance(values);
     } catch (ReflectiveOperationException e) {
-      throw new AssertionError(e);
+      throw new LinkageError(e.getMessage(), e);
     }
   }
 
@@ -150,7 +150,7 @@ public final class ModelText {
     try {
       return component.getAccessor().invoke(value);
     } catch (ReflectiveOperationException e) {
-      throw new AssertionError(e);
+      throw new LinkageError(e.getMessage(), e);
     }
   }
 }
