@@ -29,6 +29,7 @@ import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.TestModels;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
