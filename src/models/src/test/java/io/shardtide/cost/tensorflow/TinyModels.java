@@ -17,7 +17,6 @@ import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
-import io.shardtide.neuroshard.TableConfigs;
 import io.shardtide.samples.SampleFolderReader;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.ModelText;
@@ -84,10 +83,12 @@ final class TinyModels {
             LinkDataSheet.of(Map.of("nvlink-gbs", 370.0, "nvls-gbs", 460.0, "nic-gbs", 48.0))));
   }
 
-  /** Returns columns of tables of the reference kit, as the shipped model costs them. */
+  /** Returns columns of the tables of the reference kit, as the shipped model costs them. */
   static SampleSet columns(int computations, int allToAlls) throws IOException {
     List<TableSpec> tables =
-        TableConfigs.read(Path.of("src/models/src/test/resources/reference/table_configs.json"));
+        SampleFolderReader.read(
+                Path.of("src/models/src/test/resources/reference/valid"), Optional.empty())
+            .tables();
     Random random = new Random(1);
     List<ComputeSample> drawn = new ArrayList<>();
     for (int s = 0; s < computations; s++) {
