@@ -13,6 +13,7 @@ import io.shardtide.search.reference.ReferenceSettings;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
