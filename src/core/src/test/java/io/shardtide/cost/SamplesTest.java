@@ -92,10 +92,11 @@ class SamplesTest {
     assertThatThrownBy(() -> sample(Collective.ALL_REDUCE, 2, 2, two, two))
         .hasMessage("all_reduce of 2 devices must have 1 numbers of bytes and of ms, got 2 and 2");
     assertThatThrownBy(() -> sample(Collective.ALL_TO_ALL, 1, 1, one, one))
-        .hasMessage("devices must be at least 2, got 1");
+        .hasMessage("devices of a collective must be at least 2, got 1");
     for (int devicesPerNode : new int[] {0, 3}) {
       assertThatThrownBy(() -> sample(Collective.ALL_REDUCE, 2, devicesPerNode, one, one))
-          .hasMessage("devicesPerNode must be between 1 and the 2 devices, got %d", devicesPerNode);
+          .hasMessage(
+              "devices per node of a collective must be between 1 and 2, got %d", devicesPerNode);
     }
   }
 
