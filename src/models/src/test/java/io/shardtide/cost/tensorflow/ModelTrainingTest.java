@@ -22,7 +22,6 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -34,7 +33,8 @@ import org.junit.jupiter.api.Test;
 
 class ModelTrainingTest {
   private static final int BATCH = 65_536;
-  private static final TrainingSettings SHORT = new TrainingSettings(7, 60, 60, 60, 3e-3, 0.2, 0);
+  private static final TrainingSettings SHORT =
+      new TrainingSettings(7, 60, 60, 60, 3e-3, 0.2, 0, 64);
 
   private static final TrainingProgress SILENT = (net, epoch, epochs, train, validation) -> {};
 
@@ -204,7 +204,7 @@ class ModelTrainingTest {
         train(
             new SampleSet(train.tables(), BATCH, wholes, collectives),
             TOY,
-            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64),
             SILENT);
     assertThat(bundle.measuresDirections()).isFalse();
     assertThat(bundle.collectives())
@@ -217,11 +217,12 @@ class ModelTrainingTest {
   @Test
   void the_same_seed_gives_the_same_bits_and_another_seed_others() {
     SampleSet train = samples(1, 300);
-    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64);
     ModelBundle first = train(train, TOY, brief, SILENT);
     ModelBundle second = train(train, TOY, brief, SILENT);
     assertThat(second.modelId()).isEqualTo(first.modelId());
-    ModelBundle other = train(train, TOY, new TrainingSettings(8, 3, 3, 3, 1e-3, 0.2, 0), SILENT);
+    ModelBundle other =
+        train(train, TOY, new TrainingSettings(8, 3, 3, 3, 1e-3, 0.2, 0, 64), SILENT);
     assertThat(other.modelId()).isNotEqualTo(first.modelId());
   }
 
@@ -254,7 +255,7 @@ class ModelTrainingTest {
                     .toList(),
                 directed),
             TOY,
-            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64),
             SILENT);
     assertThat(bundle.measuresDirections()).isFalse();
     assertThat(bundle.collectives().stream().map(CollectiveNet::shown))
@@ -264,7 +265,7 @@ class ModelTrainingTest {
   @Test
   void held_out_tables_are_not_trained_on() {
     SampleSet train = samples(1, 1000);
-    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0.1);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0.1, 64);
     ModelBundle bundle = train(train, TOY, brief, SILENT);
     assertThat(bundle.card().heldOutTables()).hasSize(3);
     assertThat(bundle.card().errors()).containsKey("unseen.compute.mape");
@@ -304,7 +305,7 @@ class ModelTrainingTest {
   void a_data_sheet_predicts_the_collectives_that_were_not_measured() {
     SampleSet many = samples(1, 200);
     LinkDataSheet links = new LinkDataSheet(370, 460, 48, 20, 15);
-    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64);
     List<CollectiveSample> measured =
         many.collectives().stream()
             .filter(
@@ -354,7 +355,7 @@ class ModelTrainingTest {
         Optional.empty(),
         Optional.of(source),
         TOY,
-        new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+        new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64),
         SILENT);
   }
 
@@ -433,7 +434,7 @@ class ModelTrainingTest {
 
   @Test
   void a_source_of_other_sizes_is_rejected() {
-    ModelBundle shipped = TestModels.bundle();
+    ModelBundle shipped = ModelFiles.shipped();
     DenseLayer wide = new DenseLayer(10, 8, new float[80], new float[8]);
     List<DenseLayer> head = new ArrayList<>(shipped.head());
     head.add(
@@ -474,14 +475,14 @@ class ModelTrainingTest {
 
   @Test
   void settings_have_ranges() {
-    assertThatThrownBy(() -> new TrainingSettings(1, 0, 1, 9, 1e-3, 0, 0))
-        .hasMessage("epochs and patience must be at least 1, got 0, 1 and 9");
-    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, Double.NaN, 0, 0))
+    assertThatThrownBy(() -> new TrainingSettings(1, 0, 1, 9, 1e-3, 0, 0, 64))
+        .hasMessage("epochs must be at least 1, got 0");
+    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, Double.NaN, 0, 0, 64))
         .hasMessage("initial learning rate must be above 0 and at most 1, got NaN");
-    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, 1e-3, 1.5, 0))
+    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, 1e-3, 1.5, 0, 64))
         .hasMessage("share of unknown reuse must be between 0 and 1, got 1.5");
     assertThatThrownBy(() -> TrainingSettings.defaults(1).holdingOut(1))
-        .hasMessage("share of held-out tables must be 0 to below 1, got 1.0");
+        .hasMessage("share of held-out tables must be between 0 and 0.9999999999999999, got 1.0");
     TrainingSettings settings = TrainingSettings.defaults(1);
     assertThat(settings.learningRate(0, 100)).isEqualTo(settings.initialRate());
     assertThat(settings.learningRate(100, 100)).isEqualTo(settings.initialRate() / 100);

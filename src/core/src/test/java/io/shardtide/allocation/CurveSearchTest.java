@@ -1,0 +1,230 @@
+package io.shardtide.allocation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.allocation.CurveSearch.SearchedCurve;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.pool.Claim;
+import io.shardtide.domain.pool.CurvePoint;
+import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.Pool;
+import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.search.SearchResult;
+import io.shardtide.search.groups.GroupSearch;
+import io.shardtide.search.groups.GroupedProblem;
+import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.TestModels;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.ShrinkingMode;
+import org.junit.jupiter.api.Test;
+
+class CurveSearchTest {
+  private static final ModelBundle BUNDLE = TestModels.nodes();
+  private static final PlainTowers TOWERS = new PlainTowers(BUNDLE);
+  private static final CostModel MODEL = new CostModel(BUNDLE);
+  private static final long GIB = 1L << 30;
+  private static final Claim CLAIM = new Claim("ads", 2, 16, 1, 0);
+
+  private final CurveSearch search = new CurveSearch(TOWERS, MODEL);
+
+  private static Pool pool(long memoryBytes) {
+    List<PoolNode> nodes = new ArrayList<>();
+    for (int n = 0; n < 16; n++) {
+      nodes.add(new PoolNode("n" + n, ""));
+    }
+    return Pool.of(2, memoryBytes, 0, BUNDLE.hardware(), nodes);
+  }
+
+  private static List<TableSpec> tables(long rows) {
+    List<TableSpec> tables = new ArrayList<>();
+    for (int t = 0; t < 8; t++) {
+      tables.add(new TableSpec("t" + t, rows, 64, 5 + 10 * t, ReuseHistogram.UNKNOWN, 4));
+    }
+    return tables;
+  }
+
+  private SearchedCurve search(
+      Pool pool, List<TableSpec> tables, long generation, Optional<SearchedCurve> before) {
+    List<Integer> devices = List.copyOf(CurveSearch.devices(pool, CLAIM));
+    CurveRequest request = CurveRequest.of("", CLAIM.workloadId(), pool, devices);
+    return search.search(request, generation, CLUSTER, tables, before);
+  }
+
+  private static final ClusterSpec CLUSTER = new ClusterSpec(2, GIB, 65_536, 2, BUNDLE.hardware());
+
+  private SearchedCurve refine(
+      Pool pool, List<TableSpec> tables, SearchedCurve curve, Optional<RunningPlan> running) {
+    return search.refine(
+        request(pool), 1, CLUSTER, tables, curve, running, SearchSettings.DEFAULTS);
+  }
+
+  private static CurveRequest request(Pool pool) {
+    return CurveRequest.of(
+        "", CLAIM.workloadId(), pool, List.copyOf(CurveSearch.devices(pool, CLAIM)));
+  }
+
+  private SearchedCurve refined(Pool pool, List<TableSpec> tables) {
+    SearchedCurve curve = search(pool, tables, 1, Optional.empty());
+    CurveRequest request = request(pool);
+    while (!curve.isRefined(request)) {
+      curve = refine(pool, tables, curve, Optional.empty());
+    }
+    return curve;
+  }
+
+  private static List<TableSpec> random(Random random) {
+    List<TableSpec> tables = new ArrayList<>();
+    for (int t = 2 + random.nextInt(4); t > 0; t--) {
+      tables.add(
+          new TableSpec(
+              "t" + t,
+              1_000L << random.nextInt(14),
+              4 << random.nextInt(6),
+              1 + random.nextInt(100),
+              ReuseHistogram.UNKNOWN,
+              4));
+    }
+    // Their order breaks ties; curves are searched in that of names.
+    tables.sort(Comparator.comparing(TableSpec::name));
+    return tables;
+  }
+
+  private static void assertNeverSlowerWithMore(SearchedCurve curve) {
+    double before = Double.POSITIVE_INFINITY;
+    for (CurvePoint point : curve.curve().points()) {
+      double step = point.stepMs().orElse(Double.POSITIVE_INFINITY);
+      assertThat(step)
+          .as("%d devices of %s", point.devices(), curve.curve())
+          .isLessThanOrEqualTo(before);
+      before = step;
+    }
+  }
+
+  @Property(tries = 3, shrinking = ShrinkingMode.OFF)
+  void more_devices_are_never_slower_and_no_point_is_worse_than_a_plan(@ForAll long seed) {
+    Random random = new Random(seed);
+    List<TableSpec> tables = random(random);
+    Pool pool = pool(random.nextBoolean() ? GIB / 8 : 8 * GIB);
+    SearchedCurve quick = search(pool, tables, 1, Optional.empty());
+    assertNeverSlowerWithMore(quick);
+    SearchedCurve refined = refined(pool, tables);
+    assertNeverSlowerWithMore(refined);
+    for (CurvePoint point : refined.curve().points()) {
+      // What the command plan --workloads finds.
+      ClusterSpec cluster = pool.cluster(CLUSTER, point.devices());
+      SearchResult plan =
+          GroupSearch.search(
+              new GroupedProblem(TOWERS.predict(tables, cluster), cluster, MODEL),
+              SearchSettings.DEFAULTS);
+      if (plan instanceof SearchResult.Found found) {
+        assertThat(point.stepMs()).isPresent();
+        assertThat(point.stepMs().getAsDouble())
+            .as("%d devices", point.devices())
+            .isLessThanOrEqualTo(found.predictedMs());
+      }
+      double less = point.stepMs().orElse(100) / 2;
+      SearchedCurve bounded =
+          refine(
+              pool,
+              tables,
+              refined,
+              Optional.of(new RunningPlan(1, BUNDLE.modelId(), point.devices() + 1, less)));
+      assertNeverSlowerWithMore(bounded);
+      assertThat(bounded.curve().samplesPerSecond(point.devices() + 1).getAsDouble())
+          .as("a point between two others")
+          .isGreaterThanOrEqualTo(65_536e3 / less * (1 - 1e-12));
+    }
+  }
+
+  /** The quick search gives up what a whole one finds; both are on the same curve in the end. */
+  @Test
+  void a_point_that_is_worse_than_that_of_fewer_devices_has_theirs() {
+    Pool pool = pool(8 * GIB);
+    SearchedCurve curve = search(pool, tables(1_000_000), 1, Optional.empty());
+    SearchedCurve bounded =
+        refine(
+            pool,
+            tables(1_000_000),
+            curve,
+            Optional.of(new RunningPlan(1, BUNDLE.modelId(), 2, 0.001)));
+    assertThat(bounded.curve().points())
+        .allSatisfy(point -> assertThat(point.stepMs()).hasValue(0.001));
+    assertThat(bounded.curve().fewest(16)).isEqualTo(2);
+    assertThat(bounded.found().get(16).stepMs().getAsDouble()).isGreaterThan(0.001);
+  }
+
+  @Test
+  void it_is_searched_at_powers_of_two_nodes_and_between() {
+    assertThat(CurveSearch.devices(pool(GIB), CLAIM)).containsExactly(2, 4, 6, 8, 12, 16);
+    assertThat(CurveSearch.devices(pool(GIB), new Claim("ads", 5, 21, 1, 0)))
+        .containsExactly(6, 8, 12, 16, 21);
+    assertThat(CurveSearch.devices(pool(GIB), new Claim("ads", 40, 50, 1, 0)))
+        .as("more than the pool has")
+        .containsExactly(40);
+  }
+
+  @Test
+  void more_devices_are_faster_where_tables_have_lookups() {
+    SearchedCurve curve = search(pool(8 * GIB), tables(1_000_000), 3, Optional.empty());
+    assertThat(curve.curve().generation()).isEqualTo(3);
+    assertThat(curve.curve().modelId()).isEqualTo(BUNDLE.modelId());
+    assertThat(curve.curve().points())
+        .extracting(CurvePoint::devices)
+        .containsExactly(2, 4, 6, 8, 12, 16);
+    assertThat(curve.curve().samplesPerSecond(8).getAsDouble())
+        .isGreaterThan(curve.curve().samplesPerSecond(2).getAsDouble());
+  }
+
+  @Test
+  void a_number_of_devices_with_too_little_memory_has_no_throughput() {
+    // 8 tables of 10 million rows and 64 columns need 19.1 GiB.
+    SearchedCurve curve = search(pool(4 * GIB), tables(10_000_000), 1, Optional.empty());
+    assertThat(curve.curve().samplesPerSecond(4)).isEmpty();
+    assertThat(curve.curve().samplesPerSecond(5)).isEmpty();
+    assertThat(curve.curve().samplesPerSecond(6)).isPresent();
+    assertThat(curve.plans()).doesNotContainKey(4).containsKey(6);
+  }
+
+  @Test
+  void the_order_of_tables_does_not_matter() {
+    List<TableSpec> shuffled = new ArrayList<>(tables(1_000_000));
+    Collections.shuffle(shuffled, new Random(1));
+    assertThat(search(pool(8 * GIB), shuffled, 1, Optional.empty()).curve())
+        .isEqualTo(search(pool(8 * GIB), tables(1_000_000), 1, Optional.empty()).curve());
+  }
+
+  @Test
+  void a_generation_with_the_same_tables_takes_the_curve_before() {
+    SearchedCurve first = search(pool(8 * GIB), tables(1_000_000), 1, Optional.empty());
+    SearchedCurve second = search(pool(8 * GIB), tables(1_000_000), 2, Optional.of(first));
+    assertThat(second.curve().generation()).isEqualTo(2);
+    assertThat(second.curve().points()).isEqualTo(first.curve().points());
+    assertThat(second.plans()).isEqualTo(first.plans());
+  }
+
+  @Test
+  void a_changed_table_is_searched_from_the_plans_before() {
+    SearchedCurve first = search(pool(8 * GIB), tables(1_000_000), 1, Optional.empty());
+    List<TableSpec> changed = new ArrayList<>(tables(1_000_000));
+    changed.set(0, changed.get(0).withColumns(32));
+    SearchedCurve warm = search(pool(8 * GIB), changed, 2, Optional.of(first));
+    SearchedCurve cold = search(pool(8 * GIB), changed, 2, Optional.empty());
+    assertThat(warm.curve().points()).isNotEqualTo(first.curve().points());
+    for (CurvePoint point : cold.curve().points()) {
+      assertThat(warm.curve().samplesPerSecond(point.devices()).getAsDouble())
+          .isGreaterThan(0.8 * 65_536e3 / point.stepMs().getAsDouble());
+    }
+  }
+}
