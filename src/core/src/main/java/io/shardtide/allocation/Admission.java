@@ -1,8 +1,7 @@
 package io.shardtide.allocation;
 
-import io.shardtide.allocation.choice.ChoiceProblem;
+import io.shardtide.allocation.OptionTable.Limit;
 import io.shardtide.allocation.choice.ChoiceResult;
-import io.shardtide.allocation.choice.ChoiceSolver;
 import io.shardtide.domain.pool.AllocationPolicy;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -70,9 +69,9 @@ final class Admission {
   /**
    * What tells demands apart for the solver; of several that are alike, the first ids have nodes.
    */
-  private record Twins(Rank rank, double weight, List<NodeCount> options, int before, int held) {
-    static Twins of(Demand demand) {
-      return new Twins(
+  private record EqualDemand(Rank rank, double weight, List<NodeCount> options, int before, int held) {
+    static EqualDemand of(Demand demand) {
+      return new EqualDemand(
           Rank.of(demand),
           demand.claim().weight(),
           demand.options(),
@@ -167,55 +166,33 @@ final class Admission {
   /** The choice among candidates: each has one of its options or, in a contested rank, none. */
   private final class Choice {
     private final List<Demand> candidates;
+    private final List<Rank> contested;
+    private final OptionTable table;
     private final double[][] values;
     private final double[][] adjustments;
-
-    /** Nodes, adjustments, and for each contested rank those refused. */
-    private final double[][][] uses;
-
-    private final double[] limits;
 
     /** The solver's values are of the size of 1. */
     private final double unit;
 
     Choice(List<Demand> candidates, List<Rank> contested) {
       this.candidates = candidates;
+      this.contested = contested;
       double sum = candidates.stream().mapToDouble(Admission.this::mostValue).sum();
       unit = sum > 0 ? sum : 1;
-      values = new double[candidates.size()][];
-      uses = new double[2 + contested.size()][candidates.size()][];
-      adjustments = uses[1];
-      limits = new double[uses.length];
-      limits[0] = nodes;
-      for (int r = 0; r < contested.size(); r++) {
-        limits[2 + r] = refused.get(contested.get(r))[0];
-      }
-      for (int c = 0; c < values.length; c++) {
-        Demand demand = candidates.get(c);
-        int rank = contested.indexOf(Rank.of(demand));
-        int options = demand.options().size() + (rank < 0 ? 0 : 1);
-        values[c] = new double[options];
-        for (double[][] use : uses) {
-          use[c] = new double[options];
-        }
-        for (int o = 0; o < demand.options().size(); o++) {
-          NodeCount option = demand.options().get(o);
-          values[c][o] = demand.value(option, policy) / unit;
-          uses[0][c][o] = option.nodes();
-          adjustments[c][o] = demand.isAdjustment(option) ? 1 : 0;
-        }
-        if (rank >= 0) {
-          adjustments[c][options - 1] = demand.runs() ? 1 : 0;
-          uses[2 + rank][c][options - 1] = 1;
-        }
-      }
+      table = OptionTable.of(candidates, demand -> contested.contains(Rank.of(demand)));
+      values = table.each((c, option) -> value(candidates.get(c), option) / unit);
+      adjustments = table.each(table::adjusted);
+    }
+
+    private double value(Demand demand, NodeCount option) {
+      return option.equals(NodeCount.NONE) ? 0 : demand.value(option, policy);
     }
 
     /** Returns the choice of {@link #smallest}, with the fewest adjustments that it needs. */
     int[] fallback() {
       List<Demand> admitted = candidates.stream().filter(Admission.this::isSmallest).toList();
       int[] counts =
-          new FallbackCounts(
+          FallbackCounts.find(
                   admitted, FairShares.of(admitted, nodes), nodes, 0, Double.POSITIVE_INFINITY)
               .choice();
       return candidates.stream()
@@ -236,14 +213,8 @@ final class Admission {
     }
 
     ChoiceResult fewestAdjusted(int[] fallback) {
-      double[][] kept = new double[values.length][];
-      for (int c = 0; c < kept.length; c++) {
-        kept[c] = new double[values[c].length];
-        for (int o = 0; o < kept[c].length; o++) {
-          kept[c][o] = 1 - adjustments[c][o];
-        }
-      }
-      return solve(kept, fallback, candidates.size());
+      return solve(
+          table.each((c, option) -> 1 - table.adjusted(c, option)), fallback, candidates.size());
     }
 
     ChoiceResult best(int[] fallback, double mostAdjusted) {
@@ -251,21 +222,29 @@ final class Admission {
     }
 
     private ChoiceResult solve(double[][] of, int[] fallback, double mostAdjusted) {
-      limits[1] = mostAdjusted;
-      return ChoiceSolver.solve(
-          new ChoiceProblem(of, uses, limits, fallback), policy.solverIterations());
+      List<Limit> limits = new ArrayList<>();
+      limits.add(new Limit(nodes, (c, option) -> option.nodes()));
+      limits.add(new Limit(mostAdjusted, table::adjusted));
+      for (Rank rank : contested) {
+        limits.add(new Limit(refused.get(rank)[0], (c, option) -> refusals(c, option, rank)));
+      }
+      return table.solve(of, limits, fallback, policy);
+    }
+
+    private double refusals(int candidate, NodeCount option, Rank of) {
+      return option.equals(NodeCount.NONE) && Rank.of(candidates.get(candidate)).equals(of) ? 1 : 0;
     }
 
     List<Demand> admitted(int[] choice) {
-      Map<Twins, Integer> counts = new HashMap<>();
+      Map<EqualDemand, Integer> counts = new HashMap<>();
       for (int c = 0; c < choice.length; c++) {
         if (choice[c] < candidates.get(c).options().size()) {
-          counts.merge(Twins.of(candidates.get(c)), 1, Integer::sum);
+          counts.merge(EqualDemand.of(candidates.get(c)), 1, Integer::sum);
         }
       }
       List<Demand> admitted = new ArrayList<>();
       for (Demand demand : candidates) {
-        if (counts.merge(Twins.of(demand), -1, Integer::sum) >= 0) {
+        if (counts.merge(EqualDemand.of(demand), -1, Integer::sum) >= 0) {
           admitted.add(demand);
         }
       }

@@ -51,10 +51,9 @@ public final class Allocator {
     List<Demand> admitted = admission.demands();
     List<Demand> refused = demands.stream().filter(d -> !admitted.contains(d)).toList();
     int stopped = (int) refused.stream().filter(Demand::runs).count();
-    NodeCounts counts = new NodeCounts(admitted, nodes, request.policy());
-    NodeCounts.Decision decision = counts.decide(stopped);
+    NodeCounts counts = NodeCounts.decide(admitted, nodes, request.policy(), stopped);
     List<List<String>> chosen =
-        NodeChoice.choose(pool.nodes(), pool.links(), admitted, decision.chosen());
+        NodeChoice.choose(pool.nodes(), pool.links(), admitted, counts.chosen());
 
     List<WorkloadAllocation> workloads = new ArrayList<>();
     double throughput = 0;
@@ -62,10 +61,10 @@ public final class Allocator {
     double loss = 0;
     for (int w = 0; w < admitted.size(); w++) {
       Demand demand = admitted.get(w);
-      NodeCount count = decision.chosen().get(w);
+      NodeCount count = counts.chosen().get(w);
       throughput += demand.weighted(count);
       value += demand.value(count, request.policy());
-      loss += Math.abs(count.nodes() - counts.fair(w));
+      loss += Math.abs(count.nodes() - counts.fair()[w]);
       List<String> ranks = ranks(demand.claim(), chosen.get(w));
       Optional<RingPrediction> ring = ring(ranks);
       workloads.add(
@@ -74,9 +73,9 @@ public final class Allocator {
               ranks,
               count.devices(),
               count.samplesPerSecond(),
-              counts.fair(w),
+              counts.fair()[w],
               AllocationReasons.change(demand.before(), demand.held(), chosen.get(w)),
-              AllocationReasons.describe(demand, before(demand.claim()), count, counts.fair(w))
+              AllocationReasons.describe(demand, before(demand.claim()), count, counts.fair()[w])
                   + ring.map(AllocationReasons::ranks).orElse(""),
               ring));
     }
@@ -104,7 +103,7 @@ public final class Allocator {
             throughput,
             admission.bound().isPresent()
                 ? gap(value, admission.bound().getAsDouble())
-                : decision.gap(),
+                : counts.gap(),
             nodes == 0 ? 0 : loss / (2 * nodes),
             adjusted));
   }
