@@ -218,7 +218,8 @@ public final class PoolStep {
                     allocation
                         .of(workloadId)
                         .filter(w -> w.devices() > 0)
-                        .flatMap(w -> cluster(header, cluster, w)));
+                        .flatMap(
+                            w -> header.state().pool().flatMap(p -> p.clusterOf(cluster, w.devices()))));
     if (wanted.isEmpty() || wanted.equals(member.cluster())) {
       return Optional.empty();
     }
@@ -257,15 +258,5 @@ public final class PoolStep {
             .put(curveGeneration);
     SpecHash.put(hash, cluster);
     return hash.uuid();
-  }
-
-  /** Returns the cluster of an allocation; empty if the workload reserves all its memory. */
-  private static Optional<ClusterSpec> cluster(
-      StoredPool header, ClusterSpec workload, WorkloadAllocation has) {
-    try {
-      return header.state().pool().map(pool -> pool.cluster(workload, has.devices()));
-    } catch (RejectedException e) {
-      return Optional.empty();
-    }
   }
 }

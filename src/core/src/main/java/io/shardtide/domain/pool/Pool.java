@@ -125,6 +125,19 @@ public record Pool(
    *
    * @param workload the workload's own cluster: batch, reserved memory, bytes on the wire
    * @param devices devices that the workload has, at least 1
+   * @return empty if the workload reserves all memory of a device
+   */
+  public Optional<ClusterSpec> clusterOf(ClusterSpec workload, int devices) {
+    try {
+      return Optional.of(cluster(workload, devices));
+    } catch (RejectedException e) {
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * Returns the cluster of a workload that has devices of the pool; see the other method.
+   *
    * @throws RejectedException if the workload reserves all memory of a device
    */
   public ClusterSpec cluster(ClusterSpec workload, int devices) {

@@ -1,7 +1,6 @@
 package io.shardtide.domain.pool;
 
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.pool.CurveReport.PredictedCurve;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -33,7 +32,7 @@ public record PoolMember(
 
   /** Returns the workload's cluster, as of the latest curve. */
   public Optional<ClusterSpec> cluster() {
-    return report.flatMap(CurveReport::predicted).map(PredictedCurve::cluster);
+    return curve().map(ThroughputCurve::cluster);
   }
 
   /** Returns whether it has no curve yet for all that its claim allows. */
