@@ -1,7 +1,6 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ReplicaGroups;
-import java.util.Objects;
 
 /**
  * Predictions of a table for a replica group: its devices, and its part of the batch.
@@ -12,7 +11,6 @@ import java.util.Objects;
 public record GroupPrediction(ReplicaGroups groups, TablePrediction prediction) {
   /** Checks that there are several groups. */
   public GroupPrediction {
-    Objects.requireNonNull(prediction, "prediction");
     if (!groups.areSeveral()) {
       throw new IllegalArgumentException("groups must be at least 2, got " + groups.count());
     }

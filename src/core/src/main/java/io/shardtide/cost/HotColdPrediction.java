@@ -3,7 +3,6 @@ package io.shardtide.cost;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 
 /**
  * Predictions of a table that is cut by use.
@@ -13,11 +12,6 @@ import java.util.Objects;
  * @param others predictions of all other rows
  */
 public record HotColdPrediction(long hotRows, TablePrediction hot, TablePrediction others) {
-  /** Checks that there are both. */
-  public HotColdPrediction {
-    Objects.requireNonNull(hot, "hot");
-    Objects.requireNonNull(others, "others");
-  }
 
   /** Returns both predictions. */
   public List<TablePrediction> both() {

@@ -1,7 +1,5 @@
 package io.shardtide.cost;
 
-import java.util.Objects;
-
 /**
  * A tower's output for a column part that is split, copied or cached: on each of its devices it is
  * the same.
@@ -13,7 +11,6 @@ import java.util.Objects;
 public record PartTower(TablePart part, float[] tower) {
   /** Checks the part. */
   public PartTower {
-    Objects.requireNonNull(tower, "tower");
     if (part.isOnDevice()) {
       throw new IllegalArgumentException(
           "part of a tower output must be split, copied or cached, got " + part);

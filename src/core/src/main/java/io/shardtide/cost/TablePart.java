@@ -15,7 +15,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
@@ -50,18 +49,17 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Checks the blocks and the share. */
   public TablePart {
-    Objects.requireNonNull(scope, "scope");
     if (blocks < 1 || (blocks > 1 && scope != ShardScope.DEVICE)) {
       throw new IllegalArgumentException(
           "blocks of rows of a part must be at least 1, and several are on single devices; got %s of scope %s"
-              .formatted(blocks, scope.fileName()));
+              .formatted(blocks, scope.label()));
     }
     if (cacheShare.isPresent()) {
       double share = cacheShare.getAsDouble();
       if (!(share >= 0 && share <= 1) || scope == ShardScope.COPIES) {
         throw new IllegalArgumentException(
             "cache share of a part must be 0 to 1, and a copy has none; got %s of scope %s"
-                .formatted(share, scope.fileName()));
+                .formatted(share, scope.label()));
       }
     }
   }
@@ -209,7 +207,7 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     return "%s columns, scope %s%s%s"
         .formatted(
             columns,
-            scope.fileName(),
+            scope.label(),
             blocks > 1 ? ", %s blocks of rows".formatted(blocks) : "",
             cacheShare.isEmpty()
                 ? ""

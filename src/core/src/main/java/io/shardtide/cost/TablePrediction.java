@@ -4,7 +4,6 @@ import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.TableSpec;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -33,7 +32,6 @@ public record TablePrediction(
 
   /** Checks the number of tower outputs. */
   public TablePrediction {
-    Objects.requireNonNull(table, "table");
     towers = List.copyOf(towers);
     parts = List.copyOf(parts);
     byUse = List.copyOf(byUse);

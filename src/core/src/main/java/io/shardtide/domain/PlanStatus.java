@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import java.time.Instant;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -50,12 +49,6 @@ public record PlanStatus(
    */
   public PlanStatus {
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
-    Objects.requireNonNull(planId, "planId");
-    Objects.requireNonNull(kind, "kind");
-    Objects.requireNonNull(reason, "reason");
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(run, "run");
-    Objects.requireNonNull(occurredAt, "occurredAt");
     if (step < 0) {
       throw new RejectedException(
           RejectionReason.INVALID_STATUS, "step of a status must be at least 0, got " + step);

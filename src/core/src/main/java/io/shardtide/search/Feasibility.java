@@ -229,8 +229,7 @@ public final class Feasibility {
         Stream.of(ShardKind.ROW_WISE, ShardKind.TABLE_ROW_WISE, ShardKind.GRID_SHARD)
             .filter(table.constraints()::allows)
             .anyMatch(kind -> !Sharding.hasRowsForEach(table, kind.scope().devices(cluster)));
-    String kernel =
-        table.kernel().computeKernel().map(of -> ", kernel " + of.torchRecName()).orElse("");
+    String kernel = table.kernel().computeKernel().map(of -> ", kernel " + of.label()).orElse("");
     return table.constraints().describeKinds()
         + kernel
         + (leavesNone

@@ -11,6 +11,7 @@ import io.shardtide.cost.PartTower;
 import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
@@ -37,7 +38,7 @@ final class TablePredictionMapping {
             .map(
                 of ->
                     new SplitPredicted(
-                        of.part().scope().fileName(),
+                        of.part().scope().label(),
                         of.part().columns(),
                         withTowers ? Floats.toList(of.tower()) : List.of(),
                         Nullable.of(of.part().cacheShare()),
@@ -174,11 +175,7 @@ final class TablePredictionMapping {
   }
 
   private static ShardScope scope(String name) {
-    return ShardScope.ofFileName(name)
-        .orElseThrow(
-            () ->
-                new IllegalArgumentException(
-                    "scope of predictions must be one of %s, got %s"
-                        .formatted(ShardScope.fileNames(), name)));
+    return Named.parse(
+        ShardScope.class, name, "scope of predictions", IllegalArgumentException::new);
   }
 }

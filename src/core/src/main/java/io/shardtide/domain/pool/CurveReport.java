@@ -1,6 +1,5 @@
 package io.shardtide.domain.pool;
 
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -10,11 +9,4 @@ import java.util.Optional;
  * @param workloadId the workload
  * @param curve the curve; empty if the workload is deleted
  */
-public record CurveReport(String poolId, String workloadId, Optional<ThroughputCurve> curve) {
-  /** Checks that nothing is missing. */
-  public CurveReport {
-    Objects.requireNonNull(poolId, "poolId");
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(curve, "curve");
-  }
-}
+public record CurveReport(String poolId, String workloadId, Optional<ThroughputCurve> curve) {}

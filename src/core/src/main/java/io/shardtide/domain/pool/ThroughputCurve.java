@@ -3,7 +3,6 @@ package io.shardtide.domain.pool;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ClusterSpec;
 import java.util.List;
-import java.util.Objects;
 import java.util.OptionalDouble;
 
 /**
@@ -24,8 +23,6 @@ public record ThroughputCurve(
     List<CurvePoint> points) {
   /** Checks the order of the points. */
   public ThroughputCurve {
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(modelId, "modelId");
     points = List.copyOf(points);
     if (points.isEmpty()) {
       throw new IllegalArgumentException("points must be at least 1, got 0");

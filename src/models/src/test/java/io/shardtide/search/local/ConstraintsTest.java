@@ -424,7 +424,7 @@ class ConstraintsTest {
       }
       tables.add(
           TableSpecBuilder.builder(table)
-              .name(kind.torchRecName())
+              .name(kind.label())
               .columns(Math.max(8, table.columns()))
               .pooled(isPooled)
               .constraints(new TableConstraints(kinds, 0, Optional.empty()))

@@ -317,7 +317,7 @@ class PartialRowWiseTest {
       assertThatThrownBy(() -> new TablePart(scope, 16, blocks, none))
           .hasMessage(
               "blocks of rows of a part must be at least 1, and several are on single devices; got %d of scope %s"
-                  .formatted(blocks, scope.fileName()));
+                  .formatted(blocks, scope.label()));
     }
   }
 
