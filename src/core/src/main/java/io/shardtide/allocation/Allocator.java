@@ -88,7 +88,8 @@ public final class Allocator {
               0,
               0,
               demand.runs() ? AllocationChange.STOPPED : AllocationChange.WAITS,
-              AllocationReasons.refused(demand, admitted, nodes)));
+              AllocationReasons.refused(demand, admitted, nodes),
+              Optional.empty()));
     }
     int adjusted = (int) workloads.stream().filter(w -> w.change().isAdjustment()).count();
     return Allocation.of(

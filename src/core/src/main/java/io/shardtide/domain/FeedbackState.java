@@ -88,7 +88,7 @@ public record FeedbackState(
         measuredPlan,
         planMeasurements,
         isSameHardware(next)
-            ? speeds.stream().filter(speed -> speed.position().number() < next.devices()).toList()
+            ? speeds.stream().filter(speed -> speed.position() < next.devices()).toList()
             : List.of());
   }
 

@@ -1,5 +1,6 @@
 package io.shardtide.growth;
 
+import io.shardtide.domain.Medians;
 import java.util.Arrays;
 import java.util.Optional;
 

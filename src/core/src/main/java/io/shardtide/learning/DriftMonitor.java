@@ -47,30 +47,31 @@ final class DriftMonitor {
       CostQuantity quantity,
       Instant measuredAt) {
 
-    ResidualWindow window(OptionalInt device) {
-      return window(name(device));
-    }
-
-    private ResidualWindow window(String series) {
+    ResidualWindow window(String series) {
       return windows.get(series).orElse(ResidualWindow.begin(plan.modelId())).of(plan.modelId());
     }
 
-    void put(OptionalInt device, ResidualWindow window) {
-      windows.put(name(device), window);
+    void put(String series, ResidualWindow window) {
+      windows.put(series, window);
+    }
+
+    private String common() {
+      return quantity.name();
     }
 
     private String spread() {
       return quantity.name() + "/spread";
     }
 
-    private String name(OptionalInt device) {
-      return quantity.name() + (device.isPresent() ? "/" + device.getAsInt() : "");
+    /** Returns the name of a device's series. */
+    String device(int device) {
+      return quantity.name() + "/" + device;
     }
   }
 
   /** Returns whether a device is a straggler. */
   static boolean isStraggler(MeasuredQuantity measured, int device) {
-    return measured.window(OptionalInt.of(device)).slowIn().isPresent();
+    return measured.window(measured.device(device)).slowIn().isPresent();
   }
 
   /** Adds the residuals of a measurement; returns the alarms that they raise. */
@@ -78,12 +79,12 @@ final class DriftMonitor {
     List<DriftAlarm> alarms = new ArrayList<>();
     OptionalInt allDevices = OptionalInt.empty();
     ResidualWindow common =
-        ResidualMonitor.COMMON.add(measured.window(allDevices), residuals.common());
+        ResidualMonitor.COMMON.add(measured.window(measured.common()), residuals.common());
     if (ResidualMonitor.COMMON.isAlarm(common)) {
       alarms.add(alarm(measured, allDevices, common, ResidualMonitor.COMMON));
       common = ResidualWindow.begin(common.modelId());
     }
-    measured.put(allDevices, common);
+    measured.put(measured.common(), common);
     SortedMap<Integer, ResidualWindow> windows = new TreeMap<>();
     residuals.excess().forEach((d, excess) -> windows.put(d, next(measured, d, excess)));
     boolean areApart =
@@ -105,7 +106,7 @@ final class DriftMonitor {
         windows.put(device, window.slow(measured.plan().planId(), measured.measuredAt()));
       }
     }
-    windows.forEach((device, window) -> measured.put(OptionalInt.of(device), window));
+    windows.forEach((device, window) -> measured.put(measured.device(device), window));
     return alarms;
   }
 
@@ -131,14 +132,14 @@ final class DriftMonitor {
       }
       window = ResidualWindow.begin(window.modelId());
     }
-    measured.windows().put(measured.spread(), window);
+    measured.put(measured.spread(), window);
     return areApart;
   }
 
   /** Returns a device's window with one more residual; a straggler may recover. */
   private static ResidualWindow next(MeasuredQuantity measured, int device, double excess) {
     ResidualWindow window =
-        ResidualMonitor.DEVICE.add(measured.window(OptionalInt.of(device)), excess);
+        ResidualMonitor.DEVICE.add(measured.window(measured.device(device)), excess);
     if (window.slowIn().isEmpty() || !ResidualMonitor.DEVICE.hasRecovered(window)) {
       return window;
     }

@@ -222,9 +222,9 @@ public final class FeedbackStep {
       for (int rank : placed.ranks(history.position())) {
         // Positions beyond the group are of a plan that is no longer stored.
         if (history.slow().isPresent()
-            && history.position().number() < placed.devices()
+            && history.position() < placed.devices()
             && rank < ranks) {
-          slow.add(history.slow().get().of(rank, history.part()));
+          slow.add(history.slow().get().of(rank));
         }
       }
     }

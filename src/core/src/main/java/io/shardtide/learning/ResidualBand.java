@@ -1,5 +1,6 @@
 package io.shardtide.learning;
 
+import io.shardtide.domain.Medians;
 import java.util.List;
 
 /**
@@ -35,14 +36,7 @@ record ResidualBand(double low, double high) {
   }
 
   private static double median(List<Double> values) {
-    List<Double> sorted = values.stream().sorted().toList();
-    int middle = sorted.size() / 2;
-    if (sorted.isEmpty()) {
-      return 0;
-    }
-    return sorted.size() % 2 == 1
-        ? sorted.get(middle)
-        : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+    return values.isEmpty() ? 0 : Medians.of(values.stream().mapToDouble(v -> v).toArray());
   }
 
   /** Returns a measured cost clipped to the band around its prediction, in milliseconds. */

@@ -4,7 +4,6 @@ import io.shardtide.domain.Baseline;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.Position;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.SpeedHistory;
 import java.time.Instant;
@@ -13,7 +12,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -84,7 +82,7 @@ final class SpeedMonitor {
       SortedMap<Integer, SpeedHistory> histories = new TreeMap<>();
       before.stream()
           .filter(history -> history.part() == part)
-          .forEach(history -> histories.put(history.position().number(), history));
+          .forEach(history -> histories.put(history.position(), history));
       Set<Integer> candidates = new TreeSet<>(histories.keySet());
       for (CostQuantity quantity : part.quantities()) {
         devices.get(quantity).stream()
@@ -97,7 +95,7 @@ final class SpeedMonitor {
             .filter(quantity -> devices.get(quantity).contains(device))
             .forEach(quantity -> windows.put(quantity, window(measured, quantity, device)));
         SpeedHistory history =
-            histories.getOrDefault(device, SpeedHistory.none(new Position(device), part));
+            histories.getOrDefault(device, SpeedHistory.none(device, part));
         SpeedHistory next = windows.isEmpty() ? history : next(history, windows, measured);
         if (next.episodes() > 0 && next.fast() < FORGOTTEN) {
           after.add(next);
@@ -111,7 +109,17 @@ final class SpeedMonitor {
       Map<CostQuantity, DriftMonitor.MeasuredQuantity> measured,
       CostQuantity quantity,
       int device) {
-    return measured.get(quantity).window(OptionalInt.of(device));
+    DriftMonitor.MeasuredQuantity of = measured.get(quantity);
+    return of.window(of.device(device));
+  }
+
+  private static void put(
+      Map<CostQuantity, DriftMonitor.MeasuredQuantity> measured,
+      CostQuantity quantity,
+      int device,
+      ResidualWindow window) {
+    DriftMonitor.MeasuredQuantity of = measured.get(quantity);
+    of.put(of.device(device), window);
   }
 
   private static SpeedHistory next(
@@ -132,11 +140,9 @@ final class SpeedMonitor {
     }
     // What cannot be measured now needs a new alarm.
     for (CostQuantity quantity : history.part().quantities()) {
-      ResidualWindow window = window(measured, quantity, history.position().number());
+      ResidualWindow window = window(measured, quantity, history.position());
       if (window.slowIn().isPresent()) {
-        measured
-            .get(quantity)
-            .put(OptionalInt.of(history.position().number()), window.back(Optional.empty()));
+        put(measured, quantity, history.position(), window.back(Optional.empty()));
       }
     }
     return history.recovered();
@@ -174,10 +180,7 @@ final class SpeedMonitor {
       return history;
     }
     slow.forEach(
-        (quantity, window) ->
-            measured
-                .get(quantity)
-                .put(OptionalInt.of(history.position().number()), window.estimated()));
+        (quantity, window) -> put(measured, quantity, history.position(), window.estimated()));
     Instant measuredAt = measured.get(slow.keySet().iterator().next()).measuredAt();
     double slowdown = Math.min(DeviceSpeed.MOST, StrictMath.exp(shift));
     return history.slow(

@@ -30,7 +30,8 @@ interface CurveMapping {
         avro.getMemoryBytesPerDevice(),
         avro.getHostMemoryBytesPerDevice(),
         avro.getHardware(),
-        new TreeMap<>());
+        new TreeMap<>(),
+        Optional.empty());
   }
 
   @Mapping(target = "predicted", source = "curve")
