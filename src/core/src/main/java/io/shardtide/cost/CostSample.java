@@ -62,12 +62,6 @@ public record CostSample(
     public Computation {
       shards = List.copyOf(shards);
     }
-
-    /** A computation whose parts were not measured apart. */
-    public Computation(
-        int device, List<DeviceShard> shards, double measuredMs, double predictedMs) {
-      this(device, shards, measuredMs, OptionalDouble.empty(), predictedMs);
-    }
   }
 
   /**
@@ -116,27 +110,6 @@ public record CostSample(
       collectives = List.copyOf(collectives);
       checkDurations(Direction.FORWARD, forwardMs, columns.size());
       checkDurations(Direction.BACKWARD, backwardMs, columns.size());
-    }
-
-    /** All-to-alls whose durations without idle time are not known, and nothing else. */
-    public StepCommunication(
-        List<Integer> columns,
-        int devicesPerNode,
-        double forwardBytesPerElement,
-        double backwardBytesPerElement,
-        List<MeasuredDevice> measured,
-        List<MeasuredDevice> predicted) {
-      this(
-          columns,
-          devicesPerNode,
-          forwardBytesPerElement,
-          backwardBytesPerElement,
-          measured,
-          predicted,
-          List.of(),
-          List.of(),
-          List.of(),
-          true);
     }
 
     private static void checkDurations(Direction direction, List<Double> ms, int devices) {

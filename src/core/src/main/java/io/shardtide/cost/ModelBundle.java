@@ -183,16 +183,6 @@ public record ModelBundle(
     return head.get(head.size() - 1).outputs();
   }
 
-  /** Returns the largest batch in training: samples that a shard pools in a step. */
-  public int largestBatch() {
-    return (int)
-        ranges.stream()
-            .filter(range -> range.quantity().equals(TrainedRanges.SAMPLES))
-            .findFirst()
-            .orElseThrow()
-            .max();
-  }
-
   /** Returns the net of a collective, if it was measured. */
   public Optional<CollectiveNet> collective(Collective collective, Direction direction) {
     return collectives.stream().filter(net -> predicts(net, collective, direction)).findFirst();

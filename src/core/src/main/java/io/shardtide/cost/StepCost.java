@@ -152,12 +152,6 @@ public record StepCost(
     return of(evaluator, wire, loads, slowdowns);
   }
 
-  /** Predicts the cost of a step of a plan by recorded predictions, of devices that are well. */
-  public static StepCost of(
-      List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
-    return of(tables, shards, StepComm.of(cluster), model, Slowdowns.none(cluster.devices()));
-  }
-
   private static Optional<ShapeLoad> load(
       CostEvaluator evaluator, TablePart part, TablePrediction table, ClusterSpec cluster) {
     return table
@@ -180,25 +174,6 @@ public record StepCost(
       case CLUSTER ->
           shard.rowOffset() > 0 ? IntStream.empty() : IntStream.range(0, cluster.devices());
     };
-  }
-
-  /**
-   * Predicts the cost of a step of a plan with shards of any kind.
-   *
-   * @param tables the tables of all shards
-   * @param shards the shards of a plan
-   * @param cluster the devices and the batch
-   * @param model the model
-   * @param towers runs the model's tower
-   */
-  public static StepCost of(
-      List<TableSpec> tables,
-      List<Shard> shards,
-      ClusterSpec cluster,
-      CostModel model,
-      TowerPredictor towers) {
-    CostEvaluator evaluator = model.evaluator();
-    return of(evaluator, cluster, loads(tables, shards, cluster, evaluator, towers));
   }
 
   /**

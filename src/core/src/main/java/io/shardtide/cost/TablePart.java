@@ -6,7 +6,6 @@ import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
@@ -106,8 +105,8 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
    *       some numbers of blocks. Not of unpooled tables, and without caches.
    * </ul>
    *
-   * A table is only split over devices that all get {@link Sharding#hasRowsForEach rows} of it.
-   * Parts that its kernel does not compute are left out.
+   * A table is only split over devices that all get {@link Region#hasRowsForEach rows} of it. Parts
+   * that its kernel does not compute are left out.
    */
   public static List<TablePart> of(TableSpec table, PredictionInputs inputs) {
     List<TablePart> parts = predictable(table, inputs);
@@ -145,7 +144,7 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   private static void addBlocks(List<TablePart> parts, TableSpec table, int devices) {
     for (int blocks = 2; blocks <= devices; blocks = moreBlocks(blocks, devices)) {
-      if (Sharding.hasRowsForEach(table, blocks)) {
+      if (Region.hasRowsForEach(table.rows(), blocks)) {
         parts.add(
             new TablePart(ShardScope.DEVICE, table.columns(), blocks, OptionalDouble.empty()));
       }
@@ -167,10 +166,10 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     int nodes = inputs.nodes();
     int devices = inputs.devicesPerNode();
     boolean areEqual = nodes > 1 && devices > 1 && inputs.devices() % devices == 0;
-    if (table.pooled() && areEqual && Sharding.hasRowsForEach(table, devices)) {
+    if (table.pooled() && areEqual && Region.hasRowsForEach(table.rows(), devices)) {
       addEqual(parts, table, ShardScope.NODE, nodes);
     }
-    if (Sharding.hasRowsForEach(table, inputs.devices())) {
+    if (Region.hasRowsForEach(table.rows(), inputs.devices())) {
       parts.add(new TablePart(ShardScope.CLUSTER, table.columns()));
     }
     parts.add(new TablePart(ShardScope.COPIES, table.columns()));
@@ -240,7 +239,8 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns whether each device that shares the rows of such a part of a table gets some. */
   public boolean hasRowsForEach(TableSpec table, ClusterSpec cluster) {
-    return Sharding.hasRowsForEach(table, rowBlocks(cluster.devices(), cluster.devicesPerNode()));
+    return Region.hasRowsForEach(
+        table.rows(), rowBlocks(cluster.devices(), cluster.devicesPerNode()));
   }
 
   /**
@@ -251,7 +251,7 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
    */
   public Region region(int number, long rows) {
     if (blocks > 1) {
-      long most = (rows - 1) / blocks + 1;
+      long most = Region.blockRows(rows, blocks);
       return new Region(0, columns, number * most, Math.min(most, rows - number * most));
     }
     return new Region(number * columns, columns, 0, rows);
@@ -292,12 +292,13 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns the most rows of the part that a device holds. */
   public long rows(TableSpec table, ClusterSpec cluster) {
-    return Sharding.blockRows(table, rowBlocks(cluster.devices(), cluster.devicesPerNode()));
+    return Region.blockRows(table.rows(), rowBlocks(cluster.devices(), cluster.devicesPerNode()));
   }
 
   /** Returns the share of a table's rows in the first of the part's blocks. */
   double rowShare(TableSpec table, int devices, int devicesPerNode) {
-    return Sharding.blockRows(table, rowBlocks(devices, devicesPerNode)) / (double) table.rows();
+    return Region.blockRows(table.rows(), rowBlocks(devices, devicesPerNode))
+        / (double) table.rows();
   }
 
   /**

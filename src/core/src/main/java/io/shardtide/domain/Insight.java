@@ -22,11 +22,6 @@ public record Insight(
   /** More than a person reads, few enough for a record. */
   public static final int MAX_EXPLANATIONS = 100;
 
-  /** An insight into a plan of a model that does not say what it does not know. */
-  public Insight(double lowerBoundMs, Bottleneck bottleneck, List<Explanation> explanations) {
-    this(lowerBoundMs, 0, bottleneck, explanations);
-  }
-
   /** Copies what may change. */
   public Insight {
     explanations = List.copyOf(explanations);

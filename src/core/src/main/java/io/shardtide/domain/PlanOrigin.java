@@ -37,26 +37,4 @@ public record PlanOrigin(
               .formatted(generation, firstGeneration));
     }
   }
-
-  /** The origin of a plan for devices that are all well. */
-  public PlanOrigin(
-      String workloadId,
-      long generation,
-      long firstGeneration,
-      Effort effort,
-      SourcePosition source,
-      String modelId,
-      SearchSettings settings,
-      Optional<String> previousPlanId) {
-    this(
-        workloadId,
-        generation,
-        firstGeneration,
-        effort,
-        source,
-        modelId,
-        settings,
-        previousPlanId,
-        List.of());
-  }
 }

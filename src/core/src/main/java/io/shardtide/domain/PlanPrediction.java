@@ -32,14 +32,4 @@ public record PlanPrediction(
     outOfRange = List.copyOf(outOfRange);
     cacheMisses = List.copyOf(cacheMisses);
   }
-
-  /** The prediction of a plan without caches. */
-  public PlanPrediction(
-      List<DeviceCost> deviceCosts,
-      double predictedMs,
-      Insight insight,
-      List<OutOfRange> outOfRange,
-      int outOfRangeCount) {
-    this(deviceCosts, predictedMs, insight, outOfRange, outOfRangeCount, List.of());
-  }
 }

@@ -61,19 +61,6 @@ public record PlanStatus(
     }
   }
 
-  /** A status of a plan whose shards all move at once. */
-  public PlanStatus(
-      String workloadId,
-      String planId,
-      StatusKind kind,
-      long step,
-      Optional<String> reason,
-      String source,
-      String run,
-      Instant occurredAt) {
-    this(workloadId, planId, kind, step, reason, source, run, occurredAt, 1, 1);
-  }
-
   /** Returns what the trainer does as text: "adopted" or "finished moving (wave 2 of 3)", say. */
   public String describeKind() {
     String text = kind.name().toLowerCase(Locale.ROOT).replace('_', ' ');

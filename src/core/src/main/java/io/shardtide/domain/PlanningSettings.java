@@ -77,17 +77,6 @@ public record PlanningSettings(
     }
   }
 
-  /** Settings without plans that teach. */
-  public PlanningSettings(
-      Duration debounce,
-      Duration longestWait,
-      SearchSettings quick,
-      Optional<SearchSettings> deep,
-      Duration deepAfter,
-      double deepGain) {
-    this(debounce, longestWait, quick, deep, deepAfter, deepGain, 0);
-  }
-
   /**
    * Returns whether a background search's plan is worth publishing.
    *

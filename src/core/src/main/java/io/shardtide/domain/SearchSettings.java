@@ -106,25 +106,6 @@ public record SearchSettings(
     RISK.check("risk", risk);
   }
 
-  /** Settings of a search that reads means only, with parts of equal width. */
-  public SearchSettings(
-      long evaluationsPerTable,
-      long repairEvaluations,
-      double moveGigabytesPerSecond,
-      double moveOverheadMs,
-      double reshardMs,
-      long paybackSteps) {
-    this(
-        evaluationsPerTable,
-        repairEvaluations,
-        moveGigabytesPerSecond,
-        moveOverheadMs,
-        reshardMs,
-        paybackSteps,
-        ColumnCuts.EQUAL,
-        0);
-  }
-
   /** Returns how many evaluations tables without a place may take. */
   public long evaluations(int tables) {
     return evaluationsPerTable * Math.min(tables, MAX_BUDGETED_TABLES);

@@ -71,15 +71,6 @@ public record Shard(
     return new Shard(ofTable, moved, device, kind, cacheShare);
   }
 
-  /** Returns columns of a table on a device: the whole table or a range of its columns. */
-  public static Shard ofColumns(TableSpec table, int columnOffset, int columns, int device) {
-    return new Shard(
-        table.name(),
-        Region.ofColumns(table, columnOffset, columns),
-        device,
-        columns == table.columns() ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE);
-  }
-
   /** Returns whether each device holds a copy. */
   public boolean isCopied() {
     return device == EVERY_DEVICE;

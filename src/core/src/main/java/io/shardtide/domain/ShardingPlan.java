@@ -35,41 +35,6 @@ public record ShardingPlan(
     PlanMoves transition,
     SearchRun run) {
 
-  /** A plan of one group. */
-  public ShardingPlan(
-      String planId,
-      PlanOrigin origin,
-      String reason,
-      List<Shard> shards,
-      PlanPrediction prediction,
-      PlanMoves transition,
-      SearchRun run) {
-    this(planId, origin, reason, shards, Replication.NONE, prediction, transition, run);
-  }
-
-  /** A plan without codecs, of tables whose kernels are not decided. */
-  public ShardingPlan(
-      String planId,
-      PlanOrigin origin,
-      String reason,
-      List<Shard> shards,
-      Replication replication,
-      PlanPrediction prediction,
-      PlanMoves transition,
-      SearchRun run) {
-    this(
-        planId,
-        origin,
-        reason,
-        shards,
-        replication,
-        List.of(),
-        List.of(),
-        prediction,
-        transition,
-        run);
-  }
-
   /** Copies what may change. */
   public ShardingPlan {
     shards = List.copyOf(shards);

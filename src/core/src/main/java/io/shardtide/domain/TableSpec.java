@@ -277,11 +277,6 @@ public record TableSpec(
         .build();
   }
 
-  /** Returns this table with another reuse histogram. */
-  public TableSpec withReuse(ReuseHistogram reuse) {
-    return TableSpecBuilder.builder(this).reuseHistogram(reuse).build();
-  }
-
   /** Returns this table with other constraints. */
   public TableSpec withConstraints(TableConstraints others) {
     return TableSpecBuilder.builder(this).constraints(others).build();

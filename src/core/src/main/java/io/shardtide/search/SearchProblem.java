@@ -37,11 +37,6 @@ public record SearchProblem(
     this(tables, cluster, model, running, Synchronization.NONE, Slowdowns.none(cluster.devices()));
   }
 
-  /** A problem without a running plan. */
-  public SearchProblem(List<TablePrediction> tables, ClusterSpec cluster, CostModel model) {
-    this(tables, cluster, model, PlanShards.NONE);
-  }
-
   /**
    * Returns the part of the running plan that a search can begin with: all of it if its replica
    * groups are those of this problem, otherwise nothing, since no device holds what it held.

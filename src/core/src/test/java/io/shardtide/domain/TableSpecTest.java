@@ -237,7 +237,8 @@ class TableSpecTest {
     TableSpec wider = table.withColumns(12);
     assertThat(wider.columns()).isEqualTo(12);
     assertThat(wider.withColumns(8)).isEqualTo(table);
-    assertThat(table.withReuse(ReuseHistogram.UNKNOWN).withReuse(Fixtures.reuse()))
+    assertThat(
+            Fixtures.withReuse(Fixtures.withReuse(table, ReuseHistogram.UNKNOWN), Fixtures.reuse()))
         .isEqualTo(table);
     assertThat(table.withoutCdf())
         .isEqualTo(

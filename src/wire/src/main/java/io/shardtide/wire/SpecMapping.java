@@ -41,7 +41,6 @@ interface SpecMapping {
   @InheritInverseConfiguration
   @Mapping(target = "withColumns", ignore = true)
   @Mapping(target = "withPoolingFactor", ignore = true)
-  @Mapping(target = "withReuse", ignore = true)
   @Mapping(target = "withFeatures", ignore = true)
   @Mapping(target = "withConstraints", ignore = true)
   @Mapping(target = "withOptimizerOf", ignore = true)

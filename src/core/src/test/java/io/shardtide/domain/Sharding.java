@@ -363,15 +363,6 @@ public sealed interface Sharding {
     return (table.rows() - 1) / devices + 1;
   }
 
-  /**
-   * Returns whether each device has a row, if a table is split over so many of them in blocks of
-   * equally many rows, as TorchRec has it: 5 rows on 4 devices are 2, 2, 1 and none. FBGEMM's CPU
-   * kernels compute wrong weights, or crash, with a shard without rows.
-   */
-  static boolean hasRowsForEach(TableSpec table, int devices) {
-    return (table.rows() - 1) / blockRows(table, devices) + 1 == devices;
-  }
-
   private static List<Integer> devices(ClusterSpec cluster) {
     return IntStream.range(0, cluster.devices()).boxed().toList();
   }
