@@ -133,24 +133,32 @@ final class Admission {
     List<Rank> chosen = contested.subList(0, Math.min(MAX_CONTESTED, contested.size()));
     List<Demand> candidates =
         demands.stream().filter(d -> isSmallest(d) || chosen.contains(Rank.of(d))).toList();
-    Choice choice = new Choice(candidates, chosen);
-    int[] fallback = choice.fallback();
+    OptionTable table = OptionTable.of(candidates, d -> chosen.contains(Rank.of(d)));
+    double sum = candidates.stream().mapToDouble(this::mostValue).sum();
+    // The solver's values are of the size of 1.
+    double unit = sum > 0 ? sum : 1;
+    double[][] values = table.each((c, option) -> value(candidates.get(c), option) / unit);
+    double[][] adjustments = table.each(table::adjusted);
+    int[] choice = fallback(candidates);
     // Those that run and are no candidates stop in any case.
     double mayAdjust =
         policy.adjustedAtOnce() - running + candidates.stream().filter(Demand::runs).count();
-    double adjusted = choice.adjusted(fallback);
+    double adjusted = sum(adjustments, choice);
     if (adjusted > mayAdjust) {
-      fallback = choice.fewestAdjusted(fallback).choice();
-      adjusted = choice.adjusted(fallback);
+      double[][] kept = table.each((c, option) -> 1 - table.adjusted(c, option));
+      choice = table.solve(kept, limits(table, chosen, values.length), choice, policy).choice();
+      adjusted = sum(adjustments, choice);
     }
-    ChoiceResult best = choice.best(fallback, Math.max(mayAdjust, adjusted));
-    boolean isBetter =
-        best.value() > choice.value(fallback) + TOLERANCE * Math.abs(choice.value(fallback));
+    ChoiceResult best =
+        table.solve(
+            values, limits(table, chosen, Math.max(mayAdjust, adjusted)), choice, policy);
+    double value = sum(values, choice);
+    boolean isBetter = best.value() > value + TOLERANCE * Math.abs(value);
     return new Admitted(
-        choice.admitted(isBetter ? best.choice() : fallback),
+        admitted(candidates, isBetter ? best.choice() : choice),
         OptionalDouble.of(
             chosen.size() == contested.size()
-                ? best.bound() * choice.unit
+                ? best.bound() * unit
                 : demands.stream().mapToDouble(this::mostValue).sum()));
   }
 
@@ -163,92 +171,52 @@ final class Admission {
         0, demand.options().stream().mapToDouble(o -> demand.value(o, policy)).max().orElse(0));
   }
 
-  /** The choice among candidates: each has one of its options or, in a contested rank, none. */
-  private final class Choice {
-    private final List<Demand> candidates;
-    private final List<Rank> contested;
-    private final OptionTable table;
-    private final double[][] values;
-    private final double[][] adjustments;
+  private double value(Demand demand, NodeCount option) {
+    return option.equals(NodeCount.NONE) ? 0 : demand.value(option, policy);
+  }
 
-    /** The solver's values are of the size of 1. */
-    private final double unit;
+  /** Returns the choice of {@link #smallest}, with the fewest adjustments that it needs. */
+  private int[] fallback(List<Demand> candidates) {
+    List<Demand> admitted = candidates.stream().filter(this::isSmallest).toList();
+    int[] counts =
+        FallbackCounts.find(
+                admitted, FairShares.of(admitted, nodes), nodes, 0, Double.POSITIVE_INFINITY)
+            .choice();
+    return candidates.stream()
+        .mapToInt(d -> isSmallest(d) ? counts[admitted.indexOf(d)] : d.options().size())
+        .toArray();
+  }
 
-    Choice(List<Demand> candidates, List<Rank> contested) {
-      this.candidates = candidates;
-      this.contested = contested;
-      double sum = candidates.stream().mapToDouble(Admission.this::mostValue).sum();
-      unit = sum > 0 ? sum : 1;
-      table = OptionTable.of(candidates, demand -> contested.contains(Rank.of(demand)));
-      values = table.each((c, option) -> value(candidates.get(c), option) / unit);
-      adjustments = table.each(table::adjusted);
+  private static double sum(double[][] of, int[] choice) {
+    return IntStream.range(0, choice.length).mapToDouble(c -> of[c][choice[c]]).sum();
+  }
+
+  /** Nodes, adjustments, and for each contested rank those refused. */
+  private List<Limit> limits(OptionTable table, List<Rank> contested, double mostAdjusted) {
+    List<Limit> limits = new ArrayList<>();
+    limits.add(new Limit(nodes, (c, option) -> option.nodes()));
+    limits.add(new Limit(mostAdjusted, table::adjusted));
+    for (Rank rank : contested) {
+      limits.add(
+          new Limit(
+              refused.get(rank)[0],
+              (c, option) ->
+                  option.equals(NodeCount.NONE) && Rank.of(table.demands().get(c)).equals(rank)
+                      ? 1
+                      : 0));
     }
+    return limits;
+  }
 
-    private double value(Demand demand, NodeCount option) {
-      return option.equals(NodeCount.NONE) ? 0 : demand.value(option, policy);
-    }
-
-    /** Returns the choice of {@link #smallest}, with the fewest adjustments that it needs. */
-    int[] fallback() {
-      List<Demand> admitted = candidates.stream().filter(Admission.this::isSmallest).toList();
-      int[] counts =
-          FallbackCounts.find(
-                  admitted, FairShares.of(admitted, nodes), nodes, 0, Double.POSITIVE_INFINITY)
-              .choice();
-      return candidates.stream()
-          .mapToInt(d -> isSmallest(d) ? counts[admitted.indexOf(d)] : d.options().size())
-          .toArray();
-    }
-
-    double value(int[] choice) {
-      return sum(values, choice);
-    }
-
-    double adjusted(int[] choice) {
-      return sum(adjustments, choice);
-    }
-
-    private double sum(double[][] of, int[] choice) {
-      return IntStream.range(0, choice.length).mapToDouble(c -> of[c][choice[c]]).sum();
-    }
-
-    ChoiceResult fewestAdjusted(int[] fallback) {
-      return solve(
-          table.each((c, option) -> 1 - table.adjusted(c, option)), fallback, candidates.size());
-    }
-
-    ChoiceResult best(int[] fallback, double mostAdjusted) {
-      return solve(values, fallback, mostAdjusted);
-    }
-
-    private ChoiceResult solve(double[][] of, int[] fallback, double mostAdjusted) {
-      List<Limit> limits = new ArrayList<>();
-      limits.add(new Limit(nodes, (c, option) -> option.nodes()));
-      limits.add(new Limit(mostAdjusted, table::adjusted));
-      for (Rank rank : contested) {
-        limits.add(new Limit(refused.get(rank)[0], (c, option) -> refusals(c, option, rank)));
+  private static List<Demand> admitted(List<Demand> candidates, int[] choice) {
+    Map<EqualDemand, Integer> counts = new HashMap<>();
+    for (int c = 0; c < choice.length; c++) {
+      if (choice[c] < candidates.get(c).options().size()) {
+        counts.merge(EqualDemand.of(candidates.get(c)), 1, Integer::sum);
       }
-      return table.solve(of, limits, fallback, policy);
     }
-
-    private double refusals(int candidate, NodeCount option, Rank of) {
-      return option.equals(NodeCount.NONE) && Rank.of(candidates.get(candidate)).equals(of) ? 1 : 0;
-    }
-
-    List<Demand> admitted(int[] choice) {
-      Map<EqualDemand, Integer> counts = new HashMap<>();
-      for (int c = 0; c < choice.length; c++) {
-        if (choice[c] < candidates.get(c).options().size()) {
-          counts.merge(EqualDemand.of(candidates.get(c)), 1, Integer::sum);
-        }
-      }
-      List<Demand> admitted = new ArrayList<>();
-      for (Demand demand : candidates) {
-        if (counts.merge(EqualDemand.of(demand), -1, Integer::sum) >= 0) {
-          admitted.add(demand);
-        }
-      }
-      return admitted;
-    }
+    return candidates.stream()
+        .filter(demand -> counts.merge(EqualDemand.of(demand), -1, Integer::sum) >= 0)
+        .toList();
   }
 }

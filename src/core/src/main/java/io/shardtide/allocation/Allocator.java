@@ -45,7 +45,10 @@ public final class Allocator {
   }
 
   private Allocation allocate() {
-    List<Demand> demands = request.state().claims().values().stream().map(this::demand).toList();
+    List<Demand> demands =
+        request.state().claims().values().stream()
+            .map(claim -> Demand.of(request, claim, before(claim)))
+            .toList();
     int nodes = pool.nodes().size();
     Admission.Admitted admission = Admission.admit(demands, nodes, request.policy());
     List<Demand> admitted = admission.demands();
@@ -125,15 +128,6 @@ public final class Allocator {
       }
     }
     return ids;
-  }
-
-  private Demand demand(Claim claim) {
-    return Demand.of(
-        pool,
-        claim,
-        Optional.ofNullable(request.curves().get(claim.workloadId())),
-        before(claim),
-        request.policy());
   }
 
   /**

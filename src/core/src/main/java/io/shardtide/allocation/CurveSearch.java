@@ -54,17 +54,13 @@ public final class CurveSearch {
     for (int nodes = 1; nodes <= most; nodes *= 2) {
       for (int of : new int[] {nodes, nodes + nodes / 2}) {
         if (of >= least && of <= most) {
-          devices.add(devices(pool, claim, of));
+          devices.add(pool.devices(claim, of));
         }
       }
     }
-    devices.add(devices(pool, claim, least));
-    devices.add(devices(pool, claim, Math.max(least, most)));
+    devices.add(pool.devices(claim, least));
+    devices.add(pool.devices(claim, Math.max(least, most)));
     return devices;
-  }
-
-  private static int devices(Pool pool, Claim claim, int nodes) {
-    return Math.min(nodes * pool.devicesPerNode(), claim.mostDevices());
   }
 
   /** Returns a curve with what was requested and unknown, by quick searches. */

@@ -13,8 +13,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Monitors the residuals of a workload. A shift of the part common to all devices is an error of
@@ -38,6 +41,7 @@ final class DriftMonitor {
    * @param hardware hardware of the workload's cluster
    * @param quantity the part of the cost that was measured
    * @param measuredAt time of the measurement
+   * @param residuals by device, of those that can be compared
    */
   record MeasuredQuantity(
       ResidualWindows windows,
@@ -45,13 +49,14 @@ final class DriftMonitor {
       ShardingPlan plan,
       String hardware,
       CostQuantity quantity,
-      Instant measuredAt) {
+      Instant measuredAt,
+      SortedMap<Integer, Double> residuals) {
 
-    ResidualWindow window(String series) {
+    private ResidualWindow window(String series) {
       return windows.get(series).orElse(ResidualWindow.begin(plan.modelId())).of(plan.modelId());
     }
 
-    void put(String series, ResidualWindow window) {
+    private void put(String series, ResidualWindow window) {
       windows.put(series, window);
     }
 
@@ -63,15 +68,20 @@ final class DriftMonitor {
       return quantity.name() + "/spread";
     }
 
-    /** Returns the name of a device's series. */
-    String device(int device) {
-      return quantity.name() + "/" + device;
+    ResidualWindow ofDevice(int device) {
+      return window(quantity.name() + "/" + device);
     }
-  }
 
-  /** Returns whether a device is a straggler. */
-  static boolean isStraggler(MeasuredQuantity measured, int device) {
-    return measured.window(measured.device(device)).slowIn().isPresent();
+    void putDevice(int device, ResidualWindow window) {
+      put(quantity.name() + "/" + device, window);
+    }
+
+    Set<Integer> stragglers(int devices) {
+      return IntStream.range(0, devices)
+          .filter(device -> ofDevice(device).slowIn().isPresent())
+          .boxed()
+          .collect(Collectors.toSet());
+    }
   }
 
   /** Adds the residuals of a measurement; returns the alarms that they raise. */
@@ -106,7 +116,7 @@ final class DriftMonitor {
         windows.put(device, window.slow(measured.plan().planId(), measured.measuredAt()));
       }
     }
-    windows.forEach((device, window) -> measured.put(measured.device(device), window));
+    windows.forEach(measured::putDevice);
     return alarms;
   }
 
@@ -139,7 +149,7 @@ final class DriftMonitor {
   /** Returns a device's window with one more residual; a straggler may recover. */
   private static ResidualWindow next(MeasuredQuantity measured, int device, double excess) {
     ResidualWindow window =
-        ResidualMonitor.DEVICE.add(measured.window(measured.device(device)), excess);
+        ResidualMonitor.DEVICE.add(measured.ofDevice(device), excess);
     if (window.slowIn().isEmpty() || !ResidualMonitor.DEVICE.hasRecovered(window)) {
       return window;
     }

@@ -4,6 +4,7 @@ import io.shardtide.domain.CostPart;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.SpeedHistory;
+import io.shardtide.learning.DriftMonitor.MeasuredQuantity;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -44,10 +45,10 @@ record Regrouping(PlanShards before, PlanShards now) {
    * Moves the residuals of a quantity: each position goes on with the series of its slowest rank
    * or, if none is slow, of its first one that was there before. A position of new ranks begins.
    */
-  void moveWindows(DriftMonitor.MeasuredQuantity quantity) {
+  void moveWindows(MeasuredQuantity quantity) {
     List<ResidualWindow> windows = new ArrayList<>();
     for (int p = 0; p < before.devices(); p++) {
-      windows.add(quantity.window(quantity.device(p)));
+      windows.add(quantity.ofDevice(p));
     }
     ResidualWindow none = ResidualWindow.begin(quantity.plan().modelId());
     for (int p = 0; p < Math.max(before.devices(), now.devices()); p++) {
@@ -57,7 +58,7 @@ record Regrouping(PlanShards before, PlanShards now) {
                   .map(windows::get)
                   .min(Comparator.comparing(window -> window.slowIn().isEmpty()))
               : Optional.empty();
-      quantity.put(quantity.device(p), next.orElse(none));
+      quantity.putDevice(p, next.orElse(none));
     }
   }
 

@@ -101,6 +101,11 @@ public record Pool(
     return (devices - 1) / devicesPerNode + 1;
   }
 
+  /** Returns how many devices of so many nodes a workload uses. */
+  public int devices(Claim claim, int ofNodes) {
+    return Math.min(ofNodes * devicesPerNode, claim.mostDevices());
+  }
+
   /**
    * Returns the cluster of a workload that has devices of the pool. It is one replica group: a
    * number of groups suits one number of devices only. All devices have the memory of the pool's.
