@@ -1,6 +1,7 @@
 package io.shardtide.allocation;
 
 import io.shardtide.allocation.OptionTable.Limit;
+import io.shardtide.allocation.choice.ChoiceProblem;
 import io.shardtide.allocation.choice.ChoiceResult;
 import io.shardtide.domain.pool.AllocationPolicy;
 import java.util.ArrayList;
@@ -13,7 +14,6 @@ import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 
 /**
  * Which workloads have nodes at all, where the least claims exceed the pool. As many as possible of
@@ -143,16 +143,16 @@ final class Admission {
     // Those that run and are no candidates stop in any case.
     double mayAdjust =
         policy.adjustedAtOnce() - running + candidates.stream().filter(Demand::runs).count();
-    double adjusted = sum(adjustments, choice);
+    double adjusted = ChoiceProblem.sum(adjustments, choice);
     if (adjusted > mayAdjust) {
       double[][] kept = table.each((c, option) -> 1 - table.adjusted(c, option));
       choice = table.solve(kept, limits(table, chosen, values.length), choice, policy).choice();
-      adjusted = sum(adjustments, choice);
+      adjusted = ChoiceProblem.sum(adjustments, choice);
     }
     ChoiceResult best =
         table.solve(
             values, limits(table, chosen, Math.max(mayAdjust, adjusted)), choice, policy);
-    double value = sum(values, choice);
+    double value = ChoiceProblem.sum(values, choice);
     boolean isBetter = best.value() > value + TOLERANCE * Math.abs(value);
     return new Admitted(
         admitted(candidates, isBetter ? best.choice() : choice),
@@ -185,10 +185,6 @@ final class Admission {
     return candidates.stream()
         .mapToInt(d -> isSmallest(d) ? counts[admitted.indexOf(d)] : d.options().size())
         .toArray();
-  }
-
-  private static double sum(double[][] of, int[] choice) {
-    return IntStream.range(0, choice.length).mapToDouble(c -> of[c][choice[c]]).sum();
   }
 
   /** Nodes, adjustments, and for each contested rank those refused. */

@@ -8,7 +8,6 @@ import io.shardtide.domain.pool.NodeTransfer;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.RingPrediction;
-import io.shardtide.domain.pool.ThroughputCurve;
 import io.shardtide.domain.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -121,12 +120,8 @@ public final class Allocator {
 
   private SortedMap<String, String> curveIds() {
     SortedMap<String, String> ids = new TreeMap<>();
-    for (String workloadId : request.state().claims().keySet()) {
-      ThroughputCurve curve = request.curves().get(workloadId);
-      if (curve != null) {
-        ids.put(workloadId, curve.id());
-      }
-    }
+    request.curves().forEach((workloadId, curve) -> ids.put(workloadId, curve.id()));
+    ids.keySet().retainAll(request.state().claims().keySet());
     return ids;
   }
 

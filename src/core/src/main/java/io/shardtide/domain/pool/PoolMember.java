@@ -48,12 +48,12 @@ public record PoolMember(
 
   /** Returns the state after a curve. */
   public PoolMember with(CurveReport next) {
-    PoolMember after = new PoolMember(request, Optional.of(next), sent, isConfirmed);
     return new PoolMember(
         request,
-        after.report,
+        Optional.of(next),
         sent,
-        isConfirmed || (sent.isPresent() && after.cluster().equals(sent)));
+        isConfirmed
+            || (sent.isPresent() && next.curve().map(ThroughputCurve::cluster).equals(sent)));
   }
 
   /** Returns the state after a cluster was sent. */
