@@ -4,6 +4,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 import java.util.OptionalDouble;
 
 /**

@@ -211,9 +211,8 @@ class ConstraintsTest {
                         ? new TablePrediction(
                             t.table().withConstraints(constraints),
                             t.towers(),
-                            t.parts(),
-                            t.byUse(),
-                            List.of(),
+                            t.cuts(),
+                            Map.of(),
                             t.outOfRange())
                         : t)
             .toList();
