@@ -38,7 +38,8 @@ public final class PoolBenchmark implements AutoCloseable {
 
   private final ModelBundle bundle = ModelFiles.shippedForNodes();
   private final TensorFlowTowers towers = new TensorFlowTowers(bundle);
-  private final CurveSearch search = new CurveSearch(towers, new CostModel(bundle), SearchSettings.DEFAULTS);
+  private final CurveSearch search =
+      new CurveSearch(towers, new CostModel(bundle), SearchSettings.DEFAULTS);
   private final Consumer<String> progress;
 
   /**
@@ -156,11 +157,7 @@ public final class PoolBenchmark implements AutoCloseable {
   }
 
   private Curve search(
-      PoolState state,
-      String id,
-      long generation,
-      PoolWorkload workload,
-      Optional<Curve> before) {
+      PoolState state, String id, long generation, PoolWorkload workload, Optional<Curve> before) {
     Pool pool = state.pool().orElseThrow();
     List<Integer> devices = List.copyOf(CurveSearch.devices(pool, state.claims().get(id)));
     Curve unknown =

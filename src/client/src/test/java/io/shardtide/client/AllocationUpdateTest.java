@@ -23,13 +23,13 @@ class AllocationUpdateTest {
         List.of(
             new WorkloadAllocation(
                 "ads",
- List.of(nodes),
- devices,
- 1,
- 1,
- AllocationChange.KEPT,
- "keeps",
- Optional.empty())),
+                List.of(nodes),
+                devices,
+                1,
+                1,
+                AllocationChange.KEPT,
+                "keeps",
+                Optional.empty())),
         List.of(),
         new AllocationQuality(1, 0, 0, 0));
   }

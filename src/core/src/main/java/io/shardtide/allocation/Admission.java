@@ -69,7 +69,8 @@ final class Admission {
   /**
    * What tells demands apart for the solver; of several that are alike, the first ids have nodes.
    */
-  private record EqualDemand(Rank rank, double weight, List<NodeCount> options, int before, int held) {
+  private record EqualDemand(
+      Rank rank, double weight, List<NodeCount> options, int before, int held) {
     static EqualDemand of(Demand demand) {
       return new EqualDemand(
           Rank.of(demand),
@@ -150,8 +151,7 @@ final class Admission {
       adjusted = ChoiceProblem.sum(adjustments, choice);
     }
     ChoiceResult best =
-        table.solve(
-            values, limits(table, chosen, Math.max(mayAdjust, adjusted)), choice, policy);
+        table.solve(values, limits(table, chosen, Math.max(mayAdjust, adjusted)), choice, policy);
     double value = ChoiceProblem.sum(values, choice);
     boolean isBetter = best.value() > value + TOLERANCE * Math.abs(value);
     return new Admitted(

@@ -76,8 +76,7 @@ public record Curve(
   Curve published(ThroughputCurve curve) {
     SortedMap<Integer, SearchedPoint> known = new TreeMap<>();
     for (CurvePoint point : curve.points()) {
-      known.put(
-          point.devices(), new SearchedPoint(Effort.QUICK, point.stepMs(), PlanShards.NONE));
+      known.put(point.devices(), new SearchedPoint(Effort.QUICK, point.stepMs(), PlanShards.NONE));
     }
     return new Curve(request, curve.generation(), curve.cluster(), tables, modelId, known);
   }
@@ -169,8 +168,7 @@ public record Curve(
     OptionalDouble least = OptionalDouble.empty();
     for (Map.Entry<Integer, SearchedPoint> point : points.entrySet()) {
       OptionalDouble stepMs = point.getValue().stepMs();
-      if (least.isEmpty()
-          || (stepMs.isPresent() && stepMs.getAsDouble() < least.getAsDouble())) {
+      if (least.isEmpty() || (stepMs.isPresent() && stepMs.getAsDouble() < least.getAsDouble())) {
         least = stepMs;
       }
       best.add(new CurvePoint(point.getKey(), least));

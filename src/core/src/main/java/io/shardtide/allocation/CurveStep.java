@@ -30,21 +30,10 @@ public final class CurveStep {
   private final SearchSettings refinement;
 
   /**
-   * Searches from scratch as the command {@code plan} does.
-   *
    * @param predictors returns the current predictor of a cluster's hardware
    * @param models returns a cost model by its id
-   */
-  public CurveStep(
-      Function<ClusterSpec, Optional<TowerPredictor>> predictors,
-      Function<String, CostModel> models) {
-    this(predictors, models, SearchSettings.DEFAULTS);
-  }
-
-  /**
-   * @param predictors returns the current predictor of a cluster's hardware
-   * @param models returns a cost model by its id
-   * @param refinement settings of the searches from scratch
+   * @param refinement settings of the searches from scratch; {@link SearchSettings#DEFAULTS} search
+   *     as the command {@code plan} does
    */
   public CurveStep(
       Function<ClusterSpec, Optional<TowerPredictor>> predictors,
@@ -197,8 +186,7 @@ public final class CurveStep {
       return Optional.empty();
     }
     CurveReport report =
-        new CurveReport(
-            request.poolId(), request.workloadId(), Optional.of(searched.throughput()));
+        new CurveReport(request.poolId(), request.workloadId(), Optional.of(searched.throughput()));
     store.putHeader(request.workloadId(), header.with(report, searched.inputId()));
     return Optional.of(report);
   }

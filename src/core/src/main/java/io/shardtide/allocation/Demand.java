@@ -33,11 +33,9 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
    * @param claim the claim
    * @param before what it had
    */
-  static Demand of(
-      AllocationRequest request, Claim claim, Optional<WorkloadAllocation> before) {
+  static Demand of(AllocationRequest request, Claim claim, Optional<WorkloadAllocation> before) {
     Pool pool = request.state().pool().orElseThrow();
-    Optional<ThroughputCurve> curve =
-        Optional.ofNullable(request.curves().get(claim.workloadId()));
+    Optional<ThroughputCurve> curve = Optional.ofNullable(request.curves().get(claim.workloadId()));
     List<String> had = before.map(WorkloadAllocation::nodes).orElse(List.of());
     List<String> held =
         had.stream().filter(node -> pool.nodes().containsKey(node)).sorted().toList();

@@ -26,8 +26,7 @@ record NodeCounts(List<NodeCount> chosen, double[] fair, double gap) {
    * @param policy the policy
    * @param stopped running workloads that were not admitted: they are adjustments too
    */
-  static NodeCounts decide(
-      List<Demand> demands, int nodes, AllocationPolicy policy, int stopped) {
+  static NodeCounts decide(List<Demand> demands, int nodes, AllocationPolicy policy, int stopped) {
     double[] fair = FairShares.of(demands, nodes);
     double sum = 0;
     for (int w = 0; w < fair.length; w++) {
@@ -37,8 +36,7 @@ record NodeCounts(List<NodeCount> chosen, double[] fair, double gap) {
     double unit = sum > 0 ? sum : 1;
     double greatestLoss = policy.fairnessLoss() * 2 * nodes;
     int mayAdjust = policy.adjustedAtOnce() - stopped;
-    FallbackCounts fallback =
-        FallbackCounts.find(demands, fair, nodes, mayAdjust, greatestLoss);
+    FallbackCounts fallback = FallbackCounts.find(demands, fair, nodes, mayAdjust, greatestLoss);
     OptionTable table = OptionTable.of(demands, demand -> false);
     List<Limit> limits =
         List.of(

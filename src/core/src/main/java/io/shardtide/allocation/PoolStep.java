@@ -20,7 +20,6 @@ import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.domain.pool.StoredPool;
 import io.shardtide.domain.pool.ThroughputCurve;
-import io.shardtide.domain.pool.WorkloadAllocation;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -213,7 +212,11 @@ public final class PoolStep {
                         .of(workloadId)
                         .filter(w -> w.devices() > 0)
                         .flatMap(
-                            w -> header.state().pool().flatMap(p -> p.clusterOf(cluster, w.devices()))));
+                            w ->
+                                header
+                                    .state()
+                                    .pool()
+                                    .flatMap(p -> p.clusterOf(cluster, w.devices()))));
     if (wanted.isEmpty() || wanted.equals(member.cluster())) {
       return Optional.empty();
     }

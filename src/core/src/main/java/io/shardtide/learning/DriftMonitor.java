@@ -148,8 +148,7 @@ final class DriftMonitor {
 
   /** Returns a device's window with one more residual; a straggler may recover. */
   private static ResidualWindow next(MeasuredQuantity measured, int device, double excess) {
-    ResidualWindow window =
-        ResidualMonitor.DEVICE.add(measured.ofDevice(device), excess);
+    ResidualWindow window = ResidualMonitor.DEVICE.add(measured.ofDevice(device), excess);
     if (window.slowIn().isEmpty() || !ResidualMonitor.DEVICE.hasRecovered(window)) {
       return window;
     }

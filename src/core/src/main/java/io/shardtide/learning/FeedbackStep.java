@@ -209,9 +209,7 @@ public final class FeedbackStep {
     for (SpeedHistory history : header.speeds()) {
       for (int rank : placed.ranks(history.position())) {
         // Positions beyond the group are of a plan that is no longer stored.
-        if (history.slow().isPresent()
-            && history.position() < placed.devices()
-            && rank < ranks) {
+        if (history.slow().isPresent() && history.position() < placed.devices() && rank < ranks) {
           slow.add(history.slow().get().of(rank));
         }
       }

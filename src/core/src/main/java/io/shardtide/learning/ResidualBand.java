@@ -20,17 +20,12 @@ record ResidualBand(double low, double high) {
    */
   private static final double MIN_HALF_WIDTH = StrictMath.log(2);
 
-  /**
-   * Standard deviation of normal noise over its median absolute deviation (Rousseeuw and Croux,
-   * JASA 1993).
-   */
-  private static final double MAD_TO_SIGMA = 1.4826;
-
   /** Returns the band of a group's log ratios; the minimum band around 0 if there are none. */
   static ResidualBand of(List<Double> logRatios) {
     double median = median(logRatios);
     double deviation =
-        MAD_TO_SIGMA * median(logRatios.stream().map(l -> Math.abs(l - median)).toList());
+        Calibration.MAD_TO_SIGMA
+            * median(logRatios.stream().map(l -> Math.abs(l - median)).toList());
     double halfWidth = Math.max(MIN_HALF_WIDTH, DEVIATIONS * deviation);
     return new ResidualBand(median - halfWidth, median + halfWidth);
   }

@@ -95,8 +95,7 @@ final class SpeedMonitor {
         part.quantities().stream()
             .filter(quantity -> measured.get(quantity).residuals().containsKey(device))
             .forEach(quantity -> windows.put(quantity, measured.get(quantity).ofDevice(device)));
-        SpeedHistory history =
-            histories.getOrDefault(device, SpeedHistory.none(device, part));
+        SpeedHistory history = histories.getOrDefault(device, SpeedHistory.none(device, part));
         SpeedHistory next = windows.isEmpty() ? history : next(history, windows, measured);
         if (next.episodes() > 0 && next.fast() < FORGOTTEN) {
           after.add(next);

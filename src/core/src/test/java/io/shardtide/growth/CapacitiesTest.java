@@ -58,8 +58,7 @@ class CapacitiesTest {
 
   @Test
   void nothing_changes_before_a_table_may_be_full_in_the_lead_time() {
-    Decision decision =
-        decide(List.of(keeping("a", 10_300, 10_000, 100)), PLENTY);
+    Decision decision = decide(List.of(keeping("a", 10_300, 10_000, 100)), PLENTY);
     assertThat(decision.resizes()).isEmpty();
     assertThat(decision.memoryEnd()).isEmpty();
   }
@@ -144,8 +143,7 @@ class CapacitiesTest {
         .isEqualTo(2 * slots(10_300.0));
     assertThat(decision.memoryEnd()).isPresent();
     assertThat(
-            decide(
-                    List.of(keeping("full", 10_300, 10_300, 100)), 100.0 * (slots(10_300.0) + 2))
+            decide(List.of(keeping("full", 10_300, 10_300, 100)), 100.0 * (slots(10_300.0) + 2))
                 .resizes())
         .as("two slots are not worth a plan")
         .isEmpty();
@@ -170,8 +168,7 @@ class CapacitiesTest {
         .satisfies(r -> assertThat(r.capacity()).isEqualTo(TableSpec.MAX_ROWS));
     HashedTable largest = keeping("a", HashedTable.LOAD_FACTOR * TableSpec.MAX_ROWS, 5.49e10, 2e8);
     assertThat(largest.capacity()).isEqualTo(TableSpec.MAX_ROWS);
-    assertThat(
-            decide(List.of(largest, keeping("b", 12_000, 10_000, 100)), 1e18).resizes())
+    assertThat(decide(List.of(largest, keeping("b", 12_000, 10_000, 100)), 1e18).resizes())
         .as("it can get no more, and others are not due")
         .isEmpty();
   }

@@ -55,8 +55,7 @@ class CurveSearchTest {
     return tables;
   }
 
-  private Curve search(
-      Pool pool, List<TableSpec> tables, long generation, Optional<Curve> before) {
+  private Curve search(Pool pool, List<TableSpec> tables, long generation, Optional<Curve> before) {
     Curve unknown = unknown(pool, CLUSTER, tables, generation);
     return search.complete(before.map(unknown::after).orElse(unknown));
   }
@@ -78,8 +77,7 @@ class CurveSearchTest {
   /** Refines a curve of a workload whose plan runs on devices of the pool. */
   private Curve refine(Pool pool, List<TableSpec> tables, Curve curve, RunningPlan running) {
     ClusterSpec cluster = pool.cluster(CLUSTER, running.devices());
-    return search.refine(
-        unknown(pool, cluster, tables, 1).with(curve.points()).after(running));
+    return search.refine(unknown(pool, cluster, tables, 1).with(curve.points()).after(running));
   }
 
   private Curve refined(Pool pool, List<TableSpec> tables) {
@@ -160,11 +158,7 @@ class CurveSearchTest {
     Pool pool = pool(8 * GIB);
     Curve curve = search(pool, tables(1_000_000), 1, Optional.empty());
     Curve bounded =
-        refine(
-            pool,
-            tables(1_000_000),
-            curve,
-            new RunningPlan(1, BUNDLE.modelId(), 2, 0.001));
+        refine(pool, tables(1_000_000), curve, new RunningPlan(1, BUNDLE.modelId(), 2, 0.001));
     assertThat(bounded.throughput().points())
         .allSatisfy(point -> assertThat(point.stepMs()).hasValue(0.001));
     assertThat(bounded.throughput().fewest(16)).isEqualTo(2);

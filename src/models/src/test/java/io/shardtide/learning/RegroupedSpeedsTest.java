@@ -72,9 +72,7 @@ class RegroupedSpeedsTest {
   private void becomesSlow(int position) {
     FeedbackState header = trainer.store.header(Fixtures.WORKLOAD);
     List<SpeedHistory> histories = new ArrayList<>(header.speeds());
-    histories.add(
-        SpeedHistory.none(position, CostPart.COMPUTATION)
-            .slow(1.5, 0.1, Fixtures.TIME));
+    histories.add(SpeedHistory.none(position, CostPart.COMPUTATION).slow(1.5, 0.1, Fixtures.TIME));
     trainer.store.putHeader(Fixtures.WORKLOAD, header.withSpeeds(histories));
   }
 

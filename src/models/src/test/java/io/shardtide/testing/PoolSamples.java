@@ -125,7 +125,8 @@ public final class PoolSamples {
                 AllocationChange.GREW,
                 "grows",
                 Optional.of(new RingPrediction(5, 2.5, 6, 1.25))),
-            new WorkloadAllocation("x", List.of(), 0, 0, 0, AllocationChange.STOPPED, "stops", Optional.empty())),
+            new WorkloadAllocation(
+                "x", List.of(), 0, 0, 0, AllocationChange.STOPPED, "stops", Optional.empty())),
         List.of(
             new NodeTransfer("n2", "x", Optional.of("w"), "w grows"),
             new NodeTransfer("n3", "x", Optional.empty(), "freed")),

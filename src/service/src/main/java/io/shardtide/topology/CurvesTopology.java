@@ -85,8 +85,7 @@ public final class CurvesTopology {
     private KafkaCurveStore store;
     private PlannerMetrics.Pending pending;
 
-    private record RunningCurve(
-        CurveTask task, long changedAtMs, CompletableFuture<Curve> result) {
+    private record RunningCurve(CurveTask task, long changedAtMs, CompletableFuture<Curve> result) {
       String workloadId() {
         return task.curve().request().workloadId();
       }

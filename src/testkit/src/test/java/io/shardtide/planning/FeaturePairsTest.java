@@ -630,7 +630,9 @@ class FeaturePairsTest {
         .countsStepMemory(counts)
         .pipeline(
             counts && random.nextBoolean()
-                ? Optional.of(TrainingPipeline.of(Named.labels(TrainingPipeline.class).get(random.nextInt(3))))
+                ? Optional.of(
+                    TrainingPipeline.of(
+                        Named.labels(TrainingPipeline.class).get(random.nextInt(3))))
                 : Optional.empty())
         .forwardBytesPerElement(random.nextBoolean() ? 4 : 2)
         .replicaGroups(groups(random, cluster))

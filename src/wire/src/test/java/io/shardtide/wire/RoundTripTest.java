@@ -218,8 +218,7 @@ class RoundTripTest {
                 .measured(Samples.measured())
                 .withSpeeds(
                     List.of(
-                        SpeedHistory.none(1, CostPart.COMPUTATION)
-                            .slow(1.5, 0.1, Fixtures.TIME),
+                        SpeedHistory.none(1, CostPart.COMPUTATION).slow(1.5, 0.1, Fixtures.TIME),
                         SpeedHistory.none(3, CostPart.COMMUNICATION)
                             .slow(1.5, 0.1, Fixtures.TIME)
                             .recovered()
