@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.Optional;
@@ -16,6 +17,7 @@ import java.util.Optional;
  * @param episodes how often it became slow, at least 1; forgotten with this history
  * @param fast measurements since it recovered
  */
+@RecordBuilder
 public record SpeedHistory(
     int position, CostPart part, Optional<DeviceSpeed> slow, int episodes, int fast) {
   /** The slowest last; of those that recovered, the one that was slow most often. */
@@ -31,7 +33,7 @@ public record SpeedHistory(
 
   /** Returns the same history of another position. */
   public SpeedHistory at(int other) {
-    return new SpeedHistory(other, part, slow.map(speed -> speed.of(other)), episodes, fast);
+    return with().position(other).slow(slow.map(speed -> speed.of(other))).build();
   }
 
   /**
@@ -40,27 +42,21 @@ public record SpeedHistory(
    * @param since when the position became slow, if it was not
    */
   public SpeedHistory slow(double slowdown, double standardError, Instant since) {
-    return new SpeedHistory(
-        position,
-        part,
-        Optional.of(
-            new DeviceSpeed(
-                position,
-                part,
-                slowdown,
-                standardError,
-                slow.map(DeviceSpeed::since).orElse(since))),
-        slow.isPresent() ? episodes : episodes + 1,
-        0);
+    Instant begin = slow.map(DeviceSpeed::since).orElse(since);
+    return with()
+        .slow(Optional.of(new DeviceSpeed(position, part, slowdown, standardError, begin)))
+        .episodes(slow.isPresent() ? episodes : episodes + 1)
+        .fast(0)
+        .build();
   }
 
   /** Returns this after the position recovered. */
   public SpeedHistory recovered() {
-    return new SpeedHistory(position, part, Optional.empty(), episodes, 0);
+    return with().slow(Optional.empty()).fast(0).build();
   }
 
-  /** Returns this after another measurement of the position, which is not slow. */
-  public SpeedHistory measuredFast() {
-    return new SpeedHistory(position, part, slow, episodes, fast + 1);
+  /** Returns a builder of a copy. */
+  public SpeedHistoryBuilder with() {
+    return SpeedHistoryBuilder.builder(this);
   }
 }
