@@ -1,6 +1,6 @@
 package io.shardtide.learning;
 
-import io.shardtide.domain.Medians;
+import io.shardtide.cost.Medians;
 import java.util.List;
 
 /**

@@ -1,4 +1,4 @@
-package io.shardtide.domain;
+package io.shardtide.cost;
 
 import org.hipparchus.util.KthSelector;
 
