@@ -2,7 +2,6 @@ package io.shardtide.allocation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.allocation.CurveSearch.SearchedCurve;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.domain.ClusterSpec;
@@ -25,6 +24,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.TreeMap;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.ShrinkingMode;
@@ -37,7 +37,7 @@ class CurveSearchTest {
   private static final long GIB = 1L << 30;
   private static final Claim CLAIM = new Claim("ads", 2, 16, 1, 0);
 
-  private final CurveSearch search = new CurveSearch(TOWERS, MODEL);
+  private final CurveSearch search = new CurveSearch(TOWERS, MODEL, SearchSettings.DEFAULTS);
 
   private static Pool pool(long memoryBytes) {
     List<PoolNode> nodes = new ArrayList<>();
@@ -55,31 +55,35 @@ class CurveSearchTest {
     return tables;
   }
 
-  private SearchedCurve search(
-      Pool pool, List<TableSpec> tables, long generation, Optional<SearchedCurve> before) {
-    List<Integer> devices = List.copyOf(CurveSearch.devices(pool, CLAIM));
-    CurveRequest request = CurveRequest.of("", CLAIM.workloadId(), pool, devices);
-    return search.search(request, generation, CLUSTER, tables, before);
+  private Curve search(Pool pool, List<TableSpec> tables, long generation, Optional<Curve> before) {
+    Curve unknown = unknown(pool, CLUSTER, tables, generation);
+    return search.complete(before.map(unknown::after).orElse(unknown));
+  }
+
+  private static Curve unknown(
+      Pool pool, ClusterSpec cluster, List<TableSpec> tables, long generation) {
+    return new Curve(
+        CurveRequest.of(
+            "", CLAIM.workloadId(), pool, List.copyOf(CurveSearch.devices(pool, CLAIM))),
+        generation,
+        cluster,
+        tables,
+        BUNDLE.modelId(),
+        new TreeMap<>());
   }
 
   private static final ClusterSpec CLUSTER = new ClusterSpec(2, GIB, 65_536, 2, BUNDLE.hardware());
 
-  private SearchedCurve refine(
-      Pool pool, List<TableSpec> tables, SearchedCurve curve, Optional<RunningPlan> running) {
-    return search.refine(
-        request(pool), 1, CLUSTER, tables, curve, running, SearchSettings.DEFAULTS);
+  /** Refines a curve of a workload whose plan runs on devices of the pool. */
+  private Curve refine(Pool pool, List<TableSpec> tables, Curve curve, RunningPlan running) {
+    ClusterSpec cluster = pool.cluster(CLUSTER, running.devices());
+    return search.refine(unknown(pool, cluster, tables, 1).with(curve.points()).after(running));
   }
 
-  private static CurveRequest request(Pool pool) {
-    return CurveRequest.of(
-        "", CLAIM.workloadId(), pool, List.copyOf(CurveSearch.devices(pool, CLAIM)));
-  }
-
-  private SearchedCurve refined(Pool pool, List<TableSpec> tables) {
-    SearchedCurve curve = search(pool, tables, 1, Optional.empty());
-    CurveRequest request = request(pool);
-    while (!curve.isRefined(request)) {
-      curve = refine(pool, tables, curve, Optional.empty());
+  private Curve refined(Pool pool, List<TableSpec> tables) {
+    Curve curve = search(pool, tables, 1, Optional.empty());
+    while (!curve.isRefined()) {
+      curve = search.refine(curve);
     }
     return curve;
   }
@@ -101,12 +105,12 @@ class CurveSearchTest {
     return tables;
   }
 
-  private static void assertNeverSlowerWithMore(SearchedCurve curve) {
+  private static void assertNeverSlowerWithMore(Curve curve) {
     double before = Double.POSITIVE_INFINITY;
-    for (CurvePoint point : curve.curve().points()) {
+    for (CurvePoint point : curve.throughput().points()) {
       double step = point.stepMs().orElse(Double.POSITIVE_INFINITY);
       assertThat(step)
-          .as("%d devices of %s", point.devices(), curve.curve())
+          .as("%d devices of %s", point.devices(), curve.throughput())
           .isLessThanOrEqualTo(before);
       before = step;
     }
@@ -117,11 +121,11 @@ class CurveSearchTest {
     Random random = new Random(seed);
     List<TableSpec> tables = random(random);
     Pool pool = pool(random.nextBoolean() ? GIB / 8 : 8 * GIB);
-    SearchedCurve quick = search(pool, tables, 1, Optional.empty());
+    Curve quick = search(pool, tables, 1, Optional.empty());
     assertNeverSlowerWithMore(quick);
-    SearchedCurve refined = refined(pool, tables);
+    Curve refined = refined(pool, tables);
     assertNeverSlowerWithMore(refined);
-    for (CurvePoint point : refined.curve().points()) {
+    for (CurvePoint point : refined.throughput().points()) {
       // What the command plan --workloads finds.
       ClusterSpec cluster = pool.cluster(CLUSTER, point.devices());
       SearchResult plan =
@@ -135,14 +139,14 @@ class CurveSearchTest {
             .isLessThanOrEqualTo(found.predictedMs());
       }
       double less = point.stepMs().orElse(100) / 2;
-      SearchedCurve bounded =
+      Curve bounded =
           refine(
               pool,
               tables,
               refined,
-              Optional.of(new RunningPlan(1, BUNDLE.modelId(), point.devices() + 1, less)));
+              new RunningPlan(1, BUNDLE.modelId(), point.devices() + 1, less));
       assertNeverSlowerWithMore(bounded);
-      assertThat(bounded.curve().samplesPerSecond(point.devices() + 1).getAsDouble())
+      assertThat(bounded.throughput().samplesPerSecond(point.devices() + 1).getAsDouble())
           .as("a point between two others")
           .isGreaterThanOrEqualTo(65_536e3 / less * (1 - 1e-12));
     }
@@ -152,17 +156,13 @@ class CurveSearchTest {
   @Test
   void a_point_that_is_worse_than_that_of_fewer_devices_has_theirs() {
     Pool pool = pool(8 * GIB);
-    SearchedCurve curve = search(pool, tables(1_000_000), 1, Optional.empty());
-    SearchedCurve bounded =
-        refine(
-            pool,
-            tables(1_000_000),
-            curve,
-            Optional.of(new RunningPlan(1, BUNDLE.modelId(), 2, 0.001)));
-    assertThat(bounded.curve().points())
+    Curve curve = search(pool, tables(1_000_000), 1, Optional.empty());
+    Curve bounded =
+        refine(pool, tables(1_000_000), curve, new RunningPlan(1, BUNDLE.modelId(), 2, 0.001));
+    assertThat(bounded.throughput().points())
         .allSatisfy(point -> assertThat(point.stepMs()).hasValue(0.001));
-    assertThat(bounded.curve().fewest(16)).isEqualTo(2);
-    assertThat(bounded.found().get(16).stepMs().getAsDouble()).isGreaterThan(0.001);
+    assertThat(bounded.throughput().fewest(16)).isEqualTo(2);
+    assertThat(bounded.points().get(16).stepMs().getAsDouble()).isGreaterThan(0.001);
   }
 
   @Test
@@ -177,53 +177,54 @@ class CurveSearchTest {
 
   @Test
   void more_devices_are_faster_where_tables_have_lookups() {
-    SearchedCurve curve = search(pool(8 * GIB), tables(1_000_000), 3, Optional.empty());
-    assertThat(curve.curve().generation()).isEqualTo(3);
-    assertThat(curve.curve().modelId()).isEqualTo(BUNDLE.modelId());
-    assertThat(curve.curve().points())
+    Curve curve = search(pool(8 * GIB), tables(1_000_000), 3, Optional.empty());
+    assertThat(curve.throughput().generation()).isEqualTo(3);
+    assertThat(curve.throughput().modelId()).isEqualTo(BUNDLE.modelId());
+    assertThat(curve.throughput().points())
         .extracting(CurvePoint::devices)
         .containsExactly(2, 4, 6, 8, 12, 16);
-    assertThat(curve.curve().samplesPerSecond(8).getAsDouble())
-        .isGreaterThan(curve.curve().samplesPerSecond(2).getAsDouble());
+    assertThat(curve.throughput().samplesPerSecond(8).getAsDouble())
+        .isGreaterThan(curve.throughput().samplesPerSecond(2).getAsDouble());
   }
 
   @Test
   void a_number_of_devices_with_too_little_memory_has_no_throughput() {
     // 8 tables of 10 million rows and 64 columns need 19.1 GiB.
-    SearchedCurve curve = search(pool(4 * GIB), tables(10_000_000), 1, Optional.empty());
-    assertThat(curve.curve().samplesPerSecond(4)).isEmpty();
-    assertThat(curve.curve().samplesPerSecond(5)).isEmpty();
-    assertThat(curve.curve().samplesPerSecond(6)).isPresent();
-    assertThat(curve.plans()).doesNotContainKey(4).containsKey(6);
+    Curve curve = search(pool(4 * GIB), tables(10_000_000), 1, Optional.empty());
+    assertThat(curve.throughput().samplesPerSecond(4)).isEmpty();
+    assertThat(curve.throughput().samplesPerSecond(5)).isEmpty();
+    assertThat(curve.throughput().samplesPerSecond(6)).isPresent();
+    assertThat(curve.points().get(4).plan().isEmpty()).isTrue();
+    assertThat(curve.points().get(6).plan().isEmpty()).isFalse();
   }
 
   @Test
   void the_order_of_tables_does_not_matter() {
     List<TableSpec> shuffled = new ArrayList<>(tables(1_000_000));
     Collections.shuffle(shuffled, new Random(1));
-    assertThat(search(pool(8 * GIB), shuffled, 1, Optional.empty()).curve())
-        .isEqualTo(search(pool(8 * GIB), tables(1_000_000), 1, Optional.empty()).curve());
+    assertThat(search(pool(8 * GIB), shuffled, 1, Optional.empty()).throughput())
+        .isEqualTo(search(pool(8 * GIB), tables(1_000_000), 1, Optional.empty()).throughput());
   }
 
   @Test
   void a_generation_with_the_same_tables_takes_the_curve_before() {
-    SearchedCurve first = search(pool(8 * GIB), tables(1_000_000), 1, Optional.empty());
-    SearchedCurve second = search(pool(8 * GIB), tables(1_000_000), 2, Optional.of(first));
-    assertThat(second.curve().generation()).isEqualTo(2);
-    assertThat(second.curve().points()).isEqualTo(first.curve().points());
-    assertThat(second.plans()).isEqualTo(first.plans());
+    Curve first = search(pool(8 * GIB), tables(1_000_000), 1, Optional.empty());
+    Curve second = search(pool(8 * GIB), tables(1_000_000), 2, Optional.of(first));
+    assertThat(second.throughput().generation()).isEqualTo(2);
+    assertThat(second.throughput().points()).isEqualTo(first.throughput().points());
+    assertThat(second.points()).isEqualTo(first.points());
   }
 
   @Test
   void a_changed_table_is_searched_from_the_plans_before() {
-    SearchedCurve first = search(pool(8 * GIB), tables(1_000_000), 1, Optional.empty());
+    Curve first = search(pool(8 * GIB), tables(1_000_000), 1, Optional.empty());
     List<TableSpec> changed = new ArrayList<>(tables(1_000_000));
     changed.set(0, changed.get(0).withColumns(32));
-    SearchedCurve warm = search(pool(8 * GIB), changed, 2, Optional.of(first));
-    SearchedCurve cold = search(pool(8 * GIB), changed, 2, Optional.empty());
-    assertThat(warm.curve().points()).isNotEqualTo(first.curve().points());
-    for (CurvePoint point : cold.curve().points()) {
-      assertThat(warm.curve().samplesPerSecond(point.devices()).getAsDouble())
+    Curve warm = search(pool(8 * GIB), changed, 2, Optional.of(first));
+    Curve cold = search(pool(8 * GIB), changed, 2, Optional.empty());
+    assertThat(warm.throughput().points()).isNotEqualTo(first.throughput().points());
+    for (CurvePoint point : cold.throughput().points()) {
+      assertThat(warm.throughput().samplesPerSecond(point.devices()).getAsDouble())
           .isGreaterThan(0.8 * 65_536e3 / point.stepMs().getAsDouble());
     }
   }

@@ -11,7 +11,6 @@ import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.FeedbackState;
 import io.shardtide.domain.GroupLayout;
-import io.shardtide.domain.Position;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
@@ -73,9 +72,7 @@ class RegroupedSpeedsTest {
   private void becomesSlow(int position) {
     FeedbackState header = trainer.store.header(Fixtures.WORKLOAD);
     List<SpeedHistory> histories = new ArrayList<>(header.speeds());
-    histories.add(
-        SpeedHistory.none(new Position(position), CostPart.COMPUTATION)
-            .slow(1.5, 0.1, Fixtures.TIME));
+    histories.add(SpeedHistory.none(position, CostPart.COMPUTATION).slow(1.5, 0.1, Fixtures.TIME));
     trainer.store.putHeader(Fixtures.WORKLOAD, header.with().speeds(histories).build());
   }
 
@@ -142,9 +139,9 @@ class RegroupedSpeedsTest {
                 });
       }
       List<SpeedHistory> known = test.trainer.store.header(Fixtures.WORKLOAD).speeds();
-      assertThat(known).allMatch(history -> history.position().number() < plan.placed().devices());
+      assertThat(known).allMatch(history -> history.position() < plan.placed().devices());
       int position = random.nextInt(ranks / count);
-      if (known.stream().noneMatch(history -> history.position().number() == position)) {
+      if (known.stream().noneMatch(history -> history.position() == position)) {
         test.becomesSlow(position);
       }
     }

@@ -1,6 +1,5 @@
 package io.shardtide.testing;
 
-import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.AllocationChange;
 import io.shardtide.domain.pool.AllocationPolicy;
@@ -8,7 +7,6 @@ import io.shardtide.domain.pool.AllocationQuality;
 import io.shardtide.domain.pool.Claim;
 import io.shardtide.domain.pool.CurvePoint;
 import io.shardtide.domain.pool.CurveReport;
-import io.shardtide.domain.pool.CurveReport.PredictedCurve;
 import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.NodeLinks;
 import io.shardtide.domain.pool.NodeTransfer;
@@ -96,21 +94,18 @@ public final class PoolSamples {
   }
 
   public static CurveReport report() {
-    ClusterSpec cluster = Samples.cluster();
     return new CurveReport(
         POOL,
         "w",
         Optional.of(
-            new PredictedCurve(
-                cluster,
-                new ThroughputCurve(
-                    "w",
-                    7,
-                    "model",
-                    cluster.batchSize(),
-                    List.of(
-                        new CurvePoint(1, OptionalDouble.empty()),
-                        new CurvePoint(2, OptionalDouble.of(3.25)))))));
+            new ThroughputCurve(
+                "w",
+                7,
+                "model",
+                Samples.cluster(),
+                List.of(
+                    new CurvePoint(1, OptionalDouble.empty()),
+                    new CurvePoint(2, OptionalDouble.of(3.25))))));
   }
 
   public static Allocation allocation() {
@@ -130,7 +125,8 @@ public final class PoolSamples {
                 AllocationChange.GREW,
                 "grows",
                 Optional.of(new RingPrediction(5, 2.5, 6, 1.25))),
-            new WorkloadAllocation("x", List.of(), 0, 0, 0, AllocationChange.STOPPED, "stops")),
+            new WorkloadAllocation(
+                "x", List.of(), 0, 0, 0, AllocationChange.STOPPED, "stops", Optional.empty())),
         List.of(
             new NodeTransfer("n2", "x", Optional.of("w"), "w grows"),
             new NodeTransfer("n3", "x", Optional.empty(), "freed")),

@@ -1,4 +1,4 @@
-package io.shardtide.growth;
+package io.shardtide.cost;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
