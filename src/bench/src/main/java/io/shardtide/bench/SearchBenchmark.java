@@ -5,6 +5,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
@@ -134,7 +135,7 @@ public final class SearchBenchmark implements AutoCloseable {
   /** Returns a problem of columns from scratch. */
   private SearchProblem problem(List<TableSpec> tables, int devices) {
     ClusterSpec cluster = new ClusterSpec(devices, 80 * GIB, BATCH_SIZE, 8, bundle.hardware());
-    return new SearchProblem(towers.predict(tables, BATCH_SIZE), cluster, model);
+    return new SearchProblem(towers.predict(tables, BATCH_SIZE), cluster, model, PlanShards.NONE);
   }
 
   /** Returns a problem of all kinds of shards. */
@@ -155,7 +156,8 @@ public final class SearchBenchmark implements AutoCloseable {
           Path file = folder.resolve("tasks/%dgpu_dim%d.jsonl.gz".formatted(devices, widest));
           for (WorkloadTask task : WorkloadTask.read(file)) {
             List<TablePrediction> predictions = towers.predict(task.tables(), BATCH_SIZE);
-            SearchProblem problem = new SearchProblem(predictions, task.cluster(), model);
+            SearchProblem problem =
+                new SearchProblem(predictions, task.cluster(), model, PlanShards.NONE);
             TimedSearch timed = search(problem, SearchSettings.DEFAULTS);
             if (!warmUp) {
               SearchResult.Found reference =
@@ -191,7 +193,14 @@ public final class SearchBenchmark implements AutoCloseable {
     progress.accept(name + ", 10x budget");
     SearchSettings tenfold =
         new SearchSettings(
-            10 * SearchSettings.DEFAULTS.evaluationsPerTable(), 0, 10, 0.1, 0, 1_000);
+            10 * SearchSettings.DEFAULTS.evaluationsPerTable(),
+            0,
+            10,
+            0.1,
+            0,
+            1_000,
+            ColumnCuts.EQUAL,
+            0);
     TimedSearch longer = search(problem, tenfold);
     return new SearchRow(
         name,

@@ -126,7 +126,7 @@ final class PlanCommand implements Callable<Integer> {
     if (out == null && !hardware.isGiven()) {
       throw wrong("Missing required options: --out");
     }
-    if (columnCuts != null && !columnCuts.equals(ColumnCuts.EQUAL.key())) {
+    if (columnCuts != null && !columnCuts.equals(ColumnCuts.EQUAL.label())) {
       throw wrong(
           "--column-cuts must be equal, got \"%s\": 0.2.0 was the last version with other widths"
               .formatted(columnCuts));

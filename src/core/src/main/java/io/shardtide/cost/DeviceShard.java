@@ -4,7 +4,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
-import java.util.Objects;
+import io.shardtide.option.TablePart;
 import java.util.OptionalDouble;
 
 /**
@@ -27,10 +27,6 @@ public record DeviceShard(
     boolean replicated,
     OptionalDouble cacheShare,
     int reuseBatchSize) {
-  /** Checks what must be there. */
-  public DeviceShard {
-    Objects.requireNonNull(table, "table");
-  }
 
   /**
    * Returns columns with all rows, on one device.

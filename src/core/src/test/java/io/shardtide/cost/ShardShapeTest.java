@@ -13,6 +13,8 @@ import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.OptionalDouble;
@@ -53,7 +55,7 @@ class ShardShapeTest {
 
   private static List<Work> work(Sharding sharding) {
     List<Shard> shards = sharding.shards(TABLE, CLUSTER);
-    List<TablePart> parts = TablePart.of(shards);
+    List<TablePart> parts = Option.of(shards).stream().map(Option::part).toList();
     return IntStream.range(0, shards.size())
         .mapToObj(i -> Work.of(SHAPES.of(parts.get(i), shards.get(i).device(), CLUSTER)))
         .toList();
@@ -104,7 +106,8 @@ class ShardShapeTest {
     double lookups = 0;
     double distinct = 0;
     for (Shard shard : shards) {
-      ShardShape shape = shapes.of(TablePart.of(List.of(shard)).get(0), shard.device(), cluster);
+      ShardShape shape =
+          shapes.of(Option.of(List.of(shard)).get(0).part(), shard.device(), cluster);
       assertThat(shape.rows()).isEqualTo(block);
       assertThat(shape.outputs()).isEqualTo(BATCH);
       assertThat(shape.lookups())
@@ -143,8 +146,8 @@ class ShardShapeTest {
   /** Rows of a table can change after a plan: a shard with all rows then has the new ones. */
   @Test
   void a_shard_with_all_rows_has_those_of_the_table() {
-    Shard shard = Shard.ofColumns(Fixtures.table("a", 10, 16, 2.5), 0, 16, 0);
-    assertThat(SHAPES.of(TablePart.of(List.of(shard)).get(0), shard.device(), CLUSTER))
+    Shard shard = Fixtures.shard(Fixtures.table("a", 10, 16, 2.5), 0, 16, 0);
+    assertThat(SHAPES.of(Option.of(List.of(shard)).get(0).part(), shard.device(), CLUSTER))
         .isEqualTo(SHAPES.ofColumns(16));
   }
 

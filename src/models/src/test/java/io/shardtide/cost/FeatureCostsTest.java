@@ -9,18 +9,21 @@ import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.option.Option;
+import io.shardtide.option.PredictionInputs;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.RandomShardings;
+import io.shardtide.testing.StepCosts;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -149,12 +152,15 @@ class FeatureCostsTest {
     TablePrediction prediction = towers.predict(List.of(table), scene.cluster).get(0);
     TableShapes shapes = new TableShapes(table, BATCH);
     CostEvaluator evaluator = scene.model.evaluator();
-    for (PartTower of : prediction.parts()) {
-      TablePart part = of.part();
+    for (Option option : prediction.towers().keySet()) {
+      if (option.hotRows() > 0) {
+        continue;
+      }
+      TablePart part = option.part();
+      float[] tower = prediction.towers().get(option);
       ShardShape shape = shapes.of(part, PredictionInputs.of(scene.cluster));
-      ShapeLoad load = ShapeLoad.of(evaluator, of.tower(), part, table, scene.cluster);
-      ShapeLoad ofShape =
-          ShapeLoad.of(evaluator, of.tower(), table, shape, part.scope(), scene.cluster);
+      ShapeLoad load = prediction.load(option, evaluator, scene.cluster).orElseThrow();
+      ShapeLoad ofShape = ShapeLoad.of(evaluator, tower, table, shape, part.scope(), scene.cluster);
       assertThat(load.elements()).isCloseTo(ofShape.elements(), within(1.0));
       assertThat(load.bytes()).isCloseTo(ofShape.bytes(), within(1L));
     }
@@ -185,10 +191,10 @@ class FeatureCostsTest {
   private static double[] lookups(Scene scene, TableSpec table) {
     double[] lookups = new double[scene.cluster.devices()];
     TableShapes shapes = new TableShapes(table, BATCH);
-    List<TablePart> parts = TablePart.of(scene.shards);
-    for (int i = 0; i < parts.size(); i++) {
+    List<Option> options = Option.of(scene.shards);
+    for (int i = 0; i < options.size(); i++) {
       Shard shard = scene.shards.get(i);
-      double own = shapes.of(parts.get(i), shard.device(), scene.cluster).lookups();
+      double own = shapes.of(options.get(i).part(), shard.device(), scene.cluster).lookups();
       shard.holders(scene.cluster.devices()).forEach(d -> lookups[d] += own);
     }
     return lookups;
@@ -208,13 +214,15 @@ class FeatureCostsTest {
     }
     SearchResult.Found found = (SearchResult.Found) search(bundle, tables, cluster);
     double predicted =
-        StepCost.of(tables, found.shards(), cluster, new CostModel(bundle), new PlainTowers(bundle))
+        StepCosts.of(
+                tables, found.shards(), cluster, new CostModel(bundle), new PlainTowers(bundle))
             .predictedMs();
     assertThat(found.predictedMs()).isCloseTo(predicted, within(1e-6 * predicted));
     List<TableSpec> plain = tables.stream().map(t -> t.withFeatures(List.of())).toList();
     SearchResult.Found asOne = (SearchResult.Found) search(bundle, plain, cluster);
     double ofOne =
-        StepCost.of(tables, asOne.shards(), cluster, new CostModel(bundle), new PlainTowers(bundle))
+        StepCosts.of(
+                tables, asOne.shards(), cluster, new CostModel(bundle), new PlainTowers(bundle))
             .predictedMs();
     assertThat(found.predictedMs()).isLessThan(0.95 * ofOne);
   }
@@ -229,6 +237,6 @@ class FeatureCostsTest {
             PlanShards.NONE,
             Synchronization.NONE,
             Slowdowns.none(cluster.devices())),
-        new SearchSettings(100, 2_000, 10, 10, 0, 1_000));
+        Fixtures.settings(100, 2_000, 10, 10, 0, 1_000));
   }
 }

@@ -14,8 +14,10 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.StepCosts;
 import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -70,7 +72,7 @@ class StepCollectivesTest {
                 evaluator,
                 new float[towerSize],
                 TABLE,
-                shapes.of(TablePart.of(List.of(shard)).get(0), shard.device(), cluster),
+                shapes.of(Option.of(List.of(shard)).get(0).part(), shard.device(), cluster),
                 sharding.kind().scope(),
                 cluster);
         shard.holders(cluster.devices()).forEach(d -> loads.get(d).add(load));
@@ -290,14 +292,15 @@ class StepCollectivesTest {
       shards.addAll(KINDS.get(k).shards(table, TEN));
     }
     try (PlainTowers towers = new PlainTowers(model.bundle())) {
-      StepCost cost = StepCost.of(tables, shards, TEN, model, towers);
+      StepCost cost = StepCosts.of(tables, shards, TEN, model, towers);
       double[] computeMs = new double[10];
       TableShapes shapes = new TableShapes(TABLE, BATCH);
       for (int d = 0; d < 10; d++) {
         double[] sum = new double[model.towerSize()];
         for (Shard shard : shards) {
           if (shard.isCopied() || shard.device() == d) {
-            ShardShape shape = shapes.of(TablePart.of(List.of(shard)).get(0), shard.device(), TEN);
+            ShardShape shape =
+                shapes.of(Option.of(List.of(shard)).get(0).part(), shard.device(), TEN);
             TowerSums.add(sum, TowerSums.exact(towers.towers(List.of(shape)).get(0)));
           }
         }

@@ -8,6 +8,7 @@ import io.shardtide.domain.MeasuredDevice;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalDouble;
 
 /** Measurements of {@link Machine} as records of the log. */
 public final class MeasuredMachine {
@@ -33,7 +34,11 @@ public final class MeasuredMachine {
                 run + p,
                 source,
                 new CostSample.Computation(
-                    d, sample.shards(), sample.computeMs() * computeFactor, 1)));
+                    d,
+                    sample.shards(),
+                    sample.computeMs() * computeFactor,
+                    OptionalDouble.empty(),
+                    1)));
         // The last device begins at 3 times as much; the others are idle until then.
         devices.add(
             new MeasuredDevice(
@@ -54,7 +59,11 @@ public final class MeasuredMachine {
                   4,
                   4,
                   devices,
-                  devices)));
+                  devices,
+                  List.of(),
+                  List.of(),
+                  List.of(),
+                  true)));
     }
     return samples;
   }

@@ -2,12 +2,11 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.Placer.PlacementStrategy;
@@ -41,8 +40,8 @@ class PackingTest {
 
     Packing on(int... devices) {
       for (int t = 0; t < devices.length; t++) {
-        TablePart part = new TablePart(ShardScope.DEVICE, TableSpec.COLUMN_UNIT);
-        state.add(t, search.ways.find(t, 0, part), devices[t]);
+        Way way = search.ways.find(t, Option.ofColumns(TableSpec.COLUMN_UNIT));
+        state.add(t, way, devices[t]);
       }
       return this;
     }
@@ -150,7 +149,7 @@ class PackingTest {
       assertThat(packing.placer.pack(packing.state, strategy, 0, new SeededRandom(1))).isFalse();
     }
     SearchProblem problem = Plans.problem(tables(rows), Fixtures.cluster(5, 100 * ROW_BYTES));
-    SearchResult result = LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 0, 1));
+    SearchResult result = LocalSearch.search(problem, Fixtures.settings(100, 0, 10, 0, 0, 1));
     Plans.check(problem, (SearchResult.Found) result);
   }
 
@@ -158,7 +157,7 @@ class PackingTest {
     SearchProblem problem = Plans.problem(tables, cluster);
     List<SearchResult> both =
         List.of(
-            LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 0, 1)),
+            LocalSearch.search(problem, Fixtures.settings(100, 0, 10, 0, 0, 1)),
             BeamSearch.search(problem, new ReferenceSettings(1, 1, 0, 2, 1, 1.5)));
     both.forEach(result -> Plans.check(problem, (SearchResult.Found) result));
     return both;

@@ -41,7 +41,7 @@ final class ComputeRetraining {
   private final Map<DeviceShard, Integer> numbers = new HashMap<>();
   private final List<ShardShape> shapes = new ArrayList<>();
   private final Map<MeasuredLoad, List<Double>> loads = new LinkedHashMap<>();
-  private double[][] towers;
+  private double[][] towers = {};
 
   /** A device's shards, by their numbers, and whether its samples are recent. */
   private record MeasuredLoad(List<Integer> shards, boolean isRecent) {}

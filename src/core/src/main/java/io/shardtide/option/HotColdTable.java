@@ -1,4 +1,4 @@
-package io.shardtide.cost;
+package io.shardtide.option;
 
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.HotRows;

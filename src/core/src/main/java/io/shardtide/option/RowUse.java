@@ -1,4 +1,4 @@
-package io.shardtide.cost;
+package io.shardtide.option;
 
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ReuseHistogram;
@@ -26,7 +26,7 @@ import java.util.List;
  *   <li>nothing: all rows are used equally.
  * </ul>
  */
-final class RowUse {
+public final class RowUse {
   /** Parts into which an interval of an access CDF is cut, of equal width in the logarithm. */
   private static final int PARTS = 8;
 
@@ -57,7 +57,7 @@ final class RowUse {
    *
    * @param reuseBatchSize samples in the batch that its reuse histogram describes
    */
-  static RowUse of(TableSpec table, int reuseBatchSize) {
+  public static RowUse of(TableSpec table, int reuseBatchSize) {
     if (table.accessCdf().isKnown()) {
       return ofCdf(table.accessCdf(), (double) table.rows());
     }
@@ -187,27 +187,27 @@ final class RowUse {
   }
 
   /** Returns what is known. */
-  UseKnowledge knowledge() {
+  public UseKnowledge knowledge() {
     return knowledge;
   }
 
   /** Returns the number of groups. */
-  int groups() {
+  public int groups() {
     return groups;
   }
 
   /** Returns the rows of a group. */
-  double rows(int group) {
+  public double rows(int group) {
     return rows[group];
   }
 
   /** Returns the share of all lookups that each row of a group gets. */
-  double share(int group) {
+  public double share(int group) {
     return share[group];
   }
 
   /** Returns the share of all lookups that fall on the most used rows. */
-  double lookupShare(double mostUsedRows) {
+  public double lookupShare(double mostUsedRows) {
     int found = Arrays.binarySearch(rowsBefore, mostUsedRows);
     int group = Math.max(0, found < 0 ? -found - 2 : found);
     double inGroup = Math.min(mostUsedRows - rowsBefore[group], rows[group]);

@@ -1,4 +1,4 @@
-package io.shardtide.cost;
+package io.shardtide.option;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Optimizer;
@@ -12,7 +12,7 @@ import java.util.Optional;
  * predicted, and what a batch does with them. Everything else of a cluster can change while
  * predictions stay as they are.
  *
- * @param devices number of devices
+ * @param devices number of devices; 0 if only parts in the memory of one device are predicted
  * @param devicesPerNode devices that share a node
  * @param batchSize samples in one batch over all devices
  * @param groupings the ways to form replica groups
@@ -46,6 +46,16 @@ public record PredictionInputs(
             ? LEAST_CACHED * cluster.leastUsableBytes()
             : Double.POSITIVE_INFINITY,
         cluster.optimizer());
+  }
+
+  /** Returns those of parts in the memory of one device, whatever the devices are. */
+  public static PredictionInputs ofColumns(int batchSize) {
+    return new PredictionInputs(
+        0, 1, batchSize, List.of(), Double.POSITIVE_INFINITY, Optional.empty());
+  }
+
+  boolean areColumnsOnly() {
+    return devices == 0;
   }
 
   /** Returns the number of nodes, the last of which may have fewer devices than the others. */
