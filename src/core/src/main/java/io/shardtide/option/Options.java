@@ -1,9 +1,9 @@
 package io.shardtide.option;
 
 import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.Region;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;

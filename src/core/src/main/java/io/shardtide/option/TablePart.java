@@ -82,7 +82,8 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns whether each device that shares the rows of such a part of a table gets some. */
   public boolean hasRowsForEach(TableSpec table, ClusterSpec cluster) {
-    return Region.hasRowsForEach(table.rows(), rowBlocks(cluster.devices(), cluster.devicesPerNode()));
+    return Region.hasRowsForEach(
+        table.rows(), rowBlocks(cluster.devices(), cluster.devicesPerNode()));
   }
 
   /**
@@ -139,7 +140,8 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns the share of a table's rows in the first of the part's blocks. */
   public double rowShare(TableSpec table, int devices, int devicesPerNode) {
-    return Region.blockRows(table.rows(), rowBlocks(devices, devicesPerNode)) / (double) table.rows();
+    return Region.blockRows(table.rows(), rowBlocks(devices, devicesPerNode))
+        / (double) table.rows();
   }
 
   /**

@@ -129,10 +129,9 @@ public final class SampleFolderReader {
                     (int) json.wholeNumber("columns", TableSpec.COLUMN_UNIT, TableSpec.MAX_COLUMNS))
                 .bytesPerElement(json.number("bytesPerElement", BYTES_PER_ELEMENT))
                 .optimizer(
-                    Optional.of(
-                        json.has("optimizer")
-                            ? Optimizer.of(json.text("optimizer"))
-                            : Optimizer.DEFAULT))
+                    json.optionalText("optimizer")
+                        .map(Optimizer::of)
+                        .or(() -> Optional.of(Optimizer.DEFAULT)))
                 .enforceHbm(json.flag("enforceHbm", false))
                 .pooled(json.flag("pooled", true) && table.pooled())
                 .build(),

@@ -101,7 +101,10 @@ class CandidateEvaluationTest {
     return samples;
   }
 
-  /** Each model runs its towers for the recent and for the old held-out samples, once. */
+  /**
+   * The challenger runs its towers for the recent and for the old held-out samples, once; the
+   * champion has predicted them.
+   */
   @Test
   void towers_run_once_for_each_set_of_held_out_samples() {
     CountedTowers champion = new CountedTowers(CHAMPION);
@@ -110,22 +113,26 @@ class CandidateEvaluationTest {
     EVALUATION.decide(
         Trigger.SAMPLES,
         new TrainingSet(
-            new TrainingSet.SampleSplit(samples, samples),
-            new TrainingSet.SampleSplit(samples, samples),
+            split(CHAMPION, samples, samples),
+            split(CHAMPION, samples, samples),
             List.of("trainer")),
         champion.candidate(),
         challenger.candidate(),
         Fixtures.TIME);
-    assertThat(champion.runs()).isEqualTo(2);
+    assertThat(champion.runs()).isZero();
     assertThat(challenger.runs()).isEqualTo(2);
+  }
+
+  private static TrainingSet.SampleSplit split(
+      CandidateModel champion, SampleSet training, SampleSet heldOut) {
+    return new TrainingSet.SampleSplit(
+        training, Evaluation.of(champion.model(), champion.towers(), heldOut));
   }
 
   private static ModelDecision decide(Trigger trigger, SampleSet recent, SampleSet old) {
     TrainingSet set =
         new TrainingSet(
-            new TrainingSet.SampleSplit(recent, recent),
-            new TrainingSet.SampleSplit(old, old),
-            List.of("trainer"));
+            split(CHAMPION, recent, recent), split(CHAMPION, old, old), List.of("trainer"));
     return EVALUATION.decide(trigger, set, CHAMPION, CHALLENGER, Fixtures.TIME);
   }
 
@@ -169,8 +176,8 @@ class CandidateEvaluationTest {
                     List.of(TestModels.bundle()), new ClusterSpec(4, 1, 65_536, 4, "h100"))
                 .orElseThrow());
     TrainingSet.SampleSplit recent =
-        new TrainingSet.SampleSplit(samples(CHAMPION, 20, 1), samples(CHAMPION, 20, 1));
-    TrainingSet.SampleSplit none = new TrainingSet.SampleSplit(NO_SAMPLES, NO_SAMPLES);
+        split(begun, samples(CHAMPION, 20, 1), samples(CHAMPION, 20, 1));
+    TrainingSet.SampleSplit none = split(begun, NO_SAMPLES, NO_SAMPLES);
     TrainingSet set = new TrainingSet(recent, none, List.of("trainer"));
     ModelDecision confirmed =
         EVALUATION.decide(

@@ -206,6 +206,7 @@ class TrainingSetTest {
                         .map(shard -> DeviceShard.ofColumns(shard.table(), batchSize))
                         .toList(),
                     of.measuredMs(),
+                    of.measuredForwardMs(),
                     of.predictedMs()))
             .build()
         : smaller.build();

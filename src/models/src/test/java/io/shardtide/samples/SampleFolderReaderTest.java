@@ -178,7 +178,7 @@ class SampleFolderReaderTest {
         "samples/tables.jsonl",
         TABLES.replaceFirst("\"rows\"", "\"reuseBatchSize\":4096,\"rows\""));
     write("samples/compute.jsonl", COMPUTE);
-    write("samples/compute.jsonl", COMPUTE + "\n" + COMPUTE.replace("\"table\":0", "\"table\":1"));
+    write("samples/compute.jsonl", COMPUTE + COMPUTE.replace("\"table\":0", "\"table\":1"));
     assertThat(read().compute())
         .extracting(sample -> sample.shards().get(0).reuseBatchSize())
         .containsExactly(4_096, 65_536);
@@ -257,8 +257,8 @@ class SampleFolderReaderTest {
           compute     | {"shards":[7],"ms":1}                                      | shards[0] must be an object, got 7
           compute     | {"shards":[{S},{"table":2}],"ms":1}                        | shards[1]: table must be a line of tables.jsonl, from 0 and below 2, got 2
           compute     | {"shards":[{"table":-1}],"ms":1}                           | shards[0]: table must be a whole number between 0 and 2147483647, got -1
-          compute     | {"shards":[{"table":0,"samples":8}],"ms":1}                | shards[0]: columns must be a whole number between 1 and 2147483647, got nothing
-          compute     | {"shards":[{"table":0,"columns":0,"samples":8}],"ms":1}    | shards[0]: columns must be a whole number between 1 and 2147483647, got 0
+          compute     | {"shards":[{"table":0,"samples":8}],"ms":1}                | shards[0]: columns must be a whole number between 4 and 4096, got nothing
+          compute     | {"shards":[{"table":0,"columns":0,"samples":8}],"ms":1}    | shards[0]: columns must be a whole number between 4 and 4096, got 0
           compute     | {"shards":[{"table":0,"columns":4}],"ms":1}                | shards[0]: samples must be a number, got nothing
           compute     | {"shards":[{"table":0,"columns":4,"samples":0}],"ms":1}    | shards[0]: samples of a shard must be above 0, got 0.0
           compute     | {"shards":[{"table":0,"columns":4,"samples":1e400}],"ms":1} | shards[0]: samples of a shard must be above 0, got Infinity
@@ -267,7 +267,7 @@ class SampleFolderReaderTest {
           compute     | {"shards":[{S,"replicated":1}],"ms":1}                     | shards[0]: replicated must be true or false, got 1
           compute     | {"shards":[{S,"cacheShare":-0.1}],"ms":1}                  | shards[0]: cacheShare of a shard must be between 0 and 1, got -0.1
           compute     | {"shards":[{S,"cacheShare":"all of the rows, all of the columns, all of the weights, all"}],"ms":1} | shards[0]: cacheShare must be a number, got "all of the rows, all of the columns, all of the weights, al...
-          compute     | {"shards":[{S,"bytesPerElement":0}],"ms":1}                | shards[0]: bytesPerElement of a shard must be above 0, got 0.0
+          compute     | {"shards":[{S,"bytesPerElement":0}],"ms":1}                | shards[0]: bytes per element of table "a" must be above 0 and at most 64, got 0.0
           compute     | {"shards":[{S}]}                                           | forward_ms must be a number, got nothing
           compute     | {"shards":[{S}],"forward_ms":1}                            | backward_ms must be a number, got nothing
           compute     | {"shards":[{S}],"forward_ms":1,"backward_ms":0}            | backward_ms must be above 0, got 0

@@ -29,7 +29,6 @@ import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.function.IntFunction;
-import java.util.function.UnaryOperator;
 
 /**
  * Trains the compute model: fits the coefficients of the terms, then trains the net that corrects
@@ -248,18 +247,24 @@ final class ComputeTraining {
   /** What the net sees of the use of rows. */
   private enum UseMask {
     /** Everything in the samples. */
-    ALL("", table -> table),
+    ALL(""),
     /** No access CDF. */
-    REUSE("_with_reuse_only", TableSpec::withoutCdf),
+    REUSE("_with_reuse_only"),
     /** Nothing. */
-    NONE("_without_reuse", TableSpec::withoutUse);
+    NONE("_without_reuse");
 
     private final String suffix;
-    private final UnaryOperator<TableSpec> seen;
 
-    UseMask(String suffix, UnaryOperator<TableSpec> seen) {
+    UseMask(String suffix) {
       this.suffix = suffix;
-      this.seen = seen;
+    }
+
+    private TableSpec seen(TableSpec table) {
+      return switch (this) {
+        case ALL -> table;
+        case REUSE -> table.withoutCdf();
+        case NONE -> table.withoutUse();
+      };
     }
   }
 
@@ -305,7 +310,7 @@ final class ComputeTraining {
     private static final int MIN_WIDTHS = 12;
 
     /** Of each shard object, since hashes of tables take long. */
-    private final Map<DeviceShard, Integer> positions = new IdentityHashMap<>();
+    private final IdentityHashMap<DeviceShard, Integer> positions = new IdentityHashMap<>();
 
     /** Shapes of all different shards, for each mask. */
     private final List<List<ShardShape>> shapes;
@@ -517,7 +522,7 @@ final class ComputeTraining {
 
     private static List<ShardShape> shapes(Set<DeviceShard> shards, UseMask mask) {
       return shards.stream()
-          .map(shard -> TableShapes.of(shard.of(mask.seen.apply(shard.table()))))
+          .map(shard -> TableShapes.of(shard.of(mask.seen(shard.table()))))
           .toList();
     }
 

@@ -288,10 +288,7 @@ class ModelTrainingTest {
             .toList();
     ModelBundle same =
         train(
-            new SampleSet(train.tables(), moreExpensive, train.collectives()),
-            TOY,
-            brief,
-            SILENT);
+            new SampleSet(train.tables(), moreExpensive, train.collectives()), TOY, brief, SILENT);
     assertThat(same.tower()).usingRecursiveComparison().isEqualTo(bundle.tower());
     assertThat(same.card().errors().get("unseen.compute.mape"))
         .isNotEqualTo(bundle.card().errors().get("unseen.compute.mape"));
@@ -456,12 +453,7 @@ class ModelTrainingTest {
             .filter(c -> !c.direction().equals(Optional.of(Direction.BACKWARD)))
             .toList();
     assertThatThrownBy(
-            () ->
-                train(
-                    new SampleSet(many.tables(), many.compute(), forward),
-                    TOY,
-                    SHORT,
-                    SILENT))
+            () -> train(new SampleSet(many.tables(), many.compute(), forward), TOY, SHORT, SILENT))
         .hasMessageEndingWith(
             "got 200 and {all_gather=100, all_reduce=100, all_to_all.forward=100, reduce_scatter=100}"
                 + ". If collectives cannot be measured, give the links of a data sheet (pretrain --links)");
