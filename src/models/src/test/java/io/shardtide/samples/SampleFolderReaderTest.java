@@ -177,7 +177,6 @@ class SampleFolderReaderTest {
     write(
         "samples/tables.jsonl",
         TABLES.replaceFirst("\"rows\"", "\"reuseBatchSize\":4096,\"rows\""));
-    write("samples/compute.jsonl", COMPUTE);
     write("samples/compute.jsonl", COMPUTE + COMPUTE.replace("\"table\":0", "\"table\":1"));
     assertThat(read().compute())
         .extracting(sample -> sample.shards().get(0).reuseBatchSize())
