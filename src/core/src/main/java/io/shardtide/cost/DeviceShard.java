@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Limits;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
@@ -75,17 +76,10 @@ public record DeviceShard(
    * @throws IllegalArgumentException if a value is outside its range
    */
   public void check() {
-    check("samples", samples, samples > 0 && Double.isFinite(samples), "above 0");
-    check("rowShare", rowShare, rowShare > 0 && rowShare <= 1, "above 0 and at most 1");
-    double cached = cacheShare.orElse(0);
-    check("cacheShare", cached, cached >= 0 && cached <= 1, "between 0 and 1");
-    check("reuseBatchSize", reuseBatchSize, reuseBatchSize >= 1, "at least 1");
-  }
-
-  private static void check(String what, Object value, boolean isValid, String expected) {
-    if (!isValid) {
-      throw new IllegalArgumentException(
-          "%s of a shard must be %s, got %s".formatted(what, expected, value));
-    }
+    Limits.of(IllegalArgumentException::new, "a shard")
+        .above("samples", samples, 0)
+        .above("rowShare", rowShare, 0, 1)
+        .within("cacheShare", cacheShare.orElse(0), 0, 1)
+        .atLeast("reuseBatchSize", reuseBatchSize, 1);
   }
 }
