@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeSet;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
 class EvaluationTest {
@@ -67,14 +68,23 @@ class EvaluationTest {
 
   private static ComputeSample sample(double ms, int... tables) {
     return new ComputeSample(
-        Arrays.stream(tables).mapToObj(t -> SampledShard.ofColumns(t, 32, 65_536)).toList(), ms);
+        Arrays.stream(tables)
+            .mapToObj(t -> DeviceShard.ofColumns(TABLES.get(t).withColumns(32), 65_536))
+            .toList(),
+        ms);
   }
 
   private Evaluation evaluate(List<ComputeSample> compute, CollectiveSample... collectives) {
     try (PlainTowers towers = new PlainTowers(model.bundle())) {
-      return Evaluation.of(
-          model, towers, new SampleSet(TABLES, 65_536, compute, List.of(collectives)));
+      return Evaluation.of(model, towers, new SampleSet(compute, List.of(collectives)));
     }
+  }
+
+  private double predictedMs(ComputeSample sample, UnaryOperator<TableSpec> seen) {
+    return evaluate(new SampleSet(List.of(sample), List.of()).seenAs(seen).compute())
+        .computations()
+        .get(0)
+        .predictedMs();
   }
 
   @Test
@@ -101,7 +111,7 @@ class EvaluationTest {
     assertThat(errors.mape()).isEqualTo(0.5);
     assertThat(errors.p99RelativeError()).isEqualTo(1);
     assertThat(errors.samples()).isEqualTo(3);
-    assertThat(Accuracy.withoutReuse(evaluation.computations()).mape()).isNotEqualTo(0.5);
+    assertThat(Accuracy.ofSums(evaluation.computations()).mape()).isEqualTo(0.5);
   }
 
   /** A measurement of a collective, which took some times as long as predicted. */
@@ -169,7 +179,7 @@ class EvaluationTest {
           new CostModel(
               ModelBundleBuilder.builder(model.bundle()).measuresDirections(measures).build());
       try (PlainTowers towers = new PlainTowers(some.bundle())) {
-        SampleSet set = new SampleSet(TABLES, 65_536, List.of(whole, parts), List.of());
+        SampleSet set = new SampleSet(List.of(whole, parts), List.of());
         List<ComputePrediction> predicted = Evaluation.of(some, towers, set).computations();
         assertThat(predicted.get(0).forwardError()).isEmpty();
         assertThat(predicted.get(0).backwardError()).isEmpty();
@@ -190,22 +200,28 @@ class EvaluationTest {
   }
 
   @Test
-  void errors_with_less_knowledge_are_relative_as_well() {
+  void errors_of_sums_are_relative_as_well() {
     ComputePrediction prediction =
         new ComputePrediction(
-            0, sample(2, 0), 3, OptionalDouble.empty(), 4, 5, Familiarity.KNOWN, List.of());
+            0, sample(2, 0), 3, OptionalDouble.of(1), Familiarity.KNOWN, List.of());
     assertThat(prediction.error()).isEqualTo(0.5);
-    assertThat(Accuracy.withReuseOnly(List.of(prediction)).mape()).isEqualTo(1);
-    Accuracy.Compute accuracy = Accuracy.withoutReuse(List.of(prediction));
-    assertThat(accuracy.mape()).isEqualTo(1.5);
-    assertThat(accuracy.p99RelativeError()).isEqualTo(1.5);
-    // Predictions are made with all knowledge, without the CDF, and without any.
-    ComputePrediction known = evaluate(List.of(sample(1, 0))).computations().get(0);
-    assertThat(known.reuseOnlyMs()).isEqualTo(known.predictedMs());
-    assertThat(known.withoutReuseMs()).isNotEqualTo(known.predictedMs());
-    ComputePrediction cdf = evaluate(List.of(sample(1, 3))).computations().get(0);
-    assertThat(cdf.reuseOnlyMs()).isNotEqualTo(cdf.predictedMs()).isEqualTo(known.predictedMs());
-    assertThat(cdf.withoutReuseMs()).isEqualTo(known.withoutReuseMs());
+    Accuracy.Compute accuracy = Accuracy.ofSums(List.of(prediction));
+    assertThat(accuracy.mape()).isEqualTo(0.5);
+    assertThat(accuracy.p99RelativeError()).isEqualTo(0.5);
+    assertThat(accuracy.forwardMape()).isEmpty();
+  }
+
+  /** Predictions are made with all knowledge, without the CDF, and without any. */
+  @Test
+  void samples_are_predicted_with_less_knowledge() {
+    double known = predictedMs(sample(1, 0), table -> table);
+    assertThat(predictedMs(sample(1, 0), TableSpec::withoutCdf)).isEqualTo(known);
+    double unknown = predictedMs(sample(1, 0), TableSpec::withoutUse);
+    assertThat(unknown).isNotEqualTo(known);
+    assertThat(predictedMs(sample(1, 3), TableSpec::withoutCdf))
+        .isNotEqualTo(predictedMs(sample(1, 3), table -> table))
+        .isEqualTo(known);
+    assertThat(predictedMs(sample(1, 3), TableSpec::withoutUse)).isEqualTo(unknown);
   }
 
   @Test

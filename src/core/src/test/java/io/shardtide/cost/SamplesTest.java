@@ -26,7 +26,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Samples, predictions and features at and beyond the ends of their ranges. */
 class SamplesTest {
-  private static final List<SampledShard> SHARDS = List.of(SampledShard.ofColumns(0, 4, 10));
+  private static final List<DeviceShard> SHARDS =
+      List.of(DeviceShard.ofColumns(Fixtures.table("t", 10, 4, 1), 10));
 
   @ParameterizedTest
   @ValueSource(doubles = {0, -1, Double.NaN, Double.POSITIVE_INFINITY})
@@ -52,27 +53,24 @@ class SamplesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "-1, 4, 1, 1, 0.5, 4, table of a shard must be the position of a table; from 0; got -1",
-    "0, 0, 1, 1, 0.5, 4, columns of a shard must be at least 1; got 0",
-    "0, 4, 0, 1, 0.5, 4, samples of a shard must be above 0; got 0.0",
-    "0, 4, 1, 0, 0.5, 4, rowShare of a shard must be above 0 and at most 1; got 0.0",
-    "0, 4, 1, 1.1, 0.5, 4, rowShare of a shard must be above 0 and at most 1; got 1.1",
-    "0, 4, 1, 1, -0.1, 4, cacheShare of a shard must be between 0 and 1; got -0.1",
-    "0, 4, 1, 1, NaN, 4, cacheShare of a shard must be between 0 and 1; got NaN",
-    "0, 4, 1, 1, 0.5, 0, bytesPerElement of a shard must be above 0; got 0.0"
+    "0, 1, 0.5, 1, samples of a shard must be above 0; got 0.0",
+    "1, 0, 0.5, 1, rowShare of a shard must be above 0 and at most 1; got 0.0",
+    "1, 1.1, 0.5, 1, rowShare of a shard must be above 0 and at most 1; got 1.1",
+    "1, 1, -0.1, 1, cacheShare of a shard must be between 0 and 1; got -0.1",
+    "1, 1, NaN, 1, cacheShare of a shard must be between 0 and 1; got NaN",
+    "1, 1, 0.5, 0, reuseBatchSize of a shard must be at least 1; got 0"
   })
   void a_sampled_shard_has_ranges(
-      int table,
-      int columns,
-      double samples,
-      double rowShare,
-      double cacheShare,
-      double bytes,
-      String message) {
-    assertThatThrownBy(
-            () ->
-                new SampledShard(
-                    table, columns, samples, rowShare, false, OptionalDouble.of(cacheShare), bytes))
+      double samples, double rowShare, double cacheShare, int reuseBatchSize, String message) {
+    DeviceShard shard =
+        new DeviceShard(
+            Fixtures.table("t", 10, 4, 1),
+            samples,
+            rowShare,
+            false,
+            OptionalDouble.of(cacheShare),
+            reuseBatchSize);
+    assertThatThrownBy(() -> new ComputeSample(List.of(shard), 1))
         .hasMessage(message.replace(';', ','));
   }
 

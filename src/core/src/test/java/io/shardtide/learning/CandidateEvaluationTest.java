@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
@@ -61,18 +61,17 @@ class CandidateEvaluationTest {
       unlabelled.add(
           new ComputeSample(
               List.of(
-                  SampledShard.ofColumns(s % 10, 64, 65_536),
-                  SampledShard.ofColumns((s + 3) % 10, 32, 65_536)),
+                  DeviceShard.ofColumns(tables.get(s % 10), 65_536),
+                  DeviceShard.ofColumns(tables.get((s + 3) % 10).withColumns(32), 65_536)),
               1));
     }
     List<ComputeSample> labelled =
-        Evaluation.of(
-                truth.model(), truth.towers(), new SampleSet(tables, 65_536, unlabelled, List.of()))
+        Evaluation.of(truth.model(), truth.towers(), new SampleSet(unlabelled, List.of()))
             .computations()
             .stream()
             .map(c -> new ComputeSample(c.sample().shards(), factor * c.predictedMs()))
             .toList();
-    return new SampleSet(tables, 65_536, labelled, allToAlls(count));
+    return new SampleSet(labelled, allToAlls(count));
   }
 
   /** All-to-alls that cost what both models predict. */
@@ -102,7 +101,10 @@ class CandidateEvaluationTest {
     return samples;
   }
 
-  /** Each model runs its towers for the recent and for the old held-out samples, once. */
+  /**
+   * The challenger runs its towers for the recent and for the old held-out samples, once; the
+   * champion has predicted them.
+   */
   @Test
   void towers_run_once_for_each_set_of_held_out_samples() {
     CountedTowers champion = new CountedTowers(CHAMPION);
@@ -111,22 +113,26 @@ class CandidateEvaluationTest {
     EVALUATION.decide(
         Trigger.SAMPLES,
         new TrainingSet(
-            new TrainingSet.SampleSplit(samples, samples),
-            new TrainingSet.SampleSplit(samples, samples),
+            split(CHAMPION, samples, samples),
+            split(CHAMPION, samples, samples),
             List.of("trainer")),
         champion.candidate(),
         challenger.candidate(),
         Fixtures.TIME);
-    assertThat(champion.runs()).isEqualTo(2);
+    assertThat(champion.runs()).isZero();
     assertThat(challenger.runs()).isEqualTo(2);
+  }
+
+  private static TrainingSet.SampleSplit split(
+      CandidateModel champion, SampleSet training, SampleSet heldOut) {
+    return new TrainingSet.SampleSplit(
+        training, Evaluation.of(champion.model(), champion.towers(), heldOut));
   }
 
   private static ModelDecision decide(Trigger trigger, SampleSet recent, SampleSet old) {
     TrainingSet set =
         new TrainingSet(
-            new TrainingSet.SampleSplit(recent, recent),
-            new TrainingSet.SampleSplit(old, old),
-            List.of("trainer"));
+            split(CHAMPION, recent, recent), split(CHAMPION, old, old), List.of("trainer"));
     return EVALUATION.decide(trigger, set, CHAMPION, CHALLENGER, Fixtures.TIME);
   }
 
@@ -145,11 +151,7 @@ class CandidateEvaluationTest {
   void a_challenger_that_predicts_better_and_plans_no_better_is_rejected() {
     SampleSet samples = samples(CHALLENGER, 20, 1);
     SampleSet computations =
-        new SampleSet(
-            samples.tables(),
-            samples.reuseBatchSizes(),
-            Collections.nCopies(20, samples.compute().get(0)),
-            List.of());
+        new SampleSet(Collections.nCopies(20, samples.compute().get(0)), List.of());
     ModelDecision decision = decide(Trigger.DRIFT, computations, NO_SAMPLES);
     assertThat(decision.challengerRecentError().getAsDouble()).isLessThan(1e-5);
     assertThat(decision.championRecentError().getAsDouble()).isGreaterThan(0.15);
@@ -174,8 +176,8 @@ class CandidateEvaluationTest {
                     List.of(TestModels.bundle()), new ClusterSpec(4, 1, 65_536, 4, "h100"))
                 .orElseThrow());
     TrainingSet.SampleSplit recent =
-        new TrainingSet.SampleSplit(samples(CHAMPION, 20, 1), samples(CHAMPION, 20, 1));
-    TrainingSet.SampleSplit none = new TrainingSet.SampleSplit(NO_SAMPLES, NO_SAMPLES);
+        split(begun, samples(CHAMPION, 20, 1), samples(CHAMPION, 20, 1));
+    TrainingSet.SampleSplit none = split(begun, NO_SAMPLES, NO_SAMPLES);
     TrainingSet set = new TrainingSet(recent, none, List.of("trainer"));
     ModelDecision confirmed =
         EVALUATION.decide(
@@ -222,8 +224,7 @@ class CandidateEvaluationTest {
     SampleSet right = samples(CHALLENGER, 40, 1);
     List<ComputeSample> wrong = new ArrayList<>(right.compute());
     wrong.addAll(samples(CHALLENGER, 20, 2).compute());
-    SampleSet recent =
-        new SampleSet(right.tables(), right.reuseBatchSizes(), wrong, right.collectives());
+    SampleSet recent = new SampleSet(wrong, right.collectives());
     ModelDecision decision = decide(Trigger.SAMPLES, recent, NO_SAMPLES);
     assertThat(decision.published()).as(decision.reason()).isTrue();
     assertThat(decision.reason()).contains("error on 60 recent held-out computations");

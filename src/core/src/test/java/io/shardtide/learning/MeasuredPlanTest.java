@@ -146,7 +146,7 @@ class MeasuredPlanTest {
   }
 
   private void assertPredictedAsPlanned(Feedback feedback, ShardingPlan plan) {
-    SampleSet set = SampleSets.of(feedback.samples());
+    SampleSet set = SampleSet.of(feedback.samples());
     List<Double> predicted =
         Evaluation.of(model, towers, set).computations().stream()
             .map(Evaluation.ComputePrediction::predictedMs)
@@ -209,7 +209,7 @@ class MeasuredPlanTest {
     assertThat(plan.ranks()).isEqualTo(8);
     Feedback feedback = trainer.step.measure(trainer.store, measured(plan, ShardScope.CLUSTER));
     assertThat(feedback.samples()).allMatch(sample -> sample.batchSize() == BATCH / 2);
-    SampleSet set = SampleSets.of(feedback.samples());
+    SampleSet set = SampleSet.of(feedback.samples());
     assertThat(Evaluation.of(model, towers, set).computations())
         .hasSize(4)
         .allMatch(of -> of.predictedMs() == plan.deviceCosts().get(0).computeMs());

@@ -45,7 +45,7 @@ class SampleSetsTest {
   }
 
   private static List<CollectiveSample> collectives(CostSample.Cost cost) {
-    return SampleSets.of(List.of(sample(cost))).collectives();
+    return SampleSet.of(List.of(sample(cost))).collectives();
   }
 
   @Test
@@ -74,7 +74,7 @@ class SampleSetsTest {
   @Test
   void the_forward_part_of_a_computation_is_kept() {
     SampleSet set =
-        SampleSets.of(
+        SampleSet.of(
             List.of(
                 sample(computation(2, OptionalDouble.of(0.5))),
                 sample(computation(2, OptionalDouble.empty()))));
@@ -99,7 +99,8 @@ class SampleSetsTest {
   @ValueSource(doubles = {-1, 0, 1.5, Double.NaN})
   void implausible_row_shares_are_rejected(double share) {
     DeviceShard shard =
-        new DeviceShard(Fixtures.table("t", 10, 4, 1), 100, share, false, OptionalDouble.empty());
+        new DeviceShard(
+            Fixtures.table("t", 10, 4, 1), 100, share, false, OptionalDouble.empty(), 100);
     assertThatThrownBy(
             () ->
                 SampleCheck.check(

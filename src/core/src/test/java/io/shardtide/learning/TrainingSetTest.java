@@ -50,11 +50,11 @@ class TrainingSetTest {
         TrainingSet.of(
             samples("a", 50, 1, 1), OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
     int training = set.recent().training().compute().size();
-    int heldOut = set.recent().heldOut().compute().size();
+    int heldOut = set.recent().heldOut().samples().compute().size();
     assertThat(training + heldOut).isEqualTo(200);
     assertThat(heldOut).isBetween(40, 80);
     assertThat(labels(set.recent().training().compute()))
-        .doesNotContainAnyElementsOf(labels(set.recent().heldOut().compute()));
+        .doesNotContainAnyElementsOf(labels(set.recent().heldOut().samples().compute()));
     assertThat(set.old().training().compute()).isEmpty();
     assertThat(set.recent().training().tables())
         .as("shards of different widths share a table")
@@ -74,11 +74,11 @@ class TrainingSetTest {
   void whole_plans_are_held_out() {
     List<CostSample> all = measured(10, 5);
     TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
-    assertThat(set.recent().heldOut().compute()).hasSizeBetween(10, 25);
+    assertThat(set.recent().heldOut().samples().compute()).hasSizeBetween(10, 25);
     assertThat(set.recent().training().compute())
-        .hasSize(50 - set.recent().heldOut().compute().size());
+        .hasSize(50 - set.recent().heldOut().samples().compute().size());
     assertThat(plans(set.recent().training()))
-        .doesNotContainAnyElementsOf(plans(set.recent().heldOut()));
+        .doesNotContainAnyElementsOf(plans(set.recent().heldOut().samples()));
   }
 
   @Test
@@ -86,8 +86,8 @@ class TrainingSetTest {
     TrainingSet.SampleSplit split =
         TrainingSet.of(measured(1, 50), OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION)
             .recent();
-    assertThat(split.heldOut().compute()).hasSizeBetween(10, 25);
-    assertThat(split.training().compute()).hasSize(50 - split.heldOut().compute().size());
+    assertThat(split.heldOut().samples().compute()).hasSizeBetween(10, 25);
+    assertThat(split.training().compute()).hasSize(50 - split.heldOut().samples().compute().size());
   }
 
   @Test
@@ -96,8 +96,8 @@ class TrainingSetTest {
     all.addAll(measured(5, 4));
     TrainingSet.SampleSplit split =
         TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION).recent();
-    assertThat(split.heldOut().compute()).hasSizeBetween(14, 24);
-    assertThat(split.training().compute()).hasSize(70 - split.heldOut().compute().size());
+    assertThat(split.heldOut().samples().compute()).hasSizeBetween(14, 24);
+    assertThat(split.training().compute()).hasSize(70 - split.heldOut().samples().compute().size());
   }
 
   /** Measures plans of one device with one table several times. */
@@ -126,7 +126,7 @@ class TrainingSetTest {
 
   private static Set<Integer> plans(SampleSet samples) {
     Set<Integer> widths = new HashSet<>();
-    samples.compute().forEach(sample -> widths.add(sample.shards().get(0).columns()));
+    samples.compute().forEach(sample -> widths.add(sample.shards().get(0).table().columns()));
     return widths;
   }
 
@@ -135,10 +135,13 @@ class TrainingSetTest {
     List<CostSample> all = new ArrayList<>(samples("a", 40, 1, 1));
     all.addAll(samples("b", 10, 2, 1.5));
     TrainingSet set = TrainingSet.of(all, OptionalInt.of(200), TrainingPolicy.DEFAULTS, CHAMPION);
-    assertThat(set.recent().training().compute().size() + set.recent().heldOut().compute().size())
+    assertThat(
+            set.recent().training().compute().size()
+                + set.recent().heldOut().samples().compute().size())
         .isEqualTo(40);
     // 200 samples before, 80 of them in the transition; a fifth of the others are all-to-alls.
-    assertThat(set.old().training().compute().size() + set.old().heldOut().compute().size())
+    assertThat(
+            set.old().training().compute().size() + set.old().heldOut().samples().compute().size())
         .isEqualTo(96);
     assertThat(set.sources()).containsExactly("a", "b");
   }
@@ -178,14 +181,35 @@ class TrainingSetTest {
     int computations =
         (int) all.stream().filter(s -> s.cost() instanceof CostSample.Computation).count();
     for (CostSample sample : samples("b", 20, 1, 1)) {
-      all.add(CostSampleBuilder.builder(sample).batchSize(Machine.BATCH / 4).build());
+      all.add(smaller(sample));
     }
     TrainingSet set = TrainingSet.of(all, OptionalInt.empty(), TrainingPolicy.DEFAULTS, CHAMPION);
-    List<SampleSet> sets = List.of(set.recent().training(), set.recent().heldOut());
+    List<SampleSet> sets = List.of(set.recent().training(), set.recent().heldOut().samples());
     assertThat(sets).flatExtracting(SampleSet::compute).hasSize(2 * computations);
     assertThat(sets)
         .allSatisfy(
-            half -> assertThat(half.reuseBatchSizes()).contains(Machine.BATCH, Machine.BATCH / 4));
+            half ->
+                assertThat(half.compute())
+                    .extracting(sample -> sample.shards().get(0).reuseBatchSize())
+                    .contains(Machine.BATCH, Machine.BATCH / 4));
+  }
+
+  private static CostSample smaller(CostSample sample) {
+    int batchSize = Machine.BATCH / 4;
+    CostSampleBuilder smaller = CostSampleBuilder.builder(sample).batchSize(batchSize);
+    return sample.cost() instanceof CostSample.Computation of
+        ? smaller
+            .cost(
+                new CostSample.Computation(
+                    of.device(),
+                    of.shards().stream()
+                        .map(shard -> DeviceShard.ofColumns(shard.table(), batchSize))
+                        .toList(),
+                    of.measuredMs(),
+                    of.measuredForwardMs(),
+                    of.predictedMs()))
+            .build()
+        : smaller.build();
   }
 
   @Test

@@ -4,9 +4,9 @@ import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
@@ -58,28 +58,29 @@ public final class Machine {
     for (int p = 0; p < plans; p++) {
       int[] columns = new int[4];
       for (int d = 0; d < 4; d++) {
-        List<SampledShard> shards = new ArrayList<>();
+        List<DeviceShard> shards = new ArrayList<>();
         for (int n = 3 + random.nextInt(8); n > 0; n--) {
-          SampledShard shard =
-              SampledShard.ofColumns(random.nextInt(40), WIDTHS[random.nextInt(4)], BATCH);
+          TableSpec table = tables.get(random.nextInt(40));
+          DeviceShard shard =
+              DeviceShard.ofColumns(table.withColumns(WIDTHS[random.nextInt(4)]), BATCH);
           shards.add(shard);
-          columns[d] += shard.columns();
+          columns[d] += shard.table().columns();
         }
         devices.add(new ComputeSample(shards, 1));
-        List<SampledShard> some = shards.stream().filter(s -> s.columns() == 128).toList();
+        List<DeviceShard> some = shards.stream().filter(s -> s.table().columns() == 128).toList();
         wide.add(new ComputeSample(some.isEmpty() ? shards : some, 1));
       }
       allToAlls.addAll(allToAlls(columns, random));
     }
-    SampleSet set = new SampleSet(tables, BATCH, devices, List.of());
-    SampleSet wideSet = new SampleSet(tables, BATCH, wide, List.of());
+    SampleSet set = new SampleSet(devices, List.of());
+    SampleSet wideSet = new SampleSet(wide, List.of());
     List<ComputeSample> measured = new ArrayList<>();
     CostModel model = TestModels.model();
     try (TowerPredictor towers = new PlainTowers(TestModels.bundle())) {
       var predicted = Evaluation.of(model, towers, set).computations();
       var predictedWide = Evaluation.of(model, towers, wideSet).computations();
       for (int i = 0; i < devices.size(); i++) {
-        boolean any = devices.get(i).shards().stream().anyMatch(s -> s.columns() == 128);
+        boolean any = devices.get(i).shards().stream().anyMatch(s -> s.table().columns() == 128);
         double ms =
             change.all()
                 * (predicted.get(i).predictedMs()
@@ -87,7 +88,7 @@ public final class Machine {
         measured.add(new ComputeSample(devices.get(i).shards(), ms * noise(random)));
       }
     }
-    return new SampleSet(tables, BATCH, measured, allToAlls);
+    return new SampleSet(measured, allToAlls);
   }
 
   private List<CollectiveSample> allToAlls(int[] columns, Random random) {
@@ -130,7 +131,6 @@ public final class Machine {
                   sample.shards(), up ? sample.computeMs() * factor : sample.computeMs() / factor)
               : sample);
     }
-    return new SampleSet(
-        samples.tables(), samples.reuseBatchSizes(), compute, samples.collectives());
+    return new SampleSet(compute, samples.collectives());
   }
 }

@@ -3,7 +3,6 @@ package io.shardtide.testing;
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
-import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.MeasuredDevice;
 import java.util.ArrayList;
@@ -36,10 +35,7 @@ public final class MeasuredMachine {
                 source,
                 new CostSample.Computation(
                     d,
-                    sample.shards().stream()
-                        .map(s -> set.tables().get(s.table()).withColumns(s.columns()))
-                        .map(table -> DeviceShard.ofColumns(table, Machine.BATCH))
-                        .toList(),
+                    sample.shards(),
                     sample.computeMs() * computeFactor,
                     OptionalDouble.empty(),
                     1)));

@@ -362,8 +362,9 @@ public final class Samples {
         1,
         List.of(
             DeviceShard.ofColumns(table(), 1_024),
-            new DeviceShard(table().withColumns(8), 512, 1, true, OptionalDouble.empty()),
-            new DeviceShard(table().withColumns(12), 1_024, 0.375, false, OptionalDouble.of(0.25))),
+            new DeviceShard(table().withColumns(8), 512, 1, true, OptionalDouble.empty(), 1_024),
+            new DeviceShard(
+                table().withColumns(12), 1_024, 0.375, false, OptionalDouble.of(0.25), 1_024)),
         1.5,
         OptionalDouble.of(0.5),
         1.25);

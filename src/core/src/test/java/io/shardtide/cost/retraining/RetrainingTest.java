@@ -25,8 +25,7 @@ import org.junit.jupiter.api.Test;
  */
 class RetrainingTest {
   private static final double NOISE = 0.03;
-  private static final SampleSet NO_SAMPLES =
-      new SampleSet(List.of(), Machine.BATCH, List.of(), List.of());
+  private static final SampleSet NO_SAMPLES = new SampleSet(List.of(), List.of());
 
   private static ModelBundle retrain(SampleSet samples) {
     try (TowerPredictor towers = new PlainTowers(TestModels.bundle())) {

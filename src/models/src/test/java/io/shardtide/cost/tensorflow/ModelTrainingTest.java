@@ -10,13 +10,13 @@ import io.shardtide.cost.CollectiveSource;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DenseLayer;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.LinkDataSheet;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
@@ -67,7 +67,7 @@ class ModelTrainingTest {
     double[] shares = {1, 1, 0.5, 0.25};
     List<ComputeSample> compute = new ArrayList<>();
     for (int s = 0; s < count; s++) {
-      List<SampledShard> shards = new ArrayList<>();
+      List<DeviceShard> shards = new ArrayList<>();
       double ms = 0.05;
       for (int n = 1 + random.nextInt(6); n > 0; n--) {
         int table = random.nextInt(30);
@@ -76,7 +76,13 @@ class ModelTrainingTest {
         boolean isCopy = share == 1 && random.nextInt(4) == 0;
         double outputs = isCopy ? BATCH / 4.0 : BATCH;
         shards.add(
-            new SampledShard(table, columns, outputs, share, isCopy, OptionalDouble.empty(), 4));
+            new DeviceShard(
+                tables.get(table).withColumns(columns),
+                outputs,
+                share,
+                isCopy,
+                OptionalDouble.empty(),
+                BATCH));
         ms += 0.01 + outputs * share * tables.get(table).poolingFactor() * columns / 64 * 1e-6;
       }
       compute.add(ComputeSample.of(shards, ms, 2 * ms));
@@ -90,7 +96,7 @@ class ModelTrainingTest {
       collectives.add(buffer(Collective.ALL_GATHER, devices, random));
       collectives.add(buffer(Collective.ALL_REDUCE, devices, random));
     }
-    return new SampleSet(tables, BATCH, compute, collectives);
+    return new SampleSet(tables.stream().map(TableSpec::name).toList(), compute, collectives);
   }
 
   /** The slowest link ends last, on all devices: in a node, or between nodes of 4. */
@@ -162,7 +168,6 @@ class ModelTrainingTest {
     SampleSet valid =
         new SampleSet(
             train.tables(),
-            BATCH,
             samples(1, 1500).compute().subList(1000, 1500),
             samples(2, 400).collectives());
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
@@ -202,7 +207,7 @@ class ModelTrainingTest {
     collectives.addAll(fewBuffers);
     ModelBundle bundle =
         train(
-            new SampleSet(train.tables(), BATCH, wholes, collectives),
+            new SampleSet(train.tables(), wholes, collectives),
             TOY,
             new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64),
             SILENT);
@@ -249,7 +254,6 @@ class ModelTrainingTest {
         train(
             new SampleSet(
                 train.tables(),
-                BATCH,
                 train.compute().stream()
                     .map(c -> new ComputeSample(c.shards(), c.computeMs()))
                     .toList(),
@@ -278,20 +282,14 @@ class ModelTrainingTest {
                     sample.shards().stream()
                             .anyMatch(
                                 shard ->
-                                    bundle
-                                        .card()
-                                        .heldOutTables()
-                                        .contains(train.tables().get(shard.table()).name()))
+                                    bundle.card().heldOutTables().contains(shard.table().name()))
                         ? ComputeSample.of(
                             sample.shards(), 100 * sample.computeMs(), sample.computeMs())
                         : sample)
             .toList();
     ModelBundle same =
         train(
-            new SampleSet(train.tables(), BATCH, moreExpensive, train.collectives()),
-            TOY,
-            brief,
-            SILENT);
+            new SampleSet(train.tables(), moreExpensive, train.collectives()), TOY, brief, SILENT);
     assertThat(same.tower()).usingRecursiveComparison().isEqualTo(bundle.tower());
     assertThat(same.card().errors().get("unseen.compute.mape"))
         .isNotEqualTo(bundle.card().errors().get("unseen.compute.mape"));
@@ -388,15 +386,9 @@ class ModelTrainingTest {
     assertThat(trainFrom(nodes, cached).cachesFrom()).as("measured").isEmpty();
   }
 
-  private static SampledShard cached(SampledShard shard) {
-    return new SampledShard(
-        shard.table(),
-        shard.columns(),
-        shard.samples(),
-        shard.rowShare(),
-        false,
-        OptionalDouble.of(0.5),
-        shard.bytesPerElement());
+  private static DeviceShard cached(DeviceShard shard) {
+    return new DeviceShard(
+        shard.table(), shard.samples(), shard.rowShare(), false, OptionalDouble.of(0.5), BATCH);
   }
 
   /** Returns samples of a machine on which several shards overlap, so that terms are far off. */
@@ -462,12 +454,7 @@ class ModelTrainingTest {
             .filter(c -> !c.direction().equals(Optional.of(Direction.BACKWARD)))
             .toList();
     assertThatThrownBy(
-            () ->
-                train(
-                    new SampleSet(many.tables(), BATCH, many.compute(), forward),
-                    TOY,
-                    SHORT,
-                    SILENT))
+            () -> train(new SampleSet(many.tables(), many.compute(), forward), TOY, SHORT, SILENT))
         .hasMessageEndingWith(
             "got 200 and {all_gather=100, all_reduce=100, all_to_all.forward=100, reduce_scatter=100}"
                 + ". If collectives cannot be measured, give the links of a data sheet (pretrain --links)");
