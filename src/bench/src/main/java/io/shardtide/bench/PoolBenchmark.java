@@ -12,6 +12,8 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.PoolUpdate;
@@ -157,13 +159,10 @@ public final class PoolBenchmark implements AutoCloseable {
       long generation,
       PoolWorkload workload,
       Optional<SearchedCurve> before) {
-    return search.search(
-        state.pool().orElseThrow(),
-        state.claims().get(id),
-        generation,
-        workload.cluster(),
-        workload.tables(),
-        before);
+    Pool pool = state.pool().orElseThrow();
+    List<Integer> devices = List.copyOf(CurveSearch.devices(pool, state.claims().get(id)));
+    CurveRequest request = CurveRequest.of("", id, pool, devices);
+    return search.search(request, generation, workload.cluster(), workload.tables(), before);
   }
 
   private static double since(long start) {

@@ -5,6 +5,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.Move;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
@@ -137,7 +138,7 @@ public final class SearchBenchmark implements AutoCloseable {
   /** Returns a problem of columns from scratch. */
   private SearchProblem problem(List<TableSpec> tables, int devices) {
     ClusterSpec cluster = new ClusterSpec(devices, 80 * GIB, BATCH_SIZE, 8, bundle.hardware());
-    return new SearchProblem(towers.predict(tables, BATCH_SIZE), cluster, model);
+    return new SearchProblem(towers.predict(tables, BATCH_SIZE), cluster, model, PlanShards.NONE);
   }
 
   /** Returns a problem of all kinds of shards. */
@@ -160,7 +161,7 @@ public final class SearchBenchmark implements AutoCloseable {
               new ClusterSpec(devices, 4 * GIB, BATCH_SIZE, devices, bundle.hardware());
           for (Task task : Task.read(file, tables)) {
             List<TablePrediction> predictions = towers.predict(task.tables(), BATCH_SIZE);
-            SearchProblem problem = new SearchProblem(predictions, cluster, model);
+            SearchProblem problem = new SearchProblem(predictions, cluster, model, PlanShards.NONE);
             TimedSearch timed = search(problem, SearchSettings.DEFAULTS);
             if (!warmUp) {
               SearchResult.Found reference =
@@ -197,7 +198,14 @@ public final class SearchBenchmark implements AutoCloseable {
     progress.accept(name + ", 10x budget");
     SearchSettings tenfold =
         new SearchSettings(
-            10 * SearchSettings.DEFAULTS.evaluationsPerTable(), 0, 10, 0.1, 0, 1_000);
+            10 * SearchSettings.DEFAULTS.evaluationsPerTable(),
+            0,
+            10,
+            0.1,
+            0,
+            1_000,
+            ColumnCuts.EQUAL,
+            0);
     TimedSearch longer = search(problem, tenfold);
     return new SearchRow(
         name,

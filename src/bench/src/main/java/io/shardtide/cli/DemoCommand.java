@@ -93,7 +93,8 @@ final class DemoCommand implements Callable<Integer> {
           Optional.of(
               SearchSettingsBuilder.builder(SearchSettings.DEEP).paybackSteps(1_000_000).build()),
           Duration.ofSeconds(1),
-          PlanningSettings.DEFAULTS.deepGain());
+          PlanningSettings.DEFAULTS.deepGain(),
+          0);
 
   /** Models are retrained after drift; no other training delays that. */
   private static final TrainingPolicy TRAINING =

@@ -14,6 +14,7 @@ import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
@@ -83,7 +84,11 @@ class DashboardBenchmark {
     for (int d = 0; d < devices; d++) {
       costs.add(
           new DeviceCost(
-              5 + random.nextDouble(), 3 + random.nextDouble(), 2, (1L << 30) + random.nextInt()));
+              5 + random.nextDouble(),
+              3 + random.nextDouble(),
+              2,
+              (1L << 30) + random.nextInt(),
+              0));
     }
     return new ShardingPlan(
             "",
@@ -95,18 +100,24 @@ class DashboardBenchmark {
                 new SourcePosition("shardtide.workload-changes", 0, generation),
                 TestModels.bundle().modelId(),
                 SearchSettings.DEFAULTS,
-                previous),
+                previous,
+                List.of()),
             "a table has changed",
             shards,
+            Replication.NONE,
+            List.of(),
+            List.of(),
             new PlanPrediction(
                 costs,
                 costs.stream().mapToDouble(DeviceCost::totalMs).max().orElseThrow(),
                 new Insight(
                     8,
+                    0,
                     new Bottleneck(1, Explanation.Cause.COMPUTATION, "table_000", 0.1),
                     List.of()),
                 List.of(),
-                0),
+                0,
+                List.of()),
             new PlanMoves(List.of(), List.of()),
             new SearchRun(1000, 1.5, Instant.now()))
         .identified();

@@ -35,6 +35,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.Random;
 import java.util.stream.IntStream;
@@ -55,7 +56,8 @@ class RetrainedPlansTest {
   private final ModelBundle shipped = TestModels.bundle();
   private final CostModel before = new CostModel(shipped);
   private final ClusterSpec cluster =
-      new ClusterSpec(DEVICES, 1L << 36, shipped.largestBatch(), DEVICES, shipped.hardware());
+      new ClusterSpec(
+          DEVICES, 1L << 36, TestModels.largestBatch(shipped), DEVICES, shipped.hardware());
   private final List<TowerPredictor> opened = new ArrayList<>();
   private final TowerPredictor towers = open(shipped);
   private final Map<TableSpec, double[]> sums = new HashMap<>();
@@ -187,12 +189,22 @@ class RetrainedPlansTest {
                   .map(shard -> DeviceShard.ofColumns(shard, cluster.batchSize()))
                   .toList(),
               ms[d],
+              OptionalDouble.empty(),
               ms[d]));
     }
     sample(
         plan,
         new CostSample.StepCommunication(
-            IntStream.of(plan.columns()).boxed().toList(), DEVICES, 4, 4, devices, devices));
+            IntStream.of(plan.columns()).boxed().toList(),
+            DEVICES,
+            4,
+            4,
+            devices,
+            devices,
+            List.of(),
+            List.of(),
+            List.of(),
+            true));
   }
 
   private void sample(SearchedPlan plan, CostSample.Cost cost) {

@@ -101,8 +101,7 @@ final class OfflinePrediction {
       if (shard.kind().scope() != ShardScope.DEVICE && !model.cost().predictsAllKinds()) {
         throw new IllegalArgumentException(
             "Table \"%s\" is %s; model %s lacks measured collectives, and predicts tables only whose shards have all rows"
-                .formatted(
-                    shard.table(), shard.kind().torchRecName(), model.cost().bundle().shown()));
+                .formatted(shard.table(), shard.kind().label(), model.cost().bundle().shown()));
       }
     }
     return shards;

@@ -128,7 +128,7 @@ final class PlanCommand implements Callable<Integer> {
           "Missing required options: %s%s"
               .formatted(missing, workloads == null ? "; or use --workloads" : ""));
     }
-    if (columnCuts != null && !columnCuts.equals(ColumnCuts.EQUAL.key())) {
+    if (columnCuts != null && !columnCuts.equals(ColumnCuts.EQUAL.label())) {
       throw wrong(
           "--column-cuts must be equal, got \"%s\": 0.2.0 was the last version with other widths"
               .formatted(columnCuts));

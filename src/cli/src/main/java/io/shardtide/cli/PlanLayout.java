@@ -52,7 +52,7 @@ sealed interface PlanLayout {
     if (replication.groups().areSeveral()) {
       line.putObject("replica_groups")
           .put("groups", replication.groups().count())
-          .put("layout", replication.groups().layout().fileName())
+          .put("layout", replication.groups().layout().label())
           .put("synchronization_steps", replication.synchronizationSteps())
           .put("synchronization_ms", replication.synchronizationMs());
     }
@@ -76,8 +76,8 @@ sealed interface PlanLayout {
       codecs.forEach(
           of ->
               list.addObject()
-                  .put("scope", of.scope().fileName())
-                  .put("direction", of.direction().fileName())
+                  .put("scope", of.scope().label())
+                  .put("direction", of.direction().label())
                   .put("codec", of.codec().name())
                   .put("saved_ms", of.savedMs()));
     }
@@ -164,13 +164,13 @@ sealed interface PlanLayout {
 
   /** Puts what a table's optimizer is, if the table or its cluster names one. */
   private static void putOptimizer(ObjectNode node, TableSpec table) {
-    table.optimizer().ifPresent(optimizer -> node.put("optimizer", optimizer.fileName()));
+    table.optimizer().ifPresent(optimizer -> node.put("optimizer", optimizer.label()));
   }
 
   /** Puts what the table's publisher decided about its kernel; the cache is that of its shards. */
   private static void putKernel(ObjectNode node, TableSpec table) {
     TableKernel kernel = table.kernel();
-    kernel.computeKernel().ifPresent(named -> node.put("compute_kernel", named.torchRecName()));
+    kernel.computeKernel().ifPresent(named -> node.put("compute_kernel", named.label()));
     kernel.cacheAlgorithm().ifPresent(named -> node.put("cache_algorithm", named.name()));
     if (table.enforceHbm()) {
       node.put("enforce_hbm", true);
@@ -207,7 +207,7 @@ sealed interface PlanLayout {
           ObjectNode of =
               ofTable
                   .addObject()
-                  .put("kind", shard.kind().torchRecName())
+                  .put("kind", shard.kind().label())
                   .put("column_offset", shard.columnOffset())
                   .put("columns", shard.columns())
                   .put("row_offset", shard.rowOffset())

@@ -20,6 +20,7 @@ import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -43,7 +44,7 @@ class PlanViewTest {
             view.show(
                 Samples.plan(),
                 Optional.of(Samples.plan()),
-                Optional.of(new UsableMemory(640)),
+                Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
                 "a table is added",
                 OptionalDouble.of(31.4)))
         .isEqualTo(
@@ -76,7 +77,8 @@ class PlanViewTest {
                 .mapToObj(
                     seed ->
                         ShardTexts.waves(
-                            RandomMoves.of(8, seed).plan(), Optional.of(new UsableMemory(1))))
+                            RandomMoves.of(8, seed).plan(),
+                            Optional.of(new UsableMemory(1, Collections.emptySortedMap()))))
                 .toList())
         .anySatisfy(text -> assertThat(text).contains("ms meanwhile, none in 1 of the waves; "));
   }
@@ -115,7 +117,11 @@ class PlanViewTest {
 
   private String shown(ShardingPlan plan) {
     return view.show(
-        plan, Optional.empty(), Optional.of(new UsableMemory(640)), "new", OptionalDouble.empty());
+        plan,
+        Optional.empty(),
+        Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
+        "new",
+        OptionalDouble.empty());
   }
 
   @Test
@@ -124,7 +130,7 @@ class PlanViewTest {
             view.show(
                 Samples.plan(),
                 Optional.empty(),
-                Optional.of(new UsableMemory(640)),
+                Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
                 "the first",
                 OptionalDouble.of(31.4)))
         .contains("predicted step 6.50 ms")
@@ -183,7 +189,7 @@ class PlanViewTest {
                 v.show(
                     plan,
                     Optional.of(plan),
-                    Optional.of(new UsableMemory(640)),
+                    Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
                     name,
                     OptionalDouble.empty()),
             v -> v.show(Samples.infeasible(), name),

@@ -10,6 +10,7 @@ import io.shardtide.domain.Move;
 import io.shardtide.domain.MoveStep.Stage;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.Region;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Sharding;
@@ -43,7 +44,16 @@ class ShardTextsTest {
         new Shard("a", new Region(0, 16, 0, 40), 2, ShardKind.TABLE_WISE, OptionalDouble.of(0.05)));
     ShardingPlan plan = Samples.plan();
     return new ShardingPlan(
-        "", plan.origin(), plan.reason(), shards, plan.prediction(), plan.transition(), plan.run());
+        "",
+        plan.origin(),
+        plan.reason(),
+        shards,
+        Replication.NONE,
+        List.of(),
+        List.of(),
+        plan.prediction(),
+        plan.transition(),
+        plan.run());
   }
 
   private static ColumnPart part(int columns, int device) {

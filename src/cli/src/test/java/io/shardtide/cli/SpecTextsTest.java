@@ -14,6 +14,7 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.Eviction;
 import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ReuseHistogram;
@@ -72,7 +73,7 @@ class SpecTextsTest {
 
   @Test
   void the_help_names_each_optimizer() {
-    String all = String.join(", ", Optimizer.names());
+    String all = String.join(", ", Named.labels(Optimizer.class));
     assertThat(SpecTexts.TABLE_KEYS).contains(all);
     assertThat(SpecTexts.CLUSTER_KEYS).contains(all);
   }

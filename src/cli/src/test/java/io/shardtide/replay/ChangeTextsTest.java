@@ -68,7 +68,7 @@ class ChangeTextsTest {
             "table a: access CDF changed",
             "table a: unchanged",
             "table a: access CDF no longer known");
-    assertThat(texts(table(TABLE), table(TABLE.withReuse(Fixtures.reuse()))).get(1))
+    assertThat(texts(table(TABLE), table(Fixtures.withReuse(TABLE, Fixtures.reuse()))).get(1))
         .isEqualTo("table a: reuse histogram changed");
   }
 

@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
@@ -25,6 +24,7 @@ import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.StepCosts;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -48,7 +48,7 @@ class ClusterShapesTest {
   private static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
   private static final CostModel MODEL = new CostModel(BUNDLE);
   private static final PlainTowers TOWERS = new PlainTowers(BUNDLE);
-  private static final SearchSettings BRIEF = new SearchSettings(5, 50, 10, 10, 0, 1_000);
+  private static final SearchSettings BRIEF = Fixtures.settings(5, 50, 10, 10, 0, 1_000);
   private static final Set<ShardKind> KINDS =
       EnumSet.complementOf(EnumSet.of(ShardKind.PARTIAL_ROW_WISE));
 
@@ -89,7 +89,7 @@ class ClusterShapesTest {
                 table -> true);
     List<Shard> read = ImportedPlan.parse(exported.toString()).shards(tables, cluster);
     assertThat(read).isEqualTo(found.shards().stream().sorted(Shard.ORDER).toList());
-    assertThat(StepCost.of(problem.tables(), read, cluster, MODEL).predictedMs())
+    assertThat(StepCosts.of(problem.tables(), read, cluster, MODEL).predictedMs())
         .isEqualTo(found.predictedMs());
   }
 

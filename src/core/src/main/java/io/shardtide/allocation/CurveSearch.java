@@ -114,37 +114,14 @@ public final class CurveSearch {
   }
 
   /**
-   * Searches a curve.
+   * Searches the curve that a pool requests.
    *
-   * @param pool the pool
-   * @param claim the workload's claim
+   * @param request the request
    * @param generation the workload's generation
    * @param workload the workload's own cluster: batch, reserved memory, bytes on the wire
    * @param tables the tables, in any order
    * @param before the workload's curve before; nothing is searched again where tables, cluster and
    *     model are the same
-   * @throws io.shardtide.domain.RejectedException if the workload reserves all memory of a device
-   */
-  public SearchedCurve search(
-      Pool pool,
-      Claim claim,
-      long generation,
-      ClusterSpec workload,
-      List<TableSpec> tables,
-      Optional<SearchedCurve> before) {
-    CurveRequest request =
-        CurveRequest.of("", claim.workloadId(), pool, List.copyOf(devices(pool, claim)));
-    return search(request, generation, workload, tables, before);
-  }
-
-  /**
-   * Searches the curve that a pool requests.
-   *
-   * @param request the request
-   * @param generation the workload's generation
-   * @param workload the workload's own cluster
-   * @param tables the tables, in any order
-   * @param before the workload's curve before
    * @throws io.shardtide.domain.RejectedException if the workload reserves all memory of a device
    */
   public SearchedCurve search(

@@ -2,7 +2,6 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -29,7 +28,6 @@ public record CollectiveSample(
 
   /** Checks the sizes and the ranges. */
   public CollectiveSample {
-    Objects.requireNonNull(direction, "direction");
     if (devices < 2) {
       throw new IllegalArgumentException("devices must be at least 2, got " + devices);
     }
@@ -42,7 +40,7 @@ public record CollectiveSample(
     if (bytes.length != expected || ms.length != expected) {
       throw new IllegalArgumentException(
           "%s of %s devices must have %s numbers of bytes and of ms, got %s and %s"
-              .formatted(collective.fileName(), devices, expected, bytes.length, ms.length));
+              .formatted(collective.label(), devices, expected, bytes.length, ms.length));
     }
     for (double b : bytes) {
       if (!(b >= 0 && Double.isFinite(b))) {
@@ -58,6 +56,6 @@ public record CollectiveSample(
 
   /** Returns what was measured, for display: {@code all_to_all.forward}, say. */
   public String shown() {
-    return collective.fileName() + direction.map(d -> "." + d.fileName()).orElse("");
+    return collective.label() + direction.map(d -> "." + d.label()).orElse("");
   }
 }

@@ -2,7 +2,6 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.Optimizer;
 import io.soabase.recordbuilder.core.RecordBuilder;
-import java.util.Objects;
 import java.util.OptionalDouble;
 
 /**
@@ -39,7 +38,6 @@ public record SampledShard(
 
   /** Checks the ranges. */
   public SampledShard {
-    Objects.requireNonNull(optimizer, "optimizer");
     check("table", table, table >= 0, "the position of a table, from 0");
     check("columns", columns, columns >= 1, "at least 1");
     check("samples", samples, samples > 0 && Double.isFinite(samples), "above 0");

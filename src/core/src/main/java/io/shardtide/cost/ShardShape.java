@@ -1,7 +1,6 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.Optimizer;
-import java.util.Objects;
 import java.util.OptionalDouble;
 
 /**
@@ -38,8 +37,6 @@ public record ShardShape(
 
   /** Checks the ranges. */
   public ShardShape {
-    Objects.requireNonNull(use, "use");
-    Objects.requireNonNull(optimizer, "optimizer");
     check("rows", rows, rows >= 1, "at least 1");
     check("columns", columns, columns >= 1, "at least 1");
     check("outputs", outputs, outputs >= 0, "at least 0");

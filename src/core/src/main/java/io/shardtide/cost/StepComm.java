@@ -6,7 +6,6 @@ import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -91,15 +90,6 @@ public record StepComm(ClusterSpec cluster, List<CollectiveCodec> codecs) {
     return codec(scope, direction)
         .map(CommCodec::sentBytesPerElement)
         .orElse(cluster.wireBytesPerElement(direction));
-  }
-
-  /** Returns whether all collectives send the same as those of another step. */
-  public boolean sendsAs(StepComm other) {
-    return SCOPES.stream()
-        .allMatch(
-            scope ->
-                Arrays.stream(Direction.values())
-                    .allMatch(d -> codec(scope, d).equals(other.codec(scope, d))));
   }
 
   /** Returns whether encoding and decoding takes time in any collective. */

@@ -154,12 +154,6 @@ public record StepCost(
     return of(evaluator, wire, loads, slowdowns);
   }
 
-  /** Predicts the cost of a step of a plan by recorded predictions, of devices that are well. */
-  public static StepCost of(
-      List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
-    return of(tables, shards, StepComm.of(cluster), model, Slowdowns.none(cluster.devices()));
-  }
-
   /**
    * Returns the devices that have the load of a shard. Of a part that is split over devices, all
    * have the load of the first block, although the last ones may have fewer rows or none.
@@ -175,25 +169,6 @@ public record StepCost(
               : IntStream.empty();
       case CLUSTER -> isFirst ? IntStream.range(0, cluster.devices()) : IntStream.empty();
     };
-  }
-
-  /**
-   * Predicts the cost of a step of a plan with shards of any kind.
-   *
-   * @param tables the tables of all shards
-   * @param shards the shards of a plan
-   * @param cluster the devices and the batch
-   * @param model the model
-   * @param towers runs the model's tower
-   */
-  public static StepCost of(
-      List<TableSpec> tables,
-      List<Shard> shards,
-      ClusterSpec cluster,
-      CostModel model,
-      TowerPredictor towers) {
-    CostEvaluator evaluator = model.evaluator();
-    return of(evaluator, cluster, loads(tables, shards, cluster, evaluator, towers));
   }
 
   /**

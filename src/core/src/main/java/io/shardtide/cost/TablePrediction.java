@@ -10,7 +10,6 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -50,7 +49,6 @@ public record TablePrediction(
 
   /** Checks that each width has a tower output. */
   public TablePrediction {
-    Objects.requireNonNull(table, "table");
     towers = Collections.unmodifiableMap(towers);
     cuts = Collections.unmodifiableMap(cuts);
     byGroups = Collections.unmodifiableMap(byGroups);

@@ -7,7 +7,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
@@ -127,12 +126,11 @@ public record ClusterSpec(
     checkGroups(replicaGroups, devices, devicesPerNode, batchSize);
     codecs = codecs.stream().sorted(CommCodec.ORDER).toList();
     checkCodecs(codecs);
-    Objects.requireNonNull(optimizer, "optimizer");
     if (pipeline.isPresent() && !countsStepMemory) {
       throw new RejectedException(
           RejectionReason.INVALID_CLUSTER,
           "countsStepMemory of a cluster must be true if it names a pipeline, whose memory would not be counted otherwise, got false with pipeline %s"
-              .formatted(pipeline.get().fileName()));
+              .formatted(pipeline.get().label()));
     }
   }
 

@@ -90,19 +90,9 @@ public record CommCodec(
    * @throws RejectedException if a name is no direction's
    */
   public static List<Direction> directionsOf(String codec, Collection<String> names) {
+    String what = "direction of codec " + Names.quote(codec);
     return names.stream()
-        .map(
-            name ->
-                Direction.ofFileName(name)
-                    .orElseThrow(
-                        () ->
-                            new RejectedException(
-                                RejectionReason.INVALID_CLUSTER,
-                                "direction of codec %s must be %s, got %s"
-                                    .formatted(
-                                        Names.quote(codec),
-                                        String.join(" or ", Direction.fileNames()),
-                                        Names.quote(name)))))
+        .map(name -> Named.parse(Direction.class, name, what, RejectionReason.INVALID_CLUSTER))
         .toList();
   }
 

@@ -16,12 +16,6 @@ public record DeviceCost(
     long memoryBytes,
     long hostMemoryBytes) {
 
-  /** A device without cached shards. */
-  public DeviceCost(
-      double computeMs, double forwardCommMs, double backwardCommMs, long memoryBytes) {
-    this(computeMs, forwardCommMs, backwardCommMs, memoryBytes, 0);
-  }
-
   /** Returns the sum of computation and both communications, in milliseconds. */
   public double totalMs() {
     return computeMs + backwardCommMs + forwardCommMs;

@@ -6,7 +6,6 @@ import java.time.format.DateTimeFormatter;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 
 /**
  * How much slower than its peers a device is.
@@ -34,8 +33,6 @@ public record DeviceSpeed(
    * @throws RejectedException if a value is outside its range
    */
   public DeviceSpeed {
-    Objects.requireNonNull(part, "part");
-    Objects.requireNonNull(since, "since");
     if (device < 0) {
       throw invalid("device of a speed must be at least 0, got " + device);
     }
@@ -68,11 +65,6 @@ public record DeviceSpeed(
         part.verb(),
         slowdown,
         MINUTE.format(since));
-  }
-
-  /** Returns the same speed of another device. */
-  public DeviceSpeed of(int other) {
-    return new DeviceSpeed(other, part, slowdown, standardError, since);
   }
 
   /** Returns the speeds of those devices that a cluster has. */

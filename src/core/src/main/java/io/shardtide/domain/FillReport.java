@@ -3,7 +3,6 @@ package io.shardtide.domain;
 import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -33,9 +32,6 @@ public record FillReport(
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
     Names.check(reportId, "report id", RejectionReason.INVALID_MEASUREMENT);
     Names.check(source, "source", RejectionReason.INVALID_MEASUREMENT);
-    Objects.requireNonNull(planId, "planId");
-    Objects.requireNonNull(run, "run");
-    Objects.requireNonNull(measuredAt, "measuredAt");
     tables = List.copyOf(tables);
     if (tables.isEmpty() || tables.size() > Workload.MAX_TABLES) {
       throw invalid(

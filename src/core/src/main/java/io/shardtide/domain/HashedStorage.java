@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -57,9 +56,6 @@ public record HashedStorage(
    *     so many ids
    */
   public HashedStorage {
-    Objects.requireNonNull(eviction, "eviction");
-    Objects.requireNonNull(hitShares, "hitShares");
-    Objects.requireNonNull(resizeReason, "resizeReason");
     if (ids < 0 || ids > MAX_IDS) {
       throw rejected("ids", "between 0 and 2^36", ids);
     }

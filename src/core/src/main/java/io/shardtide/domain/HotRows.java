@@ -5,7 +5,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.function.Function;
 
 /**
  * Tables that are cut by use: each device holds a copy of the most used rows, and all other rows
@@ -64,36 +63,16 @@ public final class HotRows {
     if (hotRows.isEmpty()) {
       return shards;
     }
-    return map(
-        shards,
-        shard -> {
-          long hot = hotRows.getOrDefault(shard.table(), 0L);
-          if (hot == 0) {
-            return shard;
-          }
-          return shard.isCopied()
-              ? shard.at(name(shard.table()), 0)
-              : shard.at(shard.table(), -hot);
-        });
+    return shards.stream()
+        .map(shard -> separate(shard, hotRows.getOrDefault(shard.table(), 0L)))
+        .sorted(Shard.ORDER)
+        .toList();
   }
 
-  /**
-   * Returns the shards of a plan with one table in place of two: the reverse of {@link #separate}.
-   *
-   * @param hotRows how many hot rows each table has that is cut by use
-   */
-  public static List<Shard> join(List<Shard> shards, Map<String, Long> hotRows) {
-    Map<String, String> tables = new HashMap<>();
-    hotRows.keySet().forEach(table -> tables.put(name(table), table));
-    return map(
-        shards,
-        shard ->
-            tables.containsKey(shard.table())
-                ? shard.at(tables.get(shard.table()), 0)
-                : shard.at(shard.table(), hotRows.getOrDefault(shard.table(), 0L)));
-  }
-
-  private static List<Shard> map(List<Shard> shards, Function<Shard, Shard> change) {
-    return shards.stream().map(change).sorted(Shard.ORDER).toList();
+  private static Shard separate(Shard shard, long hot) {
+    if (hot == 0) {
+      return shard;
+    }
+    return shard.isCopied() ? shard.at(name(shard.table()), 0) : shard.at(shard.table(), -hot);
   }
 }

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.List;
-import java.util.Objects;
 
 /**
  * A search's analysis of its plan.
@@ -23,14 +22,8 @@ public record Insight(
   /** More than a person reads, few enough for a record. */
   public static final int MAX_EXPLANATIONS = 100;
 
-  /** An insight into a plan of a model that does not say what it does not know. */
-  public Insight(double lowerBoundMs, Bottleneck bottleneck, List<Explanation> explanations) {
-    this(lowerBoundMs, 0, bottleneck, explanations);
-  }
-
   /** Copies what may change. */
   public Insight {
-    Objects.requireNonNull(bottleneck, "bottleneck");
     explanations = List.copyOf(explanations);
   }
 }

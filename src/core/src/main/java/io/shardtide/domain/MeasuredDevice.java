@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.Locale;
-import java.util.Objects;
 import java.util.OptionalDouble;
 
 /**
@@ -20,11 +19,6 @@ public record MeasuredDevice(
     OptionalDouble forwardComputeMs) {
   /** No part of a step takes ten minutes; a clock that jumped would measure more. */
   public static final double MAX_MS = 600_000;
-
-  /** Checks what must be there. */
-  public MeasuredDevice {
-    Objects.requireNonNull(forwardComputeMs, "forwardComputeMs");
-  }
 
   /** A device whose forward computation was not measured apart. */
   public MeasuredDevice(double computeMs, double forwardCommMs, double backwardCommMs) {

@@ -46,9 +46,4 @@ public record PlanDiff(List<Overlap> moved, SortedSet<String> added, SortedSet<S
     rest.removeAll(without);
     return rest;
   }
-
-  /** Returns whether both plans have the same tables in the same places. */
-  public boolean isEmpty() {
-    return moved.isEmpty() && added.isEmpty() && dropped.isEmpty();
-  }
 }

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -31,39 +30,11 @@ public record PlanOrigin(
 
   /** Checks that nothing is missing, and the generations. */
   public PlanOrigin {
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(effort, "effort");
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(settings, "settings");
-    Objects.requireNonNull(previousPlanId, "previousPlanId");
     slow = List.copyOf(slow);
     if (firstGeneration < 1 || firstGeneration > generation) {
       throw new IllegalArgumentException(
           "first generation of a plan must be between 1 and its generation, %s, got %s"
               .formatted(generation, firstGeneration));
     }
-  }
-
-  /** The origin of a plan for devices that are all well. */
-  public PlanOrigin(
-      String workloadId,
-      long generation,
-      long firstGeneration,
-      Effort effort,
-      SourcePosition source,
-      String modelId,
-      SearchSettings settings,
-      Optional<String> previousPlanId) {
-    this(
-        workloadId,
-        generation,
-        firstGeneration,
-        effort,
-        source,
-        modelId,
-        settings,
-        previousPlanId,
-        List.of());
   }
 }

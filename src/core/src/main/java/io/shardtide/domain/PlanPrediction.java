@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.List;
-import java.util.Objects;
 
 /**
  * Predicted costs of a plan, and what the search found out about it.
@@ -30,18 +29,7 @@ public record PlanPrediction(
   /** Copies what may change. */
   public PlanPrediction {
     deviceCosts = List.copyOf(deviceCosts);
-    Objects.requireNonNull(insight, "insight");
     outOfRange = List.copyOf(outOfRange);
     cacheMisses = List.copyOf(cacheMisses);
-  }
-
-  /** The prediction of a plan without caches. */
-  public PlanPrediction(
-      List<DeviceCost> deviceCosts,
-      double predictedMs,
-      Insight insight,
-      List<OutOfRange> outOfRange,
-      int outOfRangeCount) {
-    this(deviceCosts, predictedMs, insight, outOfRange, outOfRangeCount, List.of());
   }
 }

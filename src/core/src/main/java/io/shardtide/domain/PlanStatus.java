@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import java.time.Instant;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -50,12 +49,6 @@ public record PlanStatus(
    */
   public PlanStatus {
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
-    Objects.requireNonNull(planId, "planId");
-    Objects.requireNonNull(kind, "kind");
-    Objects.requireNonNull(reason, "reason");
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(run, "run");
-    Objects.requireNonNull(occurredAt, "occurredAt");
     if (step < 0) {
       throw new RejectedException(
           RejectionReason.INVALID_STATUS, "step of a status must be at least 0, got " + step);
@@ -66,19 +59,6 @@ public record PlanStatus(
           "wave of a status must be between 1 and its waves, got wave %s of %s"
               .formatted(wave, waves));
     }
-  }
-
-  /** A status of a plan whose shards all move at once. */
-  public PlanStatus(
-      String workloadId,
-      String planId,
-      StatusKind kind,
-      long step,
-      Optional<String> reason,
-      String source,
-      String run,
-      Instant occurredAt) {
-    this(workloadId, planId, kind, step, reason, source, run, occurredAt, 1, 1);
   }
 
   /** Returns what the trainer does as text: "adopted" or "finished moving (wave 2 of 3)", say. */

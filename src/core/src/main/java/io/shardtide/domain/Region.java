@@ -42,6 +42,22 @@ public record Region(int columnOffset, int columns, long rowOffset, long rows) {
     return new Region(columnOffset, columns, 0, table.rows());
   }
 
+  /**
+   * Returns the rows of each block but the last, if rows are cut into so many of them as TorchRec
+   * cuts them: the last blocks may have fewer rows or none.
+   */
+  public static long blockRows(long rows, int blocks) {
+    return (rows - 1) / blocks + 1;
+  }
+
+  /**
+   * Returns whether each block has a row, if rows are cut into so many: 5 rows in 4 blocks are 2,
+   * 2, 1 and none. FBGEMM's CPU kernels compute wrong weights, or crash, with a shard without rows.
+   */
+  public static boolean hasRowsForEach(long rows, int blocks) {
+    return (rows - 1) / blockRows(rows, blocks) + 1 == blocks;
+  }
+
   /** Returns the column behind the last one. */
   public int columnEnd() {
     return columnOffset + columns;
@@ -50,11 +66,6 @@ public record Region(int columnOffset, int columns, long rowOffset, long rows) {
   /** Returns the row behind the last one. */
   public long rowEnd() {
     return rowOffset + rows;
-  }
-
-  /** Returns the number of elements, exact up to 2^53. */
-  public double elements() {
-    return (double) rows * columns;
   }
 
   /** Returns how many elements are in both regions, exact up to 2^53. */

@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * Settings of the search. Each shapes the result, so that each is recorded in the plan.
@@ -104,27 +103,7 @@ public record SearchSettings(
     MOVE_OVERHEAD_MS.check("moveOverheadMs", moveOverheadMs);
     RESHARD_MS.check("reshardMs", reshardMs);
     PAYBACK_STEPS.check("paybackSteps", paybackSteps);
-    Objects.requireNonNull(columnCuts, "columnCuts");
     RISK.check("risk", risk);
-  }
-
-  /** Settings of a search that reads means only, with parts of equal width. */
-  public SearchSettings(
-      long evaluationsPerTable,
-      long repairEvaluations,
-      double moveGigabytesPerSecond,
-      double moveOverheadMs,
-      double reshardMs,
-      long paybackSteps) {
-    this(
-        evaluationsPerTable,
-        repairEvaluations,
-        moveGigabytesPerSecond,
-        moveOverheadMs,
-        reshardMs,
-        paybackSteps,
-        ColumnCuts.EQUAL,
-        0);
   }
 
   /** Returns how many evaluations tables without a place may take. */

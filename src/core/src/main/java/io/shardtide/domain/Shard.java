@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.Comparator;
-import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 
@@ -35,15 +34,12 @@ public record Shard(
    *     each device holds a copy
    */
   public Shard {
-    Objects.requireNonNull(table, "table");
-    Objects.requireNonNull(region, "region");
-    Objects.requireNonNull(kind, "kind");
     boolean isCopied = kind.scope() == ShardScope.COPIES;
     if (isCopied ? device != EVERY_DEVICE : device < 0) {
       throw new IllegalArgumentException(
           "device of a %s shard of table %s must be %s, got %s"
               .formatted(
-                  kind.torchRecName(),
+                  kind.label(),
                   Names.quote(table),
                   isCopied ? "-1, each device" : "at least 0",
                   device));
@@ -53,8 +49,7 @@ public record Shard(
       if (isCopied || !(share >= 0 && share <= 1)) {
         throw new IllegalArgumentException(
             "cache share of a %s shard of table %s must be %s, got %s"
-                .formatted(
-                    kind.torchRecName(), Names.quote(table), isCopied ? "none" : "0 to 1", share));
+                .formatted(kind.label(), Names.quote(table), isCopied ? "none" : "0 to 1", share));
       }
     }
   }
@@ -74,15 +69,6 @@ public record Shard(
     Region moved =
         new Region(region.columnOffset(), region.columns(), rowOffset() + rowsDown, rows());
     return new Shard(ofTable, moved, device, kind, cacheShare);
-  }
-
-  /** Returns columns of a table on a device: the whole table or a range of its columns. */
-  public static Shard ofColumns(TableSpec table, int columnOffset, int columns, int device) {
-    return new Shard(
-        table.name(),
-        Region.ofColumns(table, columnOffset, columns),
-        device,
-        columns == table.columns() ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE);
   }
 
   /** Returns whether each device holds a copy. */

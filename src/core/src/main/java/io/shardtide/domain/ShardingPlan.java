@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -36,53 +35,11 @@ public record ShardingPlan(
     PlanMoves transition,
     SearchRun run) {
 
-  /** A plan of one group. */
-  public ShardingPlan(
-      String planId,
-      PlanOrigin origin,
-      String reason,
-      List<Shard> shards,
-      PlanPrediction prediction,
-      PlanMoves transition,
-      SearchRun run) {
-    this(planId, origin, reason, shards, Replication.NONE, prediction, transition, run);
-  }
-
-  /** A plan without codecs, of tables whose kernels are not decided. */
-  public ShardingPlan(
-      String planId,
-      PlanOrigin origin,
-      String reason,
-      List<Shard> shards,
-      Replication replication,
-      PlanPrediction prediction,
-      PlanMoves transition,
-      SearchRun run) {
-    this(
-        planId,
-        origin,
-        reason,
-        shards,
-        replication,
-        List.of(),
-        List.of(),
-        prediction,
-        transition,
-        run);
-  }
-
   /** Copies what may change. */
   public ShardingPlan {
-    Objects.requireNonNull(planId, "planId");
-    Objects.requireNonNull(origin, "origin");
-    Objects.requireNonNull(reason, "reason");
     shards = List.copyOf(shards);
-    Objects.requireNonNull(replication, "replication");
     codecs = List.copyOf(codecs);
     kernels = List.copyOf(kernels);
-    Objects.requireNonNull(prediction, "prediction");
-    Objects.requireNonNull(transition, "transition");
-    Objects.requireNonNull(run, "run");
   }
 
   /** Returns this plan with the id that follows from its content. */

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
@@ -45,10 +44,6 @@ public record TableKernel(
    * @throws RejectedException if the load factor is outside its range
    */
   public TableKernel {
-    Objects.requireNonNull(computeKernel, "computeKernel");
-    Objects.requireNonNull(cacheAlgorithm, "cacheAlgorithm");
-    Objects.requireNonNull(outputType, "outputType");
-    Objects.requireNonNull(stochasticRounding, "stochasticRounding");
     if (cacheLoadFactor.isPresent()) {
       double share = cacheLoadFactor.getAsDouble();
       if (!(share > 0 && share <= 1)) {

@@ -6,7 +6,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Function;
@@ -94,12 +93,6 @@ public record TableSpec(
    */
   public TableSpec {
     Names.check(name, "table name", RejectionReason.INVALID_TABLE_NAME);
-    Objects.requireNonNull(reuseHistogram, "reuseHistogram");
-    Objects.requireNonNull(accessCdf, "accessCdf");
-    Objects.requireNonNull(optimizer, "optimizer");
-    Objects.requireNonNull(idWeights, "idWeights");
-    Objects.requireNonNull(kernel, "kernel");
-    Objects.requireNonNull(storage, "storage");
     checkRows(rows, name);
     if (columns < COLUMN_UNIT || columns > MAX_COLUMNS || columns % COLUMN_UNIT != 0) {
       throw rejected(
@@ -238,7 +231,7 @@ public record TableSpec(
                   isCached
                       ? "that it is cached, and a kind other than data_parallel and partial_row_wise"
                       : "a kind other than data_parallel",
-                  kernel.computeKernel().get().torchRecName(),
+                  kernel.computeKernel().get().label(),
                   constraints.describeKinds(),
                   constraints.mayBeCached() ? "" : ", mayBeCached false"));
     }
@@ -282,11 +275,6 @@ public record TableSpec(
         .poolingFactor(others.isEmpty() ? poolingFactor : TableFeature.lookups(others))
         .features(others)
         .build();
-  }
-
-  /** Returns this table with another reuse histogram. */
-  public TableSpec withReuse(ReuseHistogram reuse) {
-    return TableSpecBuilder.builder(this).reuseHistogram(reuse).build();
   }
 
   /** Returns this table with other constraints. */

@@ -18,11 +18,6 @@ public record UsableMemory(long bytesPerDevice, SortedMap<Integer, Long> byDevic
     byDevice.values().forEach(UsableMemory::check);
   }
 
-  /** Devices that have equally much. */
-  public UsableMemory(long bytesPerDevice) {
-    this(bytesPerDevice, Collections.emptySortedMap());
-  }
-
   private static void check(long bytes) {
     if (bytes < 1) {
       throw new IllegalArgumentException(

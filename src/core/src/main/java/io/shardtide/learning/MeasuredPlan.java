@@ -143,9 +143,9 @@ record MeasuredPlan(
         throw incomparable(
             "The plan needs no %s for scope %s; the collectives must be for scope %s"
                 .formatted(
-                    collective.collective().fileName(),
-                    collective.scope().fileName(),
-                    scopes.stream().map(ShardScope::fileName).collect(Collectors.joining(" or "))));
+                    collective.collective().label(),
+                    collective.scope().label(),
+                    scopes.stream().map(ShardScope::label).collect(Collectors.joining(" or "))));
       }
       if (collective.scope() == ShardScope.DEVICE && communicates()) {
         checkAllToAll(collective);

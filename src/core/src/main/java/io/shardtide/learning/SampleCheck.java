@@ -75,7 +75,7 @@ public final class SampleCheck {
   }
 
   private static void check(CostSample.GroupCollective collective) {
-    collective.ms().forEach(ms -> checkMs(collective.collective().fileName(), ms));
+    collective.ms().forEach(ms -> checkMs(collective.collective().label(), ms));
     try {
       collective.sample();
     } catch (IllegalArgumentException e) {

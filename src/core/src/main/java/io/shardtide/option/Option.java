@@ -30,11 +30,6 @@ public record Option(long hotRows, TablePart part) {
                   new Option(0, new TablePart(ShardScope.DEVICE, units * TableSpec.COLUMN_UNIT)))
           .toList();
 
-  /** Checks that there is a part. */
-  public Option {
-    Objects.requireNonNull(part, "part");
-  }
-
   /** Returns parts of so many columns with all rows, each in the memory of one device. */
   public static Option ofColumns(int columns) {
     return OF_COLUMNS.get(columns / TableSpec.COLUMN_UNIT - 1);

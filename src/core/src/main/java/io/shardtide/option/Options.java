@@ -3,7 +3,7 @@ package io.shardtide.option;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.Sharding;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
@@ -81,7 +81,7 @@ public record Options(Map<Long, HotColdTable> cuts, List<Option> all) {
    *       some numbers of blocks. Not of unpooled tables, and without caches.
    * </ul>
    *
-   * A table is only split over devices that all get {@link Sharding#hasRowsForEach rows} of it.
+   * A table is only split over devices that all get {@link Region#hasRowsForEach rows} of it.
    */
   private static List<TablePart> parts(TableSpec table, PredictionInputs inputs) {
     List<TablePart> parts = new ArrayList<>(split(table, inputs));
@@ -112,7 +112,7 @@ public record Options(Map<Long, HotColdTable> cuts, List<Option> all) {
 
   private static void addBlocks(List<TablePart> parts, TableSpec table, int devices) {
     for (int blocks = 2; blocks <= devices; blocks = moreBlocks(blocks, devices)) {
-      if (Sharding.hasRowsForEach(table, blocks)) {
+      if (Region.hasRowsForEach(table.rows(), blocks)) {
         parts.add(
             new TablePart(ShardScope.DEVICE, table.columns(), blocks, OptionalDouble.empty()));
       }
@@ -137,10 +137,10 @@ public record Options(Map<Long, HotColdTable> cuts, List<Option> all) {
     int nodes = inputs.nodes();
     int devices = inputs.devicesPerNode();
     boolean areEqual = nodes > 1 && devices > 1 && inputs.devices() % devices == 0;
-    if (table.pooled() && areEqual && Sharding.hasRowsForEach(table, devices)) {
+    if (table.pooled() && areEqual && Region.hasRowsForEach(table.rows(), devices)) {
       addEqual(parts, table, ShardScope.NODE, nodes);
     }
-    if (Sharding.hasRowsForEach(table, inputs.devices())) {
+    if (Region.hasRowsForEach(table.rows(), inputs.devices())) {
       parts.add(new TablePart(ShardScope.CLUSTER, table.columns()));
     }
     parts.add(new TablePart(ShardScope.COPIES, table.columns()));

@@ -4,7 +4,6 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import java.util.Objects;
@@ -24,18 +23,17 @@ import java.util.OptionalDouble;
 public record TablePart(ShardScope scope, int columns, int blocks, OptionalDouble cacheShare) {
   /** Checks the blocks and the share. */
   public TablePart {
-    Objects.requireNonNull(scope, "scope");
     if (blocks < 1 || (blocks > 1 && scope != ShardScope.DEVICE)) {
       throw new IllegalArgumentException(
           "blocks of rows of a part must be at least 1, and several are on single devices; got %s of scope %s"
-              .formatted(blocks, scope.fileName()));
+              .formatted(blocks, scope.label()));
     }
     if (cacheShare.isPresent()) {
       double share = cacheShare.getAsDouble();
       if (!(share >= 0 && share <= 1) || scope == ShardScope.COPIES) {
         throw new IllegalArgumentException(
             "cache share of a part must be 0 to 1, and a copy has none; got %s of scope %s"
-                .formatted(share, scope.fileName()));
+                .formatted(share, scope.label()));
       }
     }
   }
@@ -50,7 +48,7 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     return "%s columns%s%s%s"
         .formatted(
             columns,
-            isOnDevice() ? "" : ", scope " + scope.fileName(),
+            isOnDevice() ? "" : ", scope " + scope.label(),
             blocks > 1 ? ", %s blocks of rows".formatted(blocks) : "",
             cacheShare.isEmpty()
                 ? ""
@@ -83,7 +81,7 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns whether each device that shares the rows of such a part of a table gets some. */
   public boolean hasRowsForEach(TableSpec table, ClusterSpec cluster) {
-    return Sharding.hasRowsForEach(table, rowBlocks(cluster.devices(), cluster.devicesPerNode()));
+    return Region.hasRowsForEach(table.rows(), rowBlocks(cluster.devices(), cluster.devicesPerNode()));
   }
 
   /**
@@ -94,7 +92,7 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
    */
   public Region region(int number, long rows) {
     if (blocks > 1) {
-      long most = (rows - 1) / blocks + 1;
+      long most = Region.blockRows(rows, blocks);
       return new Region(0, columns, number * most, Math.min(most, rows - number * most));
     }
     return new Region(number * columns, columns, 0, rows);
@@ -135,12 +133,12 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns the most rows of the part that a device holds. */
   public long rows(TableSpec table, ClusterSpec cluster) {
-    return Sharding.blockRows(table, rowBlocks(cluster.devices(), cluster.devicesPerNode()));
+    return Region.blockRows(table.rows(), rowBlocks(cluster.devices(), cluster.devicesPerNode()));
   }
 
   /** Returns the share of a table's rows in the first of the part's blocks. */
   public double rowShare(TableSpec table, int devices, int devicesPerNode) {
-    return Sharding.blockRows(table, rowBlocks(devices, devicesPerNode)) / (double) table.rows();
+    return Region.blockRows(table.rows(), rowBlocks(devices, devicesPerNode)) / (double) table.rows();
   }
 
   /**

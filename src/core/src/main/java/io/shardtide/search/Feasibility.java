@@ -5,9 +5,9 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.Shortfall.TableBytes;
 import io.shardtide.domain.TableSpec;
@@ -129,27 +129,6 @@ public final class Feasibility {
     }
   }
 
-  /**
-   * Returns why no plan of columns can exist, or null if that is not proved.
-   *
-   * @param tables tables that are cut by columns only, without constraints
-   */
-  public static Shortfall refute(List<TableSpec> tables, ClusterSpec cluster) {
-    long stepBytes = StepMemory.ofDevice(tables, cluster);
-    Optional<Shortfall> samples = tooManySamples(tables, stepBytes, cluster);
-    if (samples.isPresent()) {
-      return samples.get();
-    }
-    ClusterSpec forShards = forShards(stepBytes, cluster);
-    PartMemory memory = new PartMemory(forShards);
-    return refute(
-        tables,
-        tables.stream().map(table -> SmallestPart.ofColumns(table, memory)).toList(),
-        tables.stream().mapToDouble(table -> 1).toArray(),
-        forShards,
-        memory);
-  }
-
   /** Returns why no plan of predicted parts can exist, or null if that is not proved. */
   public static Shortfall refutePredicted(List<TablePrediction> tables, ClusterSpec cluster) {
     List<TableSpec> specs = tables.stream().map(TablePrediction::table).toList();
@@ -215,9 +194,8 @@ public final class Feasibility {
     boolean leavesNone =
         Stream.of(ShardKind.ROW_WISE, ShardKind.TABLE_ROW_WISE, ShardKind.GRID_SHARD)
             .filter(table.constraints()::allows)
-            .anyMatch(kind -> !Sharding.hasRowsForEach(table, kind.scope().devices(cluster)));
-    String kernel =
-        table.kernel().computeKernel().map(of -> ", kernel " + of.torchRecName()).orElse("");
+            .anyMatch(kind -> !Region.hasRowsForEach(table.rows(), kind.scope().devices(cluster)));
+    String kernel = table.kernel().computeKernel().map(of -> ", kernel " + of.label()).orElse("");
     return table.constraints().describeKinds()
         + kernel
         + (leavesNone

@@ -7,7 +7,6 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanShards;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * The input of a search in one replica group.
@@ -30,22 +29,12 @@ public record SearchProblem(
   /** Copies what may change. */
   public SearchProblem {
     tables = List.copyOf(tables);
-    Objects.requireNonNull(cluster, "cluster");
-    Objects.requireNonNull(model, "model");
-    Objects.requireNonNull(running, "running");
-    Objects.requireNonNull(synchronization, "synchronization");
-    Objects.requireNonNull(slowdowns, "slowdowns");
   }
 
   /** A problem of one group: all devices, which are well. */
   public SearchProblem(
       List<TablePrediction> tables, ClusterSpec cluster, CostModel model, PlanShards running) {
     this(tables, cluster, model, running, Synchronization.NONE, Slowdowns.none(cluster.devices()));
-  }
-
-  /** A problem without a running plan. */
-  public SearchProblem(List<TablePrediction> tables, ClusterSpec cluster, CostModel model) {
-    this(tables, cluster, model, PlanShards.NONE);
   }
 
   /**

@@ -221,7 +221,7 @@ class RowUseTest {
         .isCloseTo(distinct, within(1e-6 * distinct));
     ReuseHistogram reuse =
         new ReuseHistogram(Arrays.stream(counted).mapToObj(rowsOf -> rowsOf / distinct).toList());
-    TableSpec table = table(rows, lookups / BATCH, AccessCdf.UNKNOWN).withReuse(reuse);
+    TableSpec table = Fixtures.withReuse(table(rows, lookups / BATCH, AccessCdf.UNKNOWN), reuse);
     assertThat(BatchUse.of(RowUse.of(table, BATCH), lookups).distinctRows())
         .isCloseTo(distinct, within(0.4 * distinct));
   }
@@ -229,7 +229,7 @@ class RowUseTest {
   @Test
   void the_best_knowledge_of_three_is_used() {
     AccessCdf cdf = zipf(1_000, 1);
-    TableSpec both = table(1_000, 2, cdf).withReuse(Fixtures.reuse());
+    TableSpec both = Fixtures.withReuse(table(1_000, 2, cdf), Fixtures.reuse());
     assertThat(RowUse.of(both, BATCH).knowledge()).isEqualTo(UseKnowledge.ACCESS_CDF);
     assertThat(RowUse.of(both, BATCH).lookupShare(16)).isCloseTo(cdf.shares().get(2), within(1e-9));
     assertThat(RowUse.of(both.withoutCdf(), BATCH).knowledge())
@@ -238,7 +238,7 @@ class RowUseTest {
     assertThat(none.knowledge()).isEqualTo(UseKnowledge.NONE);
     assertThat(none.lookupShare(250)).isEqualTo(0.25);
     // Of no lookups, a histogram says nothing.
-    TableSpec unused = table(1_000, 0, AccessCdf.UNKNOWN).withReuse(Fixtures.reuse());
+    TableSpec unused = Fixtures.withReuse(table(1_000, 0, AccessCdf.UNKNOWN), Fixtures.reuse());
     assertThat(RowUse.of(unused, BATCH).knowledge()).isEqualTo(UseKnowledge.NONE);
   }
 
@@ -248,7 +248,8 @@ class RowUseTest {
     Arrays.fill(shares, 0.0);
     shares[0] = 1.0;
     TableSpec once =
-        table(1_000_000, 1, AccessCdf.UNKNOWN).withReuse(new ReuseHistogram(List.of(shares)));
+        Fixtures.withReuse(
+            table(1_000_000, 1, AccessCdf.UNKNOWN), new ReuseHistogram(List.of(shares)));
     RowUse use = RowUse.of(once, 1_000);
     assertThat(use.lookupShare(1_000)).isCloseTo(0.5, within(1e-9));
     assertThat(use.lookupShare(1_000_000)).isEqualTo(1);

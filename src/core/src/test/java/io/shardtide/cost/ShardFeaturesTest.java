@@ -89,7 +89,7 @@ class ShardFeaturesTest {
 
   @Test
   void features_tell_how_much_is_known_of_the_use_of_rows() {
-    TableSpec reuse = TABLE.withReuse(Fixtures.reuse());
+    TableSpec reuse = Fixtures.withReuse(TABLE, Fixtures.reuse());
     assertThat(features(columns(TABLE, 4)))
         .containsEntry("cdf_known", 0.0)
         .containsEntry("use_known", 0.0);
@@ -180,8 +180,7 @@ class ShardFeaturesTest {
       Map<String, Double> features = features(new TableShapes(table, BATCH).ofColumns(4));
       for (Optimizer other : Optimizer.values()) {
         if (other != Optimizer.DEFAULT) {
-          assertThat(features)
-              .containsEntry("is_" + other.fileName(), other == optimizer ? 1.0 : 0.0);
+          assertThat(features).containsEntry("is_" + other.label(), other == optimizer ? 1.0 : 0.0);
         }
       }
     }
@@ -231,7 +230,9 @@ class ShardFeaturesTest {
   void distinct_rows_are_bounded_by_rows_and_by_lookups() {
     TableSpec small = new TableSpec("a", 100, 64, 10, Fixtures.reuse(), 4);
     assertThat(terms(columns(small, 32)).get("distinct_rows")).isBetween(99.0, 100.0);
-    assertThat(terms(columns(small.withReuse(ReuseHistogram.UNKNOWN), 32)).get("distinct_rows"))
+    assertThat(
+            terms(columns(Fixtures.withReuse(small, ReuseHistogram.UNKNOWN), 32))
+                .get("distinct_rows"))
         .isCloseTo(100, within(1e-9));
     TableSpec huge = Fixtures.table("a", 1_000_000_000, 64, 1);
     assertThat(terms(columns(huge, 4)).get("distinct_rows")).isCloseTo(65_536, within(3.0));

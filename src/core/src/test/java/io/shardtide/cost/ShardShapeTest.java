@@ -147,7 +147,7 @@ class ShardShapeTest {
   /** Rows of a table can change after a plan: a shard with all rows then has the new ones. */
   @Test
   void a_shard_with_all_rows_has_those_of_the_table() {
-    Shard shard = Shard.ofColumns(Fixtures.table("a", 10, 16, 2.5), 0, 16, 0);
+    Shard shard = Fixtures.shard(Fixtures.table("a", 10, 16, 2.5), 0, 16, 0);
     assertThat(SHAPES.of(Option.of(List.of(shard)).get(0).part(), shard.device(), CLUSTER))
         .isEqualTo(SHAPES.ofColumns(16));
   }

@@ -88,7 +88,7 @@ class HashedStorageTest {
   @Test
   void evictions_have_names() {
     for (Eviction eviction : Eviction.values()) {
-      assertThat(Eviction.of(eviction.fileName())).isEqualTo(eviction);
+      assertThat(Eviction.of(eviction.label())).isEqualTo(eviction);
     }
     assertThatThrownBy(() -> Eviction.of("LRU"))
         .isInstanceOfSatisfying(

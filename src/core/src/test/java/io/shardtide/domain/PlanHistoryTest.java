@@ -33,7 +33,8 @@ class PlanHistoryTest {
   }
 
   private static PlanStatus status(String planId, StatusKind kind, long step, String run) {
-    return new PlanStatus("w", planId, kind, step, Optional.empty(), "trainer", run, Fixtures.TIME);
+    return new PlanStatus(
+        "w", planId, kind, step, Optional.empty(), "trainer", run, Fixtures.TIME, 1, 1);
   }
 
   private static PlanHistory reported(PlanHistory plans, String planId, StatusKind kind) {

@@ -29,7 +29,7 @@ class RegionTest {
         found += inBoth ? 1 : 0;
       }
     }
-    assertThat(both.map(Region::elements).orElse(0.0)).isEqualTo(found);
+    assertThat(both.map(Fixtures::elements).orElse(0.0)).isEqualTo(found);
     assertThat(b.intersection(a)).isEqualTo(both);
     assertThat(a.intersection(a)).contains(a);
   }

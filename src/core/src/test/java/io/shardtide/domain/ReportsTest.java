@@ -165,7 +165,9 @@ class ReportsTest {
         Optional.empty(),
         "trainer",
         "run",
-        Fixtures.TIME);
+        Fixtures.TIME,
+        1,
+        1);
   }
 
   private static DriftAlarm alarm(AlarmKind kind, OptionalInt device) {

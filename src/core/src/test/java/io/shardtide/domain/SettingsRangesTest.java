@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.shardtide.testing.Fixtures;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -77,17 +78,16 @@ class SettingsRangesTest {
       long steps,
       String message) {
     assertThatThrownBy(
-            () -> new SearchSettings(perTable, repair, bandwidth, overhead, reshard, steps))
+            () -> Fixtures.settings(perTable, repair, bandwidth, overhead, reshard, steps))
         .hasMessage(message);
   }
 
   @Test
   void the_ends_of_the_ranges_are_inside() {
-    assertThatCode(() -> new SearchSettings(1, 0, Double.MIN_VALUE, 0, 0, 1))
+    assertThatCode(() -> Fixtures.settings(1, 0, Double.MIN_VALUE, 0, 0, 1))
         .doesNotThrowAnyException();
     assertThatCode(
-            () ->
-                new SearchSettings(10_000_000, 10_000_000_000L, 1e6, 1e6, 1e6, 1_000_000_000_000L))
+            () -> Fixtures.settings(10_000_000, 10_000_000_000L, 1e6, 1e6, 1e6, 1_000_000_000_000L))
         .doesNotThrowAnyException();
   }
 
@@ -114,7 +114,8 @@ class SettingsRangesTest {
         SearchSettings.QUICK,
         Optional.empty(),
         Duration.ofMillis(deep),
-        gain);
+        gain,
+        0);
   }
 
   @ParameterizedTest
@@ -144,6 +145,7 @@ class SettingsRangesTest {
                 SearchSettings.DEEP,
                 Optional.empty(),
                 Duration.ZERO,
+                0,
                 0));
   }
 

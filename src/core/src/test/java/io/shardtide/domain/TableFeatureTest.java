@@ -72,7 +72,7 @@ class TableFeatureTest {
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_FEATURES))
-        .hasMessage("weights of ids must be one of given, learned, got \"yes\"");
+        .hasMessage("weights of ids must be given or learned, got \"yes\"");
   }
 
   private static TableSpec weighted(String name) {

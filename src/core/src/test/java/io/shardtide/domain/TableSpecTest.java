@@ -134,11 +134,11 @@ class TableSpecTest {
 
   @Test
   void names_of_optimizers_are_those_of_samples_and_of_fbgemm() {
-    assertThat(Optimizer.names())
+    assertThat(Named.labels(Optimizer.class))
         .containsExactly(
             "sgd", "rowwise_adagrad", "adagrad", "adam", "partial_rowwise_adam", "lamb");
     for (Optimizer optimizer : Optimizer.values()) {
-      assertThat(Optimizer.of(optimizer.fileName())).isEqualTo(optimizer);
+      assertThat(Optimizer.of(optimizer.label())).isEqualTo(optimizer);
     }
     assertThatThrownBy(() -> Optimizer.of("Adam"))
         .isInstanceOfSatisfying(
@@ -237,7 +237,8 @@ class TableSpecTest {
     TableSpec wider = table.withColumns(12);
     assertThat(wider.columns()).isEqualTo(12);
     assertThat(wider.withColumns(8)).isEqualTo(table);
-    assertThat(table.withReuse(ReuseHistogram.UNKNOWN).withReuse(Fixtures.reuse()))
+    assertThat(
+            Fixtures.withReuse(Fixtures.withReuse(table, ReuseHistogram.UNKNOWN), Fixtures.reuse()))
         .isEqualTo(table);
     assertThat(table.withoutCdf())
         .isEqualTo(

@@ -2,6 +2,7 @@ package io.shardtide.search;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.DeviceMemory;
@@ -11,6 +12,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -31,10 +33,21 @@ class FeasibilityTest {
     return tables;
   }
 
+  /** Tables that are cut by columns only. */
+  private static Shortfall refute(List<TableSpec> tables, ClusterSpec cluster) {
+    return Feasibility.refutePredicted(
+        tables.stream().map(FeasibilityTest::predicted).toList(), cluster);
+  }
+
+  private static TablePrediction predicted(TableSpec table) {
+    int shapes = table.columns() / TableSpec.COLUMN_UNIT;
+    return new TablePrediction(table, Collections.nCopies(shapes, new float[0]), List.of());
+  }
+
   @Test
   void tables_that_fill_the_memory_may_fit() {
-    assertThat(Feasibility.refute(tables(2, 100), CLUSTER)).isNull();
-    assertThat(Feasibility.refute(List.of(), CLUSTER)).isNull();
+    assertThat(refute(tables(2, 100), CLUSTER)).isNull();
+    assertThat(refute(List.of(), CLUSTER)).isNull();
   }
 
   /**
@@ -49,10 +62,10 @@ class FeasibilityTest {
             .pipeline(Optional.of(TrainingPipeline.SPARSE_DIST))
             .memoryBytesPerDevice(1_600 + 592)
             .build();
-    assertThat(Feasibility.refute(List.of(table("a", 100)), training)).isNull();
-    assertThat(Feasibility.refute(List.of(table("a", 101)), training).bytesShort()).isEqualTo(16);
+    assertThat(refute(List.of(table("a", 100)), training)).isNull();
+    assertThat(refute(List.of(table("a", 101)), training).bytesShort()).isEqualTo(16);
     Shortfall none =
-        Feasibility.refute(
+        refute(
             List.of(table("a", 1)),
             ClusterSpecBuilder.builder(training).memoryBytesPerDevice(592).build());
     assertThat(none.bytesShort()).isEqualTo(1);
@@ -65,7 +78,7 @@ class FeasibilityTest {
   @Test
   void a_row_too_many_is_too_tall() {
     Shortfall shortfall =
-        Feasibility.refute(
+        refute(
             List.of(table("a", 101), table("low", 10), table("c", 103), table("b", 103)), CLUSTER);
     assertThat(shortfall.proven()).isTrue();
     assertThat(shortfall.bytesShort())
@@ -87,13 +100,13 @@ class FeasibilityTest {
         ClusterSpecBuilder.builder(CLUSTER)
             .memoryBytesByDevice(List.of(new DeviceMemory(1, 3_200)))
             .build();
-    assertThat(Feasibility.refute(List.of(table("a", 200), table("b", 100)), unequal)).isNull();
-    Shortfall tall = Feasibility.refute(List.of(table("a", 201)), unequal);
+    assertThat(refute(List.of(table("a", 200), table("b", 100)), unequal)).isNull();
+    Shortfall tall = refute(List.of(table("a", 201)), unequal);
     assertThat(tall.bytesShort()).isEqualTo(16);
     assertThat(tall.message())
         .startsWith(
             "The narrowest shard of table a, 4 columns, needs 3.1 KiB, and the device with the most memory has 3.1 KiB.");
-    Shortfall together = Feasibility.refute(tables(4, 100), unequal);
+    Shortfall together = refute(tables(4, 100), unequal);
     assertThat(together.bytesShort()).isEqualTo(1_600);
     assertThat(together.message())
         .isEqualTo("The tables need 6.3 KiB, and 2 devices of 1.6 KiB to 3.1 KiB have 4.7 KiB");
@@ -104,14 +117,14 @@ class FeasibilityTest {
   void tables_that_are_too_large_together_are_named() {
     List<TableSpec> tables =
         List.of(table("c", 20), table("a", 90), table("b", 90), table("d", 90), table("e", 30));
-    Shortfall shortfall = Feasibility.refute(tables, CLUSTER);
+    Shortfall shortfall = refute(tables, CLUSTER);
     assertThat(shortfall.bytesShort()).isEqualTo(320 * 16 - 3_200);
     assertThat(shortfall.tablesToBlame())
         .as("two of 90 rows for 120 rows")
         .containsExactly(new TableBytes("a", 1_440), new TableBytes("b", 1_440));
-    Shortfall exactly = Feasibility.refute(tables(3, 100), CLUSTER);
+    Shortfall exactly = refute(tables(3, 100), CLUSTER);
     assertThat(exactly.tablesToBlame()).containsExactly(new TableBytes("t00", 1_600));
-    Shortfall many = Feasibility.refute(tables(60, 50), CLUSTER);
+    Shortfall many = refute(tables(60, 50), CLUSTER);
     assertThat(many.tablesToBlame()).as("20 of 56 tables").hasSize(20);
   }
 
@@ -123,7 +136,7 @@ class FeasibilityTest {
       tables.add(huge);
     }
     ClusterSpec largest = Fixtures.cluster(16_384, 1L << 44);
-    assertThat(Feasibility.refute(tables, largest).bytesShort()).isEqualTo(Long.MAX_VALUE);
+    assertThat(refute(tables, largest).bytesShort()).isEqualTo(Long.MAX_VALUE);
   }
 
   @Test

@@ -10,12 +10,18 @@ import io.shardtide.domain.Change.TableDropped;
 import io.shardtide.domain.Change.TableUpserted;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.ColumnCuts;
 import io.shardtide.domain.DeviceMemory;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableFeature;
@@ -59,6 +65,48 @@ public final class Fixtures {
 
   public static Change resize(String name, long rows, String reason) {
     return new Change.TableResized(name, rows, reason);
+  }
+
+  public static TableSpec withReuse(TableSpec table, ReuseHistogram reuse) {
+    return TableSpecBuilder.builder(table).reuseHistogram(reuse).build();
+  }
+
+  /** Returns columns of a table on a device: the whole table or a range of its columns. */
+  public static Shard shard(TableSpec table, int columnOffset, int columns, int device) {
+    return new Shard(
+        table.name(),
+        Region.ofColumns(table, columnOffset, columns),
+        device,
+        columns == table.columns() ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE);
+  }
+
+  public static double elements(Region region) {
+    return (double) region.rows() * region.columns();
+  }
+
+  /** Returns the same speed of another device. */
+  public static DeviceSpeed on(int device, DeviceSpeed speed) {
+    return new DeviceSpeed(
+        device, speed.part(), speed.slowdown(), speed.standardError(), speed.since());
+  }
+
+  /** Settings of a search that reads means only, with parts of equal width. */
+  public static SearchSettings settings(
+      long evaluationsPerTable,
+      long repairEvaluations,
+      double moveGigabytesPerSecond,
+      double moveOverheadMs,
+      double reshardMs,
+      long paybackSteps) {
+    return new SearchSettings(
+        evaluationsPerTable,
+        repairEvaluations,
+        moveGigabytesPerSecond,
+        moveOverheadMs,
+        reshardMs,
+        paybackSteps,
+        ColumnCuts.EQUAL,
+        0);
   }
 
   /** Returns a table with one to three features of any batch sizes and duplicates, or weights. */
@@ -171,7 +219,9 @@ public final class Fixtures {
         Optional.empty(),
         "trainer",
         "run",
-        TIME);
+        TIME,
+        1,
+        1);
   }
 
   /** Planning accepted that a trainer adopted a plan. */

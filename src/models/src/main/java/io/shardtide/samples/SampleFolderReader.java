@@ -128,13 +128,13 @@ public final class SampleFolderReader {
   }
 
   private static CollectiveSample collective(JsonFields json) {
-    Collective collective = json.choice("collective", Collective.values(), Collective::fileName);
+    Collective collective = json.choice("collective", Collective.values(), Collective::label);
     int devices = json.wholeNumber("devices", 2);
     boolean isAllToAll = collective == Collective.ALL_TO_ALL;
     return new CollectiveSample(
         collective,
         json.has("direction")
-            ? Optional.of(json.choice("direction", Direction.values(), Direction::fileName))
+            ? Optional.of(json.choice("direction", Direction.values(), Direction::label))
             : Optional.empty(),
         devices,
         (int) json.wholeNumber("devicesPerNode", 1, devices),

@@ -141,7 +141,7 @@ public final class SampleFolderWriter {
       number(json, "bytesPerElement", shard.bytesPerElement());
     }
     if (shard.optimizer() != Optimizer.DEFAULT) {
-      json.writeStringField("optimizer", shard.optimizer().fileName());
+      json.writeStringField("optimizer", shard.optimizer().label());
     }
     if (shard.stateInDeviceMemory()) {
       json.writeBooleanField("enforceHbm", true);
@@ -152,9 +152,9 @@ public final class SampleFolderWriter {
   }
 
   private static void collective(JsonGenerator json, CollectiveSample sample) throws IOException {
-    json.writeStringField("collective", sample.collective().fileName());
+    json.writeStringField("collective", sample.collective().label());
     if (sample.direction().isPresent()) {
-      json.writeStringField("direction", sample.direction().get().fileName());
+      json.writeStringField("direction", sample.direction().get().label());
     }
     json.writeNumberField("devices", sample.devices());
     json.writeNumberField("devicesPerNode", sample.devicesPerNode());

@@ -57,7 +57,9 @@ class CurveSearchTest {
 
   private SearchedCurve search(
       Pool pool, List<TableSpec> tables, long generation, Optional<SearchedCurve> before) {
-    return search.search(pool, CLAIM, generation, CLUSTER, tables, before);
+    List<Integer> devices = List.copyOf(CurveSearch.devices(pool, CLAIM));
+    CurveRequest request = CurveRequest.of("", CLAIM.workloadId(), pool, devices);
+    return search.search(request, generation, CLUSTER, tables, before);
   }
 
   private static final ClusterSpec CLUSTER = new ClusterSpec(2, GIB, 65_536, 2, BUNDLE.hardware());

@@ -9,7 +9,6 @@ import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.IdWeights;
 import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
@@ -24,6 +23,7 @@ import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.RandomShardings;
+import io.shardtide.testing.StepCosts;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -214,13 +214,15 @@ class FeatureCostsTest {
     }
     SearchResult.Found found = (SearchResult.Found) search(bundle, tables, cluster);
     double predicted =
-        StepCost.of(tables, found.shards(), cluster, new CostModel(bundle), new PlainTowers(bundle))
+        StepCosts.of(
+                tables, found.shards(), cluster, new CostModel(bundle), new PlainTowers(bundle))
             .predictedMs();
     assertThat(found.predictedMs()).isCloseTo(predicted, within(1e-6 * predicted));
     List<TableSpec> plain = tables.stream().map(t -> t.withFeatures(List.of())).toList();
     SearchResult.Found asOne = (SearchResult.Found) search(bundle, plain, cluster);
     double ofOne =
-        StepCost.of(tables, asOne.shards(), cluster, new CostModel(bundle), new PlainTowers(bundle))
+        StepCosts.of(
+                tables, asOne.shards(), cluster, new CostModel(bundle), new PlainTowers(bundle))
             .predictedMs();
     assertThat(found.predictedMs()).isLessThan(0.95 * ofOne);
   }
@@ -235,6 +237,6 @@ class FeatureCostsTest {
             PlanShards.NONE,
             Synchronization.NONE,
             Slowdowns.none(cluster.devices())),
-        new SearchSettings(100, 2_000, 10, 10, 0, 1_000));
+        Fixtures.settings(100, 2_000, 10, 10, 0, 1_000));
   }
 }

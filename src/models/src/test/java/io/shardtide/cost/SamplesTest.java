@@ -118,7 +118,16 @@ class SamplesTest {
     List<MeasuredDevice> measured =
         List.of(new MeasuredDevice(3, 9, 2), new MeasuredDevice(1, 11, 1));
     return new CostSample.StepCommunication(
-        columns, 4, 2, 1, measured, measured.subList(0, predicted));
+        columns,
+        4,
+        2,
+        1,
+        measured,
+        measured.subList(0, predicted),
+        List.of(),
+        List.of(),
+        List.of(),
+        true);
   }
 
   /** Idle time until the last device begins is no part of the forward all-to-all. */
@@ -146,7 +155,17 @@ class SamplesTest {
     List<MeasuredDevice> measured =
         List.of(new MeasuredDevice(10, 4, 1), new MeasuredDevice(1, 5, 1));
     assertThat(
-            new CostSample.StepCommunication(List.of(8, 4), 2, 4, 4, measured, measured)
+            new CostSample.StepCommunication(
+                    List.of(8, 4),
+                    2,
+                    4,
+                    4,
+                    measured,
+                    measured,
+                    List.of(),
+                    List.of(),
+                    List.of(),
+                    true)
                 .samples(100)
                 .get(0)
                 .ms())

@@ -17,6 +17,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.option.Option;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.StepCosts;
 import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -291,7 +292,7 @@ class StepCollectivesTest {
       shards.addAll(KINDS.get(k).shards(table, TEN));
     }
     try (PlainTowers towers = new PlainTowers(model.bundle())) {
-      StepCost cost = StepCost.of(tables, shards, TEN, model, towers);
+      StepCost cost = StepCosts.of(tables, shards, TEN, model, towers);
       double[] computeMs = new double[10];
       TableShapes shapes = new TableShapes(TABLE, BATCH);
       for (int d = 0; d < 10; d++) {

@@ -12,6 +12,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.option.TablePart;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.StepCosts;
 import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -81,22 +82,22 @@ class StepCostTest {
                 + Math.max(allToAll.forwardMs()[0], allToAll.forwardMs()[1]));
     List<Shard> shards =
         List.of(
-            Shard.ofColumns(TABLES.get(0), 0, 64, 0),
-            Shard.ofColumns(TABLES.get(1), 0, 32, 1),
-            Shard.ofColumns(TABLES.get(2), 0, 4, 1),
+            Fixtures.shard(TABLES.get(0), 0, 64, 0),
+            Fixtures.shard(TABLES.get(1), 0, 32, 1),
+            Fixtures.shard(TABLES.get(2), 0, 4, 1),
             // What is gone is left out: a device, columns, a table.
-            Shard.ofColumns(TABLES.get(2), 0, 4, 2),
-            Shard.ofColumns(TABLES.get(2).withColumns(8), 0, 8, 0),
-            Shard.ofColumns(Fixtures.table("gone", 10, 4, 1), 0, 4, 0));
-    assertThat(StepCost.of(predictions, shards, CLUSTER, model))
+            Fixtures.shard(TABLES.get(2), 0, 4, 2),
+            Fixtures.shard(TABLES.get(2).withColumns(8), 0, 8, 0),
+            Fixtures.shard(Fixtures.table("gone", 10, 4, 1), 0, 4, 0));
+    assertThat(StepCosts.of(predictions, shards, CLUSTER, model))
         .usingRecursiveComparison()
         .isEqualTo(cost);
     assertThat(cost.deviceCosts(loads))
         .containsExactly(
             new DeviceCost(
-                computeMs[0], cost.forwardCommMs()[0], cost.backwardCommMs()[0], 256_000_000),
+                computeMs[0], cost.forwardCommMs()[0], cost.backwardCommMs()[0], 256_000_000, 0),
             new DeviceCost(
-                computeMs[1], cost.forwardCommMs()[1], cost.backwardCommMs()[1], 1_281_600));
+                computeMs[1], cost.forwardCommMs()[1], cost.backwardCommMs()[1], 1_281_600, 0));
   }
 
   @Test
@@ -127,7 +128,7 @@ class StepCostTest {
             new Sharding.RowWise(),
             new Sharding.DataParallel())) {
       List<Shard> shards = sharding.shards(TABLES.get(0), CLUSTER);
-      assertThat(StepCost.of(predictions, shards, CLUSTER, model).predictedMs()).isZero();
+      assertThat(StepCosts.of(predictions, shards, CLUSTER, model).predictedMs()).isZero();
     }
   }
 

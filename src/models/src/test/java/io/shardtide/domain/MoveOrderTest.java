@@ -131,11 +131,11 @@ class MoveOrderTest {
   @Test
   void parts_that_are_joined_share_the_state_of_their_rows() {
     TableSpec table = withRowState(Fixtures.table("a", 10, 8, 1), 4);
-    List<Shard> halves = List.of(Shard.ofColumns(table, 0, 4, 0), Shard.ofColumns(table, 4, 4, 1));
+    List<Shard> halves = List.of(Fixtures.shard(table, 0, 4, 0), Fixtures.shard(table, 4, 4, 1));
     assertThat(
             Overlap.moveOrder(
                 Plans.placed(halves),
-                Plans.placed(List.of(Shard.ofColumns(table, 0, 8, 0))),
+                Plans.placed(List.of(Fixtures.shard(table, 0, 8, 0))),
                 Map.of("a", table),
                 Fixtures.cluster(2, table.bytes())))
         .containsExactly(new MoveStep(0, DIRECT));
@@ -145,9 +145,9 @@ class MoveOrderTest {
     int middle = 4 * random.nextInt(4);
     List<Shard> shards = new ArrayList<>();
     if (middle > 0) {
-      shards.add(Shard.ofColumns(table, 0, middle, random.nextInt(devices)));
+      shards.add(Fixtures.shard(table, 0, middle, random.nextInt(devices)));
     }
-    shards.add(Shard.ofColumns(table, middle, 16 - middle, random.nextInt(devices)));
+    shards.add(Fixtures.shard(table, middle, 16 - middle, random.nextInt(devices)));
     return shards;
   }
 }

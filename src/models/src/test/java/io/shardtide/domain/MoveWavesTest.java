@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.shardtide.testing.RandomMoves;
 import io.shardtide.testing.Samples;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -100,7 +101,7 @@ class MoveWavesTest {
   }
 
   private static Optional<UsableMemory> usable(long bytesPerDevice) {
-    return Optional.of(new UsableMemory(bytesPerDevice));
+    return Optional.of(new UsableMemory(bytesPerDevice, Collections.emptySortedMap()));
   }
 
   /**
@@ -198,7 +199,7 @@ class MoveWavesTest {
         new PlanPrediction(
             sample.deviceCosts(),
             sample.predictedMs(),
-            new Insight(6.25, sample.insight().bottleneck(), List.of(gain)),
+            new Insight(6.25, 0, sample.insight().bottleneck(), List.of(gain)),
             List.of(),
             0,
             List.of());
@@ -209,6 +210,9 @@ class MoveWavesTest {
             List.of(
                 new Shard("a", region, 1, ShardKind.TABLE_WISE),
                 new Shard("b", region, 0, ShardKind.TABLE_WISE)),
+            Replication.NONE,
+            List.of(),
+            List.of(),
             prediction,
             new PlanMoves(moves, order),
             sample.run())

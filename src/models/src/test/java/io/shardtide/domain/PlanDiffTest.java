@@ -9,13 +9,14 @@ import java.util.List;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.junit.jupiter.api.Test;
 
 class PlanDiffTest {
   private static Shard shard(String table, int columns, int offset, int width, int device) {
-    return Shard.ofColumns(Fixtures.table(table, 100, columns, 1), offset, width, device);
+    return Fixtures.shard(Fixtures.table(table, 100, columns, 1), offset, width, device);
   }
 
   private static PlanShards placed(Shard... shards) {
@@ -61,7 +62,8 @@ class PlanDiffTest {
       }
     }
     assertThat(said).isEqualTo(expected);
-    assertThat(PlanDiff.between(Plans.placed(later), Plans.placed(later)).isEmpty()).isTrue();
+    assertThat(PlanDiff.between(Plans.placed(later), Plans.placed(later)))
+        .isEqualTo(new PlanDiff(List.of(), new TreeSet<>(), new TreeSet<>()));
   }
 
   /** Some of five tables, each cut somewhere, on three devices. */

@@ -22,10 +22,11 @@ import org.junit.jupiter.api.Test;
 class ShardingPlanTest {
   private static final Shard SHARD =
       new Shard("a", new Region(0, 64, 0, 10), 1, ShardKind.TABLE_WISE);
-  private static final DeviceCost COST = new DeviceCost(1, 2, 3, 4);
+  private static final DeviceCost COST = new DeviceCost(1, 2, 3, 4, 0);
   private static final Insight INSIGHT =
       new Insight(
           5,
+          0,
           new Bottleneck(1, Explanation.Cause.COMPUTATION, "a", 0.5),
           List.of(
               new Explanation(
@@ -50,9 +51,17 @@ class ShardingPlanTest {
 
   private static final PlanOrigin ORIGIN =
       new PlanOrigin(
-          "w", 7, 6, Effort.QUICK, Fixtures.at(3), "model", SETTINGS, Optional.of("before"));
+          "w",
+          7,
+          6,
+          Effort.QUICK,
+          Fixtures.at(3),
+          "model",
+          SETTINGS,
+          Optional.of("before"),
+          List.of());
   private static final PlanPrediction PREDICTION =
-      new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1);
+      new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1, List.of());
   private static final PlanMoves MOVES = new PlanMoves(List.of(MOVE), List.of(DIRECT));
   private static final SearchRun RUN = new SearchRun(99, 12.5, Instant.EPOCH);
 
@@ -61,16 +70,46 @@ class ShardingPlanTest {
   }
 
   private static ShardingPlan plan(PlanOrigin origin) {
-    return new ShardingPlan("", origin, "why", List.of(SHARD), PREDICTION, MOVES, RUN);
+    return new ShardingPlan(
+        "",
+        origin,
+        "why",
+        List.of(SHARD),
+        Replication.NONE,
+        List.of(),
+        List.of(),
+        PREDICTION,
+        MOVES,
+        RUN);
   }
 
   private static ShardingPlan plan(PlanPrediction prediction) {
-    return new ShardingPlan("", ORIGIN, "why", List.of(SHARD), prediction, MOVES, RUN);
+    return new ShardingPlan(
+        "",
+        ORIGIN,
+        "why",
+        List.of(SHARD),
+        Replication.NONE,
+        List.of(),
+        List.of(),
+        prediction,
+        MOVES,
+        RUN);
   }
 
   private static ShardingPlan plan(Move move, MoveStep step) {
     PlanMoves moves = new PlanMoves(List.of(move), List.of(step));
-    return new ShardingPlan("", ORIGIN, "why", List.of(SHARD), PREDICTION, moves, RUN);
+    return new ShardingPlan(
+        "",
+        ORIGIN,
+        "why",
+        List.of(SHARD),
+        Replication.NONE,
+        List.of(),
+        List.of(),
+        PREDICTION,
+        moves,
+        RUN);
   }
 
   private static PlanOrigin origin(
@@ -82,7 +121,15 @@ class ShardingPlanTest {
       SearchSettings settings,
       Optional<String> previous) {
     return new PlanOrigin(
-        workload, generation, firstGeneration, effort, Fixtures.at(3), model, settings, previous);
+        workload,
+        generation,
+        firstGeneration,
+        effort,
+        Fixtures.at(3),
+        model,
+        settings,
+        previous,
+        List.of());
   }
 
   @Test
@@ -90,13 +137,24 @@ class ShardingPlanTest {
     ShardingPlan plan = plan();
     PlanOrigin elsewhere =
         new PlanOrigin(
-            "w", 7, 6, Effort.QUICK, Fixtures.at(4), "model", SETTINGS, Optional.of("before"));
+            "w",
+            7,
+            6,
+            Effort.QUICK,
+            Fixtures.at(4),
+            "model",
+            SETTINGS,
+            Optional.of("before"),
+            List.of());
     ShardingPlan other =
         new ShardingPlan(
             "x",
             elsewhere,
             "why",
             List.of(SHARD),
+            Replication.NONE,
+            List.of(),
+            List.of(),
             PREDICTION,
             MOVES,
             new SearchRun(99, 1, Fixtures.TIME));
@@ -112,6 +170,8 @@ class ShardingPlanTest {
         plan.reason(),
         plan.shards(),
         new Replication(groups, steps, ms),
+        List.of(),
+        List.of(),
         plan.prediction(),
         plan.transition(),
         plan.run());
@@ -179,7 +239,7 @@ class ShardingPlanTest {
         SearchSettingsBuilder.builder(defaults).columnCuts(ColumnCuts.EQUAL).build();
     Optional<String> before = Optional.of("before");
     Shard otherShard = new Shard("a", new Region(0, 64, 0, 10), 0, ShardKind.TABLE_WISE);
-    DeviceCost otherCost = new DeviceCost(1, 2, 3.0000000000000004, 4);
+    DeviceCost otherCost = new DeviceCost(1, 2, 3.0000000000000004, 4, 0);
     OutOfRange otherPlace = new OutOfRange("a", "rows", 11, 1000, 2e7);
     List<ShardingPlan> different =
         List.of(
@@ -199,25 +259,52 @@ class ShardingPlanTest {
             plan(origin("w", 7, 6, Effort.QUICK, "model", daring, before)),
             plan(origin("w", 7, 6, Effort.QUICK, "model", defaults, Optional.of("other"))),
             plan(origin("w", 7, 6, Effort.QUICK, "model", defaults, Optional.empty())),
-            new ShardingPlan("", ORIGIN, "so", List.of(SHARD), PREDICTION, MOVES, RUN),
-            new ShardingPlan("", ORIGIN, "why", List.of(otherShard), PREDICTION, MOVES, RUN),
+            new ShardingPlan(
+                "",
+                ORIGIN,
+                "so",
+                List.of(SHARD),
+                Replication.NONE,
+                List.of(),
+                List.of(),
+                PREDICTION,
+                MOVES,
+                RUN),
+            new ShardingPlan(
+                "",
+                ORIGIN,
+                "why",
+                List.of(otherShard),
+                Replication.NONE,
+                List.of(),
+                List.of(),
+                PREDICTION,
+                MOVES,
+                RUN),
             new ShardingPlan(
                 "",
                 ORIGIN,
                 "why",
                 List.of(SHARD),
+                Replication.NONE,
+                List.of(),
+                List.of(),
                 PREDICTION,
                 MOVES,
                 new SearchRun(100, 12.5, Instant.EPOCH)),
-            plan(new PlanPrediction(List.of(otherCost, COST), 6, INSIGHT, List.of(PLACE), 1)),
-            plan(new PlanPrediction(List.of(COST, COST), 7, INSIGHT, List.of(PLACE), 1)),
-            plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(), 1)),
-            plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 2)),
+            plan(
+                new PlanPrediction(
+                    List.of(otherCost, COST), 6, INSIGHT, List.of(PLACE), 1, List.of())),
+            plan(new PlanPrediction(List.of(COST, COST), 7, INSIGHT, List.of(PLACE), 1, List.of())),
+            plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(), 1, List.of())),
+            plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 2, List.of())),
             plan(misses(new CacheMisses("a", 0.25, UseKnowledge.ACCESS_CDF))),
             plan(misses(new CacheMisses("a", 0.5, UseKnowledge.ACCESS_CDF))),
             plan(misses(new CacheMisses("b", 0.5, UseKnowledge.ACCESS_CDF))),
             plan(misses(new CacheMisses("b", 0.5, UseKnowledge.NONE))),
-            plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(otherPlace), 1)),
+            plan(
+                new PlanPrediction(
+                    List.of(COST, COST), 6, INSIGHT, List.of(otherPlace), 1, List.of())),
             plan(move(64, 2561), DIRECT),
             plan(MOVE, new MoveStep(0, MoveStep.Stage.TO_HOST)));
     assertThat(different.stream().map(ShardingPlan::contentId).distinct())
@@ -301,7 +388,7 @@ class ShardingPlanTest {
               for (int i = 1; i <= 8; i++) {
                 if (i == 8 || !devices.get(i).equals(devices.get(start))) {
                   shards.add(
-                      Shard.ofColumns(
+                      Fixtures.shard(
                           Fixtures.table("a", 10, 32, 1),
                           4 * start,
                           4 * (i - start),

@@ -116,7 +116,9 @@ class FeedbackRejectionTest {
             Optional.empty(),
             "t",
             "run",
-            Fixtures.TIME));
+            Fixtures.TIME,
+            1,
+            1));
   }
 
   @Test

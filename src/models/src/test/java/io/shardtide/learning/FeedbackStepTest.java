@@ -20,6 +20,7 @@ import io.shardtide.domain.PlanOrigin;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.SimulatedTrainer;
@@ -284,9 +285,13 @@ class FeedbackStepTest {
             p.source(),
             modelId,
             p.settings(),
-            Optional.of(p.planId())),
+            Optional.of(p.planId()),
+            List.of()),
         "another",
         p.shards(),
+        Replication.NONE,
+        List.of(),
+        List.of(),
         p.prediction(),
         new PlanMoves(moves, List.of()),
         p.run());

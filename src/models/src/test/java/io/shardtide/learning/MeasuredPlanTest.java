@@ -43,6 +43,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Samples;
 import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.StepCosts;
 import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -93,7 +94,7 @@ class MeasuredPlanTest {
     List<Shard> shards = new ArrayList<>();
     for (ShardKind kind : kinds) {
       TableSpec table =
-          Fixtures.table(kind.torchRecName(), rows, 64, 20 + tables.size())
+          Fixtures.table(kind.label(), rows, 64, 20 + tables.size())
               .withConstraints(
                   kind.mustBeNamed()
                       ? TableConstraints.NONE.withKinds(EnumSet.allOf(ShardKind.class))
@@ -103,7 +104,7 @@ class MeasuredPlanTest {
       shards.addAll(sharding(kind).shards(table, CLUSTER));
     }
     shards.sort(Shard.ORDER);
-    StepCost cost = StepCost.of(towers.predict(tables, CLUSTER), shards, CLUSTER, model);
+    StepCost cost = StepCosts.of(towers.predict(tables, CLUSTER), shards, CLUSTER, model);
     return trainer.plan(CLUSTER, planned, shards, cost);
   }
 
@@ -167,7 +168,7 @@ class MeasuredPlanTest {
     tables.add(table);
     List<Shard> shards =
         new Sharding.HotColdSplit(4_096, new Sharding.RowWise()).shards(table, CLUSTER);
-    StepCost cost = StepCost.of(towers.predict(tables, CLUSTER), shards, CLUSTER, model);
+    StepCost cost = StepCosts.of(towers.predict(tables, CLUSTER), shards, CLUSTER, model);
     ShardingPlan plan = trainer.plan(CLUSTER, tables, shards, cost);
     Feedback feedback = trainer.step.measure(trainer.store, measured(plan, ShardScope.DEVICE));
     assertPredictedAsPlanned(feedback, plan);
@@ -182,7 +183,7 @@ class MeasuredPlanTest {
             .withFeatures(List.of(new TableFeature("a", 20), new TableFeature("b", 6, 0.25, 1.5)));
     tables.add(table);
     List<Shard> shards = sharding(ShardKind.GRID_SHARD).shards(table, CLUSTER);
-    StepCost cost = StepCost.of(towers.predict(tables, CLUSTER), shards, CLUSTER, model);
+    StepCost cost = StepCosts.of(towers.predict(tables, CLUSTER), shards, CLUSTER, model);
     ShardingPlan plan = trainer.plan(CLUSTER, tables, shards, cost);
     Feedback feedback = trainer.step.measure(trainer.store, measured(plan, ShardScope.NODE));
     assertPredictedAsPlanned(feedback, plan);
@@ -202,7 +203,7 @@ class MeasuredPlanTest {
     tables.add(table);
     ClusterSpec group = cluster.group(groups);
     List<Shard> shards = new Sharding.RowWise().shards(table, group);
-    StepCost cost = StepCost.of(towers.predict(tables, group), shards, group, model);
+    StepCost cost = StepCosts.of(towers.predict(tables, group), shards, group, model);
     ShardingPlan plan =
         trainer.plan(cluster, tables, shards, new Replication(groups, 1_000_000, 1), cost);
     assertThat(plan.ranks()).isEqualTo(8);
@@ -319,7 +320,7 @@ class MeasuredPlanTest {
     TableSpec table = Fixtures.table("few rows", 9, 64, 20);
     tables.add(table);
     StepCost cost =
-        StepCost.of(
+        StepCosts.of(
             towers.predict(List.of(rowsForAll), CLUSTER),
             sharding.shards(rowsForAll, CLUSTER),
             CLUSTER,
@@ -405,6 +406,9 @@ class MeasuredPlanTest {
                 plan.origin(),
                 "copied",
                 plan.shards(),
+                Replication.NONE,
+                List.of(),
+                List.of(),
                 plan.prediction(),
                 new PlanMoves(List.of(copied), List.of()),
                 plan.run()));

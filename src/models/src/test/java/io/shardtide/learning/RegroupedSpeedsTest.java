@@ -54,7 +54,7 @@ class RegroupedSpeedsTest {
     for (int t = 0; t < RANKS; t++) {
       TableSpec table = Fixtures.table("t%02d".formatted(t), 10_000, 64, 5);
       tables.add(table);
-      shards.add(Shard.ofColumns(table, 0, 64, t % devices));
+      shards.add(Fixtures.shard(table, 0, 64, t % devices));
     }
     double[] ms = new double[devices];
     Arrays.fill(ms, 5);

@@ -92,7 +92,9 @@ class RunningPlanTest {
               Optional.empty(),
               "trainer",
               "run",
-              Fixtures.TIME);
+              Fixtures.TIME,
+              1,
+              1);
       try {
         accepted.add(planning.report(planned, status));
       } catch (RejectedException e) {

@@ -101,7 +101,11 @@ class SampleSetsTest {
     DeviceShard shard =
         new DeviceShard(Fixtures.table("t", 10, 4, 1), 100, share, false, OptionalDouble.empty());
     assertThatThrownBy(
-            () -> SampleCheck.check(sample(new CostSample.Computation(0, List.of(shard), 2, 1))))
+            () ->
+                SampleCheck.check(
+                    sample(
+                        new CostSample.Computation(
+                            0, List.of(shard), 2, OptionalDouble.empty(), 1))))
         .isInstanceOf(RejectedException.class)
         .hasMessage(
             "Invalid training sample: rowShare of a shard must be above 0 and at most 1, got %s"

@@ -21,6 +21,7 @@ import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -116,6 +117,7 @@ class TrainingSetTest {
                         DeviceShard.ofColumns(
                             Fixtures.table("t", 1_000 + p, 4 * (1 + p), 1), Machine.BATCH)),
                     1 + p,
+                    OptionalDouble.empty(),
                     1)));
       }
     }
@@ -195,7 +197,11 @@ class TrainingSetTest {
               "p",
               "a",
               new CostSample.Computation(
-                  0, List.of(DeviceShard.ofColumns(Fixtures.table("t", 10, 4, 1), 100)), ms, 1));
+                  0,
+                  List.of(DeviceShard.ofColumns(Fixtures.table("t", 10, 4, 1), 100)),
+                  ms,
+                  OptionalDouble.empty(),
+                  1));
       assertThatThrownBy(() -> SampleCheck.check(bad))
           .isInstanceOf(RejectedException.class)
           .hasMessage(

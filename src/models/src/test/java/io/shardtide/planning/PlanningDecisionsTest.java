@@ -17,6 +17,7 @@ import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
@@ -29,6 +30,7 @@ import io.shardtide.planning.PlanningStep.SearchTask;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.StepCosts;
 import io.shardtide.testing.TestModels;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -47,10 +49,11 @@ class PlanningDecisionsTest {
       new PlanningSettings(
           Duration.ZERO,
           Duration.ZERO,
-          new SearchSettings(1, 0, 10, 0.1, 0, 1_000),
-          Optional.of(new SearchSettings(1, 100, 10, 0.1, 0, 1_000)),
+          Fixtures.settings(1, 0, 10, 0.1, 0, 1_000),
+          Optional.of(Fixtures.settings(1, 100, 10, 0.1, 0, 1_000)),
           Duration.ZERO,
-          0.125);
+          0.125,
+          0);
 
   private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
   private final MemoryPlanningStore plans = new MemoryPlanningStore();
@@ -90,7 +93,7 @@ class PlanningDecisionsTest {
         return new Placed(
             towers.predict(tables, cluster.batchSize()),
             IntStream.range(0, tables.size())
-                .mapToObj(t -> Shard.ofColumns(tables.get(t), 0, 64, deviceOfTable[t]))
+                .mapToObj(t -> Fixtures.shard(tables.get(t), 0, 64, deviceOfTable[t]))
                 .toList(),
             cluster);
       }
@@ -107,7 +110,7 @@ class PlanningDecisionsTest {
     }
 
     StepCost cost() {
-      return StepCost.of(tables, shards, cluster, TestModels.model());
+      return StepCosts.of(tables, shards, cluster, TestModels.model());
     }
   }
 
@@ -159,12 +162,16 @@ class PlanningDecisionsTest {
                 plan.origin(),
                 plan.reason(),
                 plan.shards(),
+                Replication.NONE,
+                List.of(),
+                List.of(),
                 new PlanPrediction(
                     before.deviceCosts(),
                     ms,
                     before.insight(),
                     before.outOfRange(),
-                    before.outOfRangeCount()),
+                    before.outOfRangeCount(),
+                    List.of()),
                 plan.transition(),
                 plan.run())
             .identified());

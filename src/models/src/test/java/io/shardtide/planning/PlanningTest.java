@@ -139,7 +139,9 @@ class PlanningTest {
               Optional.empty(),
               "trainer",
               run,
-              Fixtures.TIME));
+              Fixtures.TIME,
+              1,
+              1));
     }
 
     ShardingPlan plan(Change... changes) {
@@ -723,10 +725,11 @@ class PlanningTest {
       new PlanningSettings(
           Duration.ZERO,
           Duration.ZERO,
-          new SearchSettings(1, 0, 10, 0.1, 0, 1_000),
-          Optional.of(new SearchSettings(1, 100_000, 10, 0.1, 0, 100_000)),
+          Fixtures.settings(1, 0, 10, 0.1, 0, 1_000),
+          Optional.of(Fixtures.settings(1, 100_000, 10, 0.1, 0, 100_000)),
           Duration.ZERO,
-          0.005);
+          0.005,
+          0);
 
   private static Change[] manyTables() {
     Change[] many = new Change[24];
@@ -856,7 +859,7 @@ class PlanningTest {
   void a_deeper_search_whose_gain_is_too_small_is_not_published() {
     PlanningSettings greedy =
         new PlanningSettings(
-            Duration.ZERO, Duration.ZERO, DEEPER.quick(), DEEPER.deep(), Duration.ZERO, 0.99);
+            Duration.ZERO, Duration.ZERO, DEEPER.quick(), DEEPER.deep(), Duration.ZERO, 0.99, 0);
     PlanningRun run = new PlanningRun(greedy);
     ShardingPlan quick = quickly(run);
     PlanningStep.SearchTask search =

@@ -9,6 +9,7 @@ import io.shardtide.domain.MeasuredDevice;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalDouble;
 
 /** Measurements of {@link Machine} as records of the log. */
 public final class MeasuredMachine {
@@ -40,6 +41,7 @@ public final class MeasuredMachine {
                         .map(table -> DeviceShard.ofColumns(table, Machine.BATCH))
                         .toList(),
                     sample.computeMs() * computeFactor,
+                    OptionalDouble.empty(),
                     1)));
         // The last device begins at 3 times as much; the others are idle until then.
         devices.add(
@@ -61,7 +63,11 @@ public final class MeasuredMachine {
                   4,
                   4,
                   devices,
-                  devices)));
+                  devices,
+                  List.of(),
+                  List.of(),
+                  List.of(),
+                  true)));
     }
     return samples;
   }

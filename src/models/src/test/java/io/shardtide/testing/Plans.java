@@ -103,7 +103,7 @@ public final class Plans {
   public static void check(SearchProblem problem, SearchResult.Found found) {
     ClusterSpec cluster = problem.cluster();
     int devices = cluster.devices();
-    StepCost cost = StepCost.of(problem.tables(), found.shards(), cluster, problem.model());
+    StepCost cost = StepCosts.of(problem.tables(), found.shards(), cluster, problem.model());
     long[] bytes = new long[devices];
     for (TablePrediction prediction : problem.tables()) {
       TableSpec table = prediction.table();
@@ -131,7 +131,8 @@ public final class Plans {
                   cost.computeMs()[d],
                   cost.forwardCommMs()[d],
                   cost.backwardCommMs()[d],
-                  bytes[d]));
+                  bytes[d],
+                  0));
     }
     List<String> names = problem.tables().stream().map(t -> t.table().name()).toList();
     if (names.equals(names.stream().sorted().toList())) {

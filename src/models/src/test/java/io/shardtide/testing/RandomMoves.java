@@ -91,13 +91,22 @@ public record RandomMoves(
         new PlanPrediction(
             costs,
             stepMs(costs) + replication.msPerStep(),
-            new Insight(0, sample.insight().bottleneck(), explanations(specs, random)),
+            new Insight(0, 0, sample.insight().bottleneck(), explanations(specs, random)),
             List.of(),
             0,
             List.of());
     ShardingPlan plan =
         new ShardingPlan(
-                "", sample.origin(), "moves", after, replication, prediction, moves, sample.run())
+                "",
+                sample.origin(),
+                "moves",
+                after,
+                replication,
+                List.of(),
+                List.of(),
+                prediction,
+                moves,
+                sample.run())
             .identified();
     return new RandomMoves(plan, previous, specs, cluster.usableMemory());
   }
@@ -131,7 +140,7 @@ public record RandomMoves(
 
   private static DeviceCost cost(Random random, long memoryBytes) {
     return new DeviceCost(
-        5 * random.nextDouble(), 10 + random.nextDouble(), 5 * random.nextDouble(), memoryBytes);
+        5 * random.nextDouble(), 10 + random.nextDouble(), 5 * random.nextDouble(), memoryBytes, 0);
   }
 
   private static double stepMs(List<DeviceCost> costs) {
@@ -169,7 +178,7 @@ public record RandomMoves(
     Map<String, BitSet> rows = new HashMap<>();
     double sum = 0;
     for (Overlap part : parts) {
-      sum += part.region().elements() * tables.get(part.table()).bytesPerElement();
+      sum += Fixtures.elements(part.region()) * tables.get(part.table()).bytesPerElement();
       rows.computeIfAbsent(part.table(), name -> new BitSet())
           .set((int) part.region().rowOffset(), (int) part.region().rowEnd());
     }

@@ -52,6 +52,7 @@ import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
@@ -168,16 +169,21 @@ public final class Samples {
                 Fixtures.at(3),
                 TestModels.bundle().modelId(),
                 SearchSettings.DEFAULTS,
-                Optional.of("before")),
+                Optional.of("before"),
+                List.of()),
             "1 table added (a)",
             List.of(
                 new Shard("a", new Region(0, 4, 0, 10), 1, ShardKind.COLUMN_WISE),
                 new Shard("a", new Region(4, 4, 0, 10), 0, ShardKind.COLUMN_WISE)),
+            Replication.NONE,
+            List.of(),
+            List.of(),
             new PlanPrediction(
-                List.of(new DeviceCost(1.5, 2, 3, 160), new DeviceCost(1, 2, 3.25, 160)),
+                List.of(new DeviceCost(1.5, 2, 3, 160, 0), new DeviceCost(1, 2, 3.25, 160, 0)),
                 6.5,
                 new Insight(
                     6.25,
+                    0,
                     new Bottleneck(1, Explanation.Cause.COMMUNICATION, "a", 0.5),
                     List.of(
                         new Explanation(

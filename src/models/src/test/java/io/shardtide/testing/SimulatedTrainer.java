@@ -90,7 +90,7 @@ public final class SimulatedTrainer {
     for (int d = 0; d < cost.computeMs().length; d++) {
       costs.add(
           new DeviceCost(
-              cost.computeMs()[d], cost.forwardCommMs()[d], cost.backwardCommMs()[d], 1));
+              cost.computeMs()[d], cost.forwardCommMs()[d], cost.backwardCommMs()[d], 1, 0));
     }
     PlanPrediction prediction =
         new PlanPrediction(
@@ -98,7 +98,8 @@ public final class SimulatedTrainer {
             costs.stream().mapToDouble(DeviceCost::totalMs).max().orElseThrow(),
             planned.prediction().insight(),
             List.of(),
-            0);
+            0,
+            List.of());
     return onPlan(
         new ShardingPlan(
             "",
@@ -106,6 +107,8 @@ public final class SimulatedTrainer {
             "given",
             shards,
             replication,
+            List.of(),
+            List.of(),
             prediction,
             planned.transition(),
             planned.run()));

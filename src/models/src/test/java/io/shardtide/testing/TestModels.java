@@ -11,6 +11,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.ShapeBasis;
+import io.shardtide.cost.TrainedRanges;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.models.ModelFiles;
@@ -148,6 +149,16 @@ public final class TestModels {
         features,
         coefficients,
         List.of(new DenseLayer(weights.length, 1, weights, new float[] {0.1f})));
+  }
+
+  /** Returns the largest batch in training: samples that a shard pools in a step. */
+  public static int largestBatch(ModelBundle bundle) {
+    return (int)
+        bundle.ranges().stream()
+            .filter(range -> range.quantity().equals(TrainedRanges.SAMPLES))
+            .findFirst()
+            .orElseThrow()
+            .max();
   }
 
   public static CostModel model() {

@@ -152,7 +152,7 @@ class PlannerMetricsTest {
     DeviceSpeed link = new DeviceSpeed(1, CostPart.COMMUNICATION, 2, 0.1, Fixtures.TIME);
     FeedbackMetrics.SlowDevices here = metrics.feedback().open();
     FeedbackMetrics.SlowDevices moves = metrics.feedback().open();
-    here.show(speeds("a", speed, link, link.of(3)));
+    here.show(speeds("a", speed, link, Fixtures.on(3, link)));
     moves.show(speeds("b", link));
     assertThat(slowDevices()).isEqualTo(3);
     here.show(speeds("a", link));

@@ -17,6 +17,7 @@ class PlanningQueueTest {
               SearchSettings.QUICK,
               Optional.empty(),
               Duration.ZERO,
+              0,
               0));
 
   @Test

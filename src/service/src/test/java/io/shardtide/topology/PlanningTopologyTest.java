@@ -295,7 +295,9 @@ class PlanningTopologyTest extends TopologyFixture {
             Optional.empty(),
             "trainer",
             "",
-            Fixtures.TIME);
+            Fixtures.TIME,
+            1,
+            1);
     statuses.pipeInput(
         KEY,
         registry

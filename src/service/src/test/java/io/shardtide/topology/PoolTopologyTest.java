@@ -18,6 +18,7 @@ import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.WorkloadChange;
@@ -402,6 +403,9 @@ class PoolTopologyTest extends TopologyFixture {
         plan.origin(),
         plan.reason(),
         plan.shards(),
+        Replication.NONE,
+        List.of(),
+        List.of(),
         new PlanPrediction(
             of.deviceCosts(),
             stepMs,

@@ -39,6 +39,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.Properties;
 import java.util.UUID;
@@ -331,6 +332,7 @@ class TrainingTopologyTest {
                 0,
                 List.of(DeviceShard.ofColumns(Fixtures.table("t", 10, 4, 1), 100)),
                 Double.NaN,
+                OptionalDouble.empty(),
                 1)));
     assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.INVALID_MEASUREMENT);
     samples.pipeInput(

@@ -28,6 +28,7 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchRun;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
@@ -92,12 +93,17 @@ class LogProjectionTest {
                 slow),
             "a reason",
             List.of(new Shard("t", new Region(0, 16, 0, 100), 0, ShardKind.TABLE_WISE)),
+            Replication.NONE,
+            List.of(),
+            List.of(),
             new PlanPrediction(
-                List.of(new DeviceCost(4, 2, 2, 6400), new DeviceCost(2, 4, 2, 0)),
+                List.of(new DeviceCost(4, 2, 2, 6400, 0), new DeviceCost(2, 4, 2, 0, 0)),
                 10 - generation * 0.001,
-                new Insight(1, new Bottleneck(0, Explanation.Cause.COMPUTATION, "t", 1), List.of()),
+                new Insight(
+                    1, 0, new Bottleneck(0, Explanation.Cause.COMPUTATION, "t", 1), List.of()),
                 List.of(),
-                0),
+                0,
+                List.of()),
             new PlanMoves(List.of(), List.of()),
             new SearchRun(1, 1, T.plusSeconds(generation)))
         .identified();
@@ -237,7 +243,7 @@ class LogProjectionTest {
   }
 
   private static PlanStatus status(String planId, PlanStatus.StatusKind kind) {
-    return new PlanStatus(W, planId, kind, 5, Optional.of("no room"), "trainer", "run", T);
+    return new PlanStatus(W, planId, kind, 5, Optional.of("no room"), "trainer", "run", T, 1, 1);
   }
 
   @Test
@@ -302,8 +308,18 @@ class LogProjectionTest {
     assertThat(row().health()).as("worse than drift").isEqualTo(WorkloadHealth.SLOW_DEVICE);
     ShardingPlan many =
         publish(
-            plan(W, 3, plan.planId(), List.of(speed, link, link.of(2), link.of(3), link.of(4))));
-    assertThat(row().problem().orElseThrow()).endsWith(link.of(2).describe() + "; 2 more");
+            plan(
+                W,
+                3,
+                plan.planId(),
+                List.of(
+                    speed,
+                    link,
+                    Fixtures.on(2, link),
+                    Fixtures.on(3, link),
+                    Fixtures.on(4, link))));
+    assertThat(row().problem().orElseThrow())
+        .endsWith(Fixtures.on(2, link).describe() + "; 2 more");
     publish(4, many.planId());
     assertThat(row().health()).isEqualTo(WorkloadHealth.GOOD);
   }

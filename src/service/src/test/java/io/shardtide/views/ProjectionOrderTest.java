@@ -107,7 +107,9 @@ class ProjectionOrderTest {
             Optional.empty(),
             "trainer",
             "run",
-            T);
+            T,
+            1,
+            1);
     write("status", p -> p.apply(at, T, status));
     MeasuredCosts measured =
         new MeasuredCosts(

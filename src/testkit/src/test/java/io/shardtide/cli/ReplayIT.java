@@ -52,14 +52,14 @@ class ReplayIT {
 
   /** The defaults with shorter waits and a smaller background search. */
   private static final PlanningSettings PLANNING =
-      new PlanningSettings(
-          // Longer than the time between two events of a burst on a slow machine.
+      new PlanningSettings( // Longer than the time between two events of a burst on a slow machine.
           Duration.ofMillis(300),
           Duration.ofSeconds(3),
           SearchSettings.QUICK,
-          Optional.of(new SearchSettings(5_000, 60_000, 10, 0.1, 0, 100_000)),
+          Optional.of(Fixtures.settings(5_000, 60_000, 10, 0.1, 0, 100_000)),
           Duration.ofMillis(200),
-          0.0001);
+          0.0001,
+          0);
 
   @TempDir private static Path folder;
   private static EmbeddedKafka kafka;
@@ -148,7 +148,9 @@ class ReplayIT {
             Optional.of("because \u0007"),
             "trainer",
             "",
-            Fixtures.TIME));
+            Fixtures.TIME,
+            1,
+            1));
   }
 
   private static ShardingPlan await(LogClient client, Predicate<ShardingPlan> wanted) {

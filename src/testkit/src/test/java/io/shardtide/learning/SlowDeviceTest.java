@@ -91,7 +91,8 @@ class SlowDeviceTest {
                 .repairEvaluations(evaluations)
                 .build()),
         Duration.ZERO,
-        0.005);
+        0.005,
+        0);
   }
 
   private static final class TrainingLoop {
@@ -159,7 +160,9 @@ class SlowDeviceTest {
               Optional.empty(),
               "trainer",
               "run",
-              Fixtures.TIME);
+              Fixtures.TIME,
+              1,
+              1);
       feedback.putAccepted(planning.report(plans, status));
     }
 

@@ -26,6 +26,7 @@ import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanStatus;
@@ -33,7 +34,6 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Sharding;
@@ -116,9 +116,10 @@ class FeaturePairsTest {
       new PlanningSettings(
           Duration.ZERO,
           Duration.ZERO,
-          new SearchSettings(20, 100, 10, 0.1, 0, 1_000),
-          Optional.of(new SearchSettings(30, 300, 10, 0.1, 0, 1_000)),
+          Fixtures.settings(20, 100, 10, 0.1, 0, 1_000),
+          Optional.of(Fixtures.settings(30, 300, 10, 0.1, 0, 1_000)),
           Duration.ZERO,
+          0,
           0);
 
   /** One workload, its planner and its trainer. */
@@ -291,7 +292,9 @@ class FeaturePairsTest {
               Optional.empty(),
               "trainer",
               "run",
-              Fixtures.TIME);
+              Fixtures.TIME,
+              1,
+              1);
       feedback.putAccepted(planning.report(plans, status));
       running = plan;
     }
@@ -490,7 +493,7 @@ class FeaturePairsTest {
       for (Move move : plan.moves()) {
         int receivers = move.overlap().receivers(after.devices(), after.ranks());
         if (receivers > 0) {
-          moved.merge(move.table(), receivers * move.region().elements(), Double::sum);
+          moved.merge(move.table(), receivers * Fixtures.elements(move.region()), Double::sum);
         }
       }
       if (before.groups().equals(after.groups()) && before.ranks() == after.ranks()) {
@@ -627,7 +630,7 @@ class FeaturePairsTest {
         .countsStepMemory(counts)
         .pipeline(
             counts && random.nextBoolean()
-                ? Optional.of(TrainingPipeline.of(TrainingPipeline.names().get(random.nextInt(3))))
+                ? Optional.of(TrainingPipeline.of(Named.labels(TrainingPipeline.class).get(random.nextInt(3))))
                 : Optional.empty())
         .forwardBytesPerElement(random.nextBoolean() ? 4 : 2)
         .replicaGroups(groups(random, cluster))

@@ -19,6 +19,7 @@ import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardingPlan;
+import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.TestModels;
@@ -46,7 +47,7 @@ class DifferenceTest {
     Assume.that(
         records.all(RecordKind.PLANS).stream().filter(p -> p.effort() == Effort.QUICK).count() > 1);
     ShardingPlan victim = quick(records, seed);
-    SearchSettings other = new SearchSettings(7, 11, 3, 0.2, 0, 13);
+    SearchSettings other = Fixtures.settings(7, 11, 3, 0.2, 0, 13);
     records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, other) : plan);
     ReplayResult result = replay(records);
     assertThat(result.isEqual()).isFalse();

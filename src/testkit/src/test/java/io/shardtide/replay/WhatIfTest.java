@@ -5,6 +5,7 @@ import static io.shardtide.replay.RecordedLogs.sixGenerations;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Samples;
@@ -25,7 +26,7 @@ class WhatIfTest {
         plan(
             records,
             records,
-            s -> new SearchSettings(s.evaluationsPerTable(), 0, 10, 0.1, 0, s.paybackSteps()));
+            s -> Fixtures.settings(s.evaluationsPerTable(), 0, 10, 0.1, 0, s.paybackSteps()));
     assertThat(still.settings().repairEvaluations()).isZero();
     assertThat(ids(still.plans())).isNotEqualTo(ids(records.all(RecordKind.PLANS)));
     MemoryRecords edited = new MemoryRecords();

@@ -47,8 +47,9 @@ public final class PlannerProgram {
                 PlanningSettings.DEFAULTS.debounce(),
                 PlanningSettings.DEFAULTS.longestWait(),
                 SearchSettings.QUICK,
-                Optional.of(new SearchSettings(2_000, 50_000, 10, 0.1, 0, 100_000)),
+                Optional.of(Fixtures.settings(2_000, 50_000, 10, 0.1, 0, 100_000)),
                 Duration.ofMillis(200),
+                0,
                 0);
       };
     }

@@ -10,7 +10,6 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.RejectedEvent;
 import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableSpec;
@@ -43,9 +42,10 @@ public final class RandomEvents {
       new PlanningSettings(
           Duration.ofMillis(1),
           Duration.ofMillis(1),
-          new SearchSettings(40, 300, 10, 0.1, 0, 1_000),
-          Optional.of(new SearchSettings(40, 3_000, 10, 0.1, 0, 100_000)),
+          Fixtures.settings(40, 300, 10, 0.1, 0, 1_000),
+          Optional.of(Fixtures.settings(40, 3_000, 10, 0.1, 0, 100_000)),
           Duration.ZERO,
+          0,
           0);
 
   /** Predicts all kinds of shards, caches and hot rows. */
@@ -288,7 +288,9 @@ public final class RandomEvents {
               Optional.of("because"),
               "trainer",
               "",
-              Fixtures.TIME);
+              Fixtures.TIME,
+              1,
+              1);
       records.add(RecordKind.STATUSES, status);
       try {
         second.report(plans, status);

@@ -208,7 +208,9 @@ class FailureModesIT extends FailureModesFixture {
                     Optional.empty(),
                     "t",
                     "",
-                    Fixtures.TIME));
+                    Fixtures.TIME,
+                    1,
+                    1));
     if (step < 0) {
       // Steps are zigzag: -1 is one, 1 is two. It comes after two strings and the kind.
       int at = 5 + 1 + workload.length() + 2 + planId.length() + 1;

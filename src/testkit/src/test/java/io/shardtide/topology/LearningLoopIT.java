@@ -73,7 +73,8 @@ class LearningLoopIT {
 
   private static Change cluster(int devices) {
     return new Change.ClusterSet(
-        new ClusterSpec(devices, Fixtures.GIB, MODEL.largestBatch(), devices, MODEL.hardware()));
+        new ClusterSpec(
+            devices, Fixtures.GIB, TestModels.largestBatch(MODEL), devices, MODEL.hardware()));
   }
 
   /** Measured costs are the predicted ones. */

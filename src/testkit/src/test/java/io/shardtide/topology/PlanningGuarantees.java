@@ -185,6 +185,7 @@ abstract class PlanningGuarantees {
               SearchSettings.QUICK,
               Optional.empty(),
               Duration.ZERO,
+              0,
               0);
       try (PlannerService service = start(settings(prefix, folder, 1, patient))) {
         assertThat(service).isNotNull();
@@ -220,8 +221,9 @@ abstract class PlanningGuarantees {
             Duration.ZERO,
             Duration.ZERO,
             SearchSettings.QUICK,
-            Optional.of(new SearchSettings(5_000, 1_000_000, 10, 0.1, 0, 100_000)),
+            Optional.of(Fixtures.settings(5_000, 1_000_000, 10, 0.1, 0, 100_000)),
             Duration.ZERO,
+            0,
             0);
     try (PlannerService service = start(settings(prefix, folder, 1, deep));
         LogClient client = new LogClient(bootstrapServers(), registryUrl(), prefix)) {

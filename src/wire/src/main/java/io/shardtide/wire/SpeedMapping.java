@@ -20,7 +20,6 @@ interface SpeedMapping {
 
   io.shardtide.avro.DeviceSpeed toAvro(DeviceSpeed speed);
 
-  @Mapping(target = "of", ignore = true)
   DeviceSpeed fromAvro(io.shardtide.avro.DeviceSpeed avro);
 
   @Mapping(target = "device", source = "position.number")

@@ -7,6 +7,7 @@ import io.shardtide.avro.TablePredicted;
 import io.shardtide.avro.UsePredicted;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
@@ -76,7 +77,7 @@ final class TablePredictionMapping {
               if (isOf.test(option) && !part.isOnDevice()) {
                 splits.add(
                     new SplitPredicted(
-                        part.scope().fileName(),
+                        part.scope().label(),
                         part.columns(),
                         written,
                         Nullable.of(part.cacheShare()),
@@ -205,11 +206,7 @@ final class TablePredictionMapping {
   }
 
   private static ShardScope scope(String name) {
-    return ShardScope.ofFileName(name)
-        .orElseThrow(
-            () ->
-                new IllegalArgumentException(
-                    "scope of predictions must be one of %s, got %s"
-                        .formatted(ShardScope.fileNames(), name)));
+    return Named.parse(
+        ShardScope.class, name, "scope of predictions", IllegalArgumentException::new);
   }
 }

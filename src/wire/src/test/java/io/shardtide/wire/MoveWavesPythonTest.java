@@ -16,6 +16,7 @@ import io.shardtide.testing.SimulatedTrainer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
@@ -45,7 +46,8 @@ class MoveWavesPythonTest {
 
   private static UsableMemory fullest(ShardingPlan plan) {
     return new UsableMemory(
-        plan.deviceCosts().stream().mapToLong(c -> c.memoryBytes()).max().orElseThrow());
+        plan.deviceCosts().stream().mapToLong(c -> c.memoryBytes()).max().orElseThrow(),
+        Collections.emptySortedMap());
   }
 
   /** Returns one number, or one for each rank. */

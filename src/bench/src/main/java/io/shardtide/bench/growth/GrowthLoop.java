@@ -164,7 +164,9 @@ final class GrowthLoop implements Predictors, CostModels {
             Optional.empty(),
             SOURCE,
             RUN,
-            at));
+            at,
+            1,
+            1));
     running = latest;
     runningTables = new TreeMap<>();
     workloads.tables(WORKLOAD).values().stream()

@@ -162,7 +162,9 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
               Optional.empty(),
               "bench",
               "run",
-              TIME);
+              TIME,
+              1,
+              1);
       compared.putAccepted(planning.report(planned, status));
     } else if (outcome instanceof PlanningOutcome.Failed failed) {
       throw new IllegalStateException(failed.error());

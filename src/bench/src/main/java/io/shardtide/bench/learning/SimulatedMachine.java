@@ -179,7 +179,13 @@ public final class SimulatedMachine implements TowerPredictor {
 
   /** Returns what a step of a plan takes, in milliseconds. */
   double stepMs(List<TableSpec> tables, List<Shard> shards, ClusterSpec cluster) {
-    return StepCost.of(tables, shards, cluster, model, this).predictedMs();
+    return cost(tables, shards, cluster).predictedMs();
+  }
+
+  private StepCost cost(List<TableSpec> tables, List<Shard> shards, ClusterSpec cluster) {
+    CostEvaluator evaluator = model.evaluator();
+    return StepCost.of(
+        evaluator, cluster, StepCost.loads(tables, shards, cluster, evaluator, this));
   }
 
   /**
@@ -215,7 +221,7 @@ public final class SimulatedMachine implements TowerPredictor {
                         c.direction(),
                         c.ms().stream().map(ms -> ms * noisy(noise, random)).toList()))
             .toList();
-    double[] computeMs = StepCost.of(tables, shards, cluster, model, this).computeMs().clone();
+    double[] computeMs = cost(tables, shards, cluster).computeMs().clone();
     for (int d = 0; d < computeMs.length; d++) {
       computeMs[d] *= noisy(noise, random);
     }

@@ -156,7 +156,7 @@ public final class FoldBenchmark {
     PlanningSettings defaults = PlanningSettings.DEFAULTS;
     return cluster.start(
         new PlanningSettings(
-            minute, minute, defaults.quick(), Optional.empty(), minute, defaults.deepGain()),
+            minute, minute, defaults.quick(), Optional.empty(), minute, defaults.deepGain(), 0),
         TensorFlowTowers::new);
   }
 

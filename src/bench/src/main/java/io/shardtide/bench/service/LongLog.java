@@ -157,6 +157,8 @@ final class LongLog {
             first.reason(),
             first.shards(),
             first.replication(),
+            List.of(),
+            List.of(),
             first.prediction(),
             first.transition(),
             first.run())

@@ -284,6 +284,8 @@ final class SoakLoad implements AutoCloseable {
         plan.reason(),
         plan.shards(),
         plan.replication(),
+        List.of(),
+        List.of(),
         plan.prediction(),
         plan.transition(),
         plan.run());

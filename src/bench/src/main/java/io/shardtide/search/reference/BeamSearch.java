@@ -4,10 +4,10 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.Region;
 import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.Sharding;
-import io.shardtide.domain.Sharding.ColumnPart;
+import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
@@ -37,6 +37,7 @@ import java.util.stream.IntStream;
 public final class BeamSearch {
   private final ReferenceSettings settings;
   private final ClusterSpec cluster;
+  private final List<TablePrediction> predictions;
   private final List<TableSpec> tables;
   private final CostEvaluator evaluator;
   private final ShapeCosts costs;
@@ -45,7 +46,8 @@ public final class BeamSearch {
   private BeamSearch(SearchProblem problem, ReferenceSettings settings) {
     this.settings = settings;
     cluster = problem.cluster();
-    tables = problem.tables().stream().map(TablePrediction::table).toList();
+    predictions = problem.tables();
+    tables = predictions.stream().map(TablePrediction::table).toList();
     evaluator = problem.model().evaluator();
     for (TableSpec table : tables) {
       if (!table.constraints().isEmpty()) {
@@ -71,7 +73,7 @@ public final class BeamSearch {
   }
 
   private SearchResult search() {
-    Shortfall impossible = Feasibility.refute(tables, cluster);
+    Shortfall impossible = Feasibility.refutePredicted(predictions, cluster);
     if (impossible != null) {
       return new SearchResult.NotFound(impossible, evaluator.evaluations());
     }
@@ -144,15 +146,19 @@ public final class BeamSearch {
 
   private SearchResult.Found found(Placement placement) {
     ColumnSplit split = placement.split();
-    List<List<ColumnPart>> parts = new ArrayList<>();
+    List<List<Shard>> parts = new ArrayList<>();
     tables.forEach(table -> parts.add(new ArrayList<>()));
+    int[] columns = new int[tables.size()];
     for (int s = 0; s < split.size(); s++) {
-      parts.get(split.table(s)).add(new ColumnPart(split.width(s), placement.device()[s]));
+      int t = split.table(s);
+      TableSpec table = tables.get(t);
+      Region region = Region.ofColumns(table, columns[t], split.width(s));
+      ShardKind kind =
+          region.columns() == table.columns() ? ShardKind.TABLE_WISE : ShardKind.COLUMN_WISE;
+      parts.get(t).add(new Shard(table.name(), region, placement.device()[s], kind));
+      columns[t] += region.columns();
     }
-    List<Shard> shards = new ArrayList<>();
-    for (int t = 0; t < tables.size(); t++) {
-      shards.addAll(Sharding.ofColumns(parts.get(t)).shards(tables.get(t), cluster));
-    }
+    List<Shard> shards = parts.stream().flatMap(List::stream).toList();
     List<DeviceCost> deviceCosts = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
       deviceCosts.add(
@@ -160,7 +166,8 @@ public final class BeamSearch {
               placement.cost().computeMs()[d],
               placement.cost().forwardCommMs()[d],
               placement.cost().backwardCommMs()[d],
-              placement.bytes()[d]));
+              placement.bytes()[d],
+              0));
     }
     return new SearchResult.Found(
         shards,

@@ -148,6 +148,8 @@ class SoakCheckerTest {
         reason,
         plan.shards(),
         plan.replication(),
+        List.of(),
+        List.of(),
         plan.prediction(),
         plan.transition(),
         plan.run());

@@ -149,7 +149,7 @@ class PackingTest {
       assertThat(packing.placer.pack(packing.state, strategy, 0, new SeededRandom(1))).isFalse();
     }
     SearchProblem problem = Plans.problem(tables(rows), Fixtures.cluster(5, 100 * ROW_BYTES));
-    SearchResult result = LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 0, 1));
+    SearchResult result = LocalSearch.search(problem, Fixtures.settings(100, 0, 10, 0, 0, 1));
     Plans.check(problem, (SearchResult.Found) result);
   }
 
@@ -157,7 +157,7 @@ class PackingTest {
     SearchProblem problem = Plans.problem(tables, cluster);
     List<SearchResult> both =
         List.of(
-            LocalSearch.search(problem, new SearchSettings(100, 0, 10, 0, 0, 1)),
+            LocalSearch.search(problem, Fixtures.settings(100, 0, 10, 0, 0, 1)),
             BeamSearch.search(problem, new ReferenceSettings(1, 1, 0, 2, 1, 1.5)));
     both.forEach(result -> Plans.check(problem, (SearchResult.Found) result));
     return both;

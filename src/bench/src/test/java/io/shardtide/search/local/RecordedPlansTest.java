@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
  * the search, or with the shipped model, and then logs of earlier versions no longer replay.
  */
 class RecordedPlansTest {
-  private static final SearchSettings SETTINGS = new SearchSettings(2_000, 4_000, 10, 1, 0, 1_000);
+  private static final SearchSettings SETTINGS = Fixtures.settings(2_000, 4_000, 10, 1, 0, 1_000);
 
   private static List<TableSpec> tables(int count, long seed) {
     Random random = new Random(seed);

@@ -11,6 +11,7 @@ import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.StepCosts;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -78,9 +79,9 @@ class BeamSearchTest {
     for (int mask = 0; mask < 32; mask++) {
       List<Shard> shards = new ArrayList<>();
       for (int t = 0; t < 5; t++) {
-        shards.add(Shard.ofColumns(tables.get(t), 0, tables.get(t).columns(), (mask >> t) & 1));
+        shards.add(Fixtures.shard(tables.get(t), 0, tables.get(t).columns(), (mask >> t) & 1));
       }
-      StepCost cost = StepCost.of(problem.tables(), shards, problem.cluster(), problem.model());
+      StepCost cost = StepCosts.of(problem.tables(), shards, problem.cluster(), problem.model());
       best = Math.min(best, cost.predictedMs());
     }
     assertThat(greedy).isGreaterThanOrEqualTo(best).isLessThan(1.6 * best);

@@ -52,7 +52,7 @@ final class BayesianRegression {
   /** The regression in one state of its switches: the normal posterior of its active weights. */
   private final class Sampler {
     private final boolean[] isReason;
-    private double[][] covariance;
+    private double[][] covariance = {};
     private double[] mean;
 
     Sampler() {

@@ -8,7 +8,6 @@ import io.shardtide.domain.RejectionReason;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -49,7 +48,6 @@ public record Pool(
         ClusterSpec.MAX_MEMORY_BYTES);
     check("devices", (long) nodes.size() * devicesPerNode, 0, ClusterSpec.MAX_DEVICES);
     nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes));
-    Objects.requireNonNull(links, "links");
   }
 
   /** A pool whose links were not measured. */

@@ -331,7 +331,7 @@ public final class LocalSearch {
 
   private SearchResult.Found found(
       State state, long evaluations, List<DeviceLoad> loads, StepComm comm, StepCost cost) {
-    Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, cluster, running);
+    Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
     Replication replication = problem.synchronization().of(expected, loads);

@@ -5,8 +5,8 @@ import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.TableGroup;
 import java.util.List;
@@ -154,12 +154,10 @@ final class MovePrice {
     double sum = 0;
     PlanShards plan = running.shards(table);
     PlanShards before = new PlanShards(plan.shards(), plan.devices(), counted);
-    for (Map.Entry<TableSpec, Sharding> of :
-        ShardLayout.shardings(tables.get(table), way, at, places, running.parts(table))
-            .entrySet()) {
+    for (Map.Entry<TableSpec, List<Shard>> of :
+        ShardLayout.shards(tables.get(table), way, at, places, running.parts(table)).entrySet()) {
       TableSpec spec = of.getKey();
-      PlanShards next =
-          new PlanShards(of.getValue().shards(spec, cluster), cluster.devices(), counted);
+      PlanShards next = new PlanShards(of.getValue(), cluster.devices(), counted);
       List<Overlap> overlaps = Overlap.between(before, next);
       for (io.shardtide.domain.Move move :
           Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {

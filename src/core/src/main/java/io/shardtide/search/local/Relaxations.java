@@ -156,7 +156,7 @@ final class Relaxations {
       Set<ShardKind> more = EnumSet.copyOf(constraints.kinds());
       more.add(kind);
       if (fitsWith(t, constraints.withKinds(more))) {
-        return "with %s allowed for table %s".formatted(kind.torchRecName(), name);
+        return "with %s allowed for table %s".formatted(kind.label(), name);
       }
     }
     if (constraints.leastColumns() > 0 && fitsWith(t, constraints.withLeastColumns(0))) {

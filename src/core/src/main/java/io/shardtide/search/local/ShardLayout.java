@@ -1,24 +1,19 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.Sharding;
-import io.shardtide.domain.Sharding.ColumnPart;
-import io.shardtide.domain.Sharding.NodePart;
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.option.TablePart;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 
 /**
@@ -29,90 +24,74 @@ final class ShardLayout {
   private ShardLayout() {}
 
   /** Returns the shards of each table of a plan, by name of the table; each by column. */
-  static Map<String, List<Shard>> of(
-      State state, List<TableGroup> tables, ClusterSpec cluster, CurrentPlan running) {
+  static Map<String, List<Shard>> of(State state, List<TableGroup> tables, CurrentPlan running) {
     Map<String, List<Shard>> shards = new HashMap<>();
     for (int t = 0; t < tables.size(); t++) {
-      Way way = state.way(t);
-      OptionalDouble cacheShare = way.part.cacheShare();
-      shardings(tables.get(t), way, state.placesOf(t), state.places, running.parts(t))
-          .forEach(
-              (table, sharding) ->
-                  shards.put(
-                      table.name(),
-                      sharding.shards(table, cluster).stream()
-                          .map(shard -> shard.isCopied() ? shard : shard.withCacheShare(cacheShare))
-                          .toList()));
+      shards(tables.get(t), state.way(t), state.placesOf(t), state.places, running.parts(t))
+          .forEach((table, ofTable) -> shards.put(table.name(), ofTable));
     }
     return shards;
   }
 
   /**
-   * Returns the sharding of each table of a group.
+   * Returns the shards of each table of a group, by column and row.
    *
    * @param group the tables, with all their rows
    * @param way the way that they are sharded
    * @param at the place of each part
    * @param running its running parts
    */
-  static Map<TableSpec, Sharding> shardings(
+  static Map<TableSpec, List<Shard>> shards(
       TableGroup group, Way way, int[] at, Places places, List<CurrentPlan.RunningPart> running) {
     TableSpec first = group.tables().get(0).table();
     int[] ordered = order(Arrays.copyOf(at, way.parts), way.part, first.rows(), running);
-    Map<TableSpec, Sharding> shardings = new LinkedHashMap<>();
+    ShardKind kind = kind(group, way, places.devices());
+    Map<TableSpec, List<Shard>> shards = new LinkedHashMap<>();
     for (TablePrediction prediction : group.tables()) {
       TableSpec table = prediction.table();
       TablePart part = way.part.withColumns(group.columnsOf(table, way.part.columns()));
-      Sharding sharding = sharding(group, part, ordered, places);
-      shardings.put(
-          table, way.hotRows > 0 ? new Sharding.HotColdSplit(way.hotRows, sharding) : sharding);
-    }
-    return shardings;
-  }
-
-  /**
-   * Returns a table's sharding.
-   *
-   * @param at the places of its parts, in the order of their columns
-   */
-  private static Sharding sharding(TableGroup group, TablePart part, int[] at, Places places) {
-    // On the only device of a cluster, or of a table too narrow for two, there may be a single
-    // part.
-    boolean isCut =
-        at.length > 1
-            || (places.devices() == 1
-                ? EnumSet.of(
-                        ShardKind.COLUMN_WISE, ShardKind.TABLE_COLUMN_WISE, ShardKind.GRID_SHARD)
-                    .contains(group.kindOnOneDevice().orElseThrow())
-                : !group.mayBeWhole(part.scope()));
-    return switch (part.scope()) {
-      case DEVICE -> {
-        if (part.blocks() > 1 || (places.devices() == 1 && isOfBlocks(group))) {
-          yield new Sharding.PartialRowWise(Arrays.stream(at).boxed().toList());
-        }
-        List<ColumnPart> columns =
-            Arrays.stream(at).mapToObj(place -> new ColumnPart(part.columns(), place)).toList();
-        if (!isCut) {
-          yield new Sharding.TableWise(at[0]);
-        }
-        yield group.keepsPartsInNode()
-            ? new Sharding.TableColumnWise(columns)
-            : new Sharding.ColumnWise(columns);
+      List<Shard> ofTable = new ArrayList<>();
+      if (way.hotRows > 0) {
+        Region hot = new Region(0, table.columns(), 0, way.hotRows);
+        ofTable.add(new Shard(table.name(), hot, Shard.EVERY_DEVICE, ShardKind.DATA_PARALLEL));
       }
-      case NODE ->
-          isCut
-              ? new Sharding.GridShard(
-                  Arrays.stream(at)
-                      .mapToObj(place -> new NodePart(part.columns(), places.node(place)))
-                      .toList())
-              : new Sharding.TableRowWise(places.node(at[0]));
-      case CLUSTER -> new Sharding.RowWise();
-      case COPIES -> new Sharding.DataParallel();
-    };
+      for (int number = 0; number < ordered.length; number++) {
+        Region all = part.region(number, table.rows() - way.hotRows);
+        boolean isCopied = kind.scope() == ShardScope.COPIES;
+        int device = isCopied ? Shard.EVERY_DEVICE : places.first(ordered[number]);
+        int devices = isCopied ? 1 : places.size(ordered[number]);
+        long rows = Region.blockRows(all.rows(), devices);
+        for (long row = all.rowOffset(); row < all.rowEnd(); row += rows) {
+          long ofBlock = Math.min(rows, all.rowEnd() - row);
+          Region block = new Region(all.columnOffset(), all.columns(), way.hotRows + row, ofBlock);
+          ofTable.add(new Shard(table.name(), block, device, kind, part.cacheShare()));
+          device++;
+        }
+      }
+      shards.put(table, ofTable);
+    }
+    return shards;
   }
 
-  private static boolean isOfBlocks(TableGroup group) {
-    return group.kindOnOneDevice().orElseThrow() == ShardKind.PARTIAL_ROW_WISE;
+  private static ShardKind kind(TableGroup group, Way way, int devices) {
+    if (devices == 1) {
+      return group.kindOnOneDevice().orElseThrow();
+    }
+    // Of a table that is too narrow for two, a single part may count as cut.
+    boolean isCut = way.parts > 1 || !group.mayBeWhole(way.scope);
+    return switch (way.scope) {
+      case DEVICE -> {
+        if (way.part.blocks() > 1) {
+          yield ShardKind.PARTIAL_ROW_WISE;
+        }
+        ShardKind ofColumns =
+            group.keepsPartsInNode() ? ShardKind.TABLE_COLUMN_WISE : ShardKind.COLUMN_WISE;
+        yield isCut ? ofColumns : ShardKind.TABLE_WISE;
+      }
+      case NODE -> isCut ? ShardKind.GRID_SHARD : ShardKind.TABLE_ROW_WISE;
+      case CLUSTER -> ShardKind.ROW_WISE;
+      case COPIES -> ShardKind.DATA_PARALLEL;
+    };
   }
 
   /**

@@ -35,19 +35,12 @@ final class CorrectionNet implements AutoCloseable {
 
   /** Returns a net with random weights for a number of features. */
   static CorrectionNet random(int width, Random random) {
-    CorrectionNet net = new CorrectionNet(new int[] {width, HIDDEN, HIDDEN, 1}, Losses::relative);
+    CorrectionNet net = new CorrectionNet(new int[] {width, HIDDEN, HIDDEN, 1});
     net.layers.initialize(net.session, random, 0.1);
     return net;
   }
 
-  /** Returns a net with the weights of a trained one. */
-  static CorrectionNet of(List<DenseLayer> weights) {
-    CorrectionNet net = new CorrectionNet(DenseStack.sizes(weights), Losses::logarithmic);
-    net.set(weights);
-    return net;
-  }
-
-  private CorrectionNet(int[] sizes, Losses.Loss lossOf) {
+  private CorrectionNet(int[] sizes) {
     width = sizes[0];
     Ops tf = Ops.create(graph);
     layers = new DenseStack(tf, sizes);
@@ -60,7 +53,7 @@ final class CorrectionNet implements AutoCloseable {
             layers.apply(tf, features, DenseStack.Activation.RELU, false),
             tf.constant(new int[] {-1}));
     predicted = tf.math.mul(tf.math.exp(logarithm), baselines);
-    loss = lossOf.of(tf, predicted, labels, weights);
+    loss = Losses.relative(tf, predicted, labels, weights);
     adam = new Adam(tf, loss, layers.variables(), CLIP_NORM, 0, List.of());
     session = Tensors.session(graph);
     adam.reset(session);

@@ -35,21 +35,6 @@ public final class ModelTraining {
   private ModelTraining() {}
 
   /**
-   * Trains a model whose collectives were all measured.
-   *
-   * @param samples at least 100 computations and 100 all-to-alls of each direction; collectives of
-   *     which there are fewer samples are not predicted
-   * @param about description of the samples for the model card
-   * @param settings hyperparameters
-   * @param progress called after each epoch
-   * @throws IllegalArgumentException if there are too few samples
-   */
-  public static ModelBundle train(
-      SampleSet samples, About about, TrainingSettings settings, TrainingProgress progress) {
-    return train(samples, Optional.empty(), Optional.empty(), about, settings, progress);
-  }
-
-  /**
    * Trains a model.
    *
    * @param samples at least 100 computations; collectives of which there are fewer than 100 samples

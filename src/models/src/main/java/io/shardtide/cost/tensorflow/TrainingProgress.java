@@ -3,9 +3,6 @@ package io.shardtide.cost.tensorflow;
 /** Receives the progress of a training. */
 @FunctionalInterface
 public interface TrainingProgress {
-  /** Ignores progress. */
-  TrainingProgress SILENT = (net, epoch, epochs, train, validation) -> {};
-
   /**
    * Called after each epoch.
    *

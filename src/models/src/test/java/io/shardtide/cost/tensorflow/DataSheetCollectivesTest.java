@@ -27,7 +27,8 @@ class DataSheetCollectivesTest {
   };
 
   private final DataSheetCollectives sheet =
-      new DataSheetCollectives(H100, TrainingSettings.defaults(1), TrainingProgress.SILENT);
+      new DataSheetCollectives(
+          H100, TrainingSettings.defaults(1), (net, epoch, epochs, train, validation) -> {});
 
   /** Sizes from latency to bandwidth, groups as plans of 1 to 16 nodes have. */
   @Test

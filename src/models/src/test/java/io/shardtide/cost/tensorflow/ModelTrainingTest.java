@@ -36,6 +36,8 @@ class ModelTrainingTest {
   private static final int BATCH = 65_536;
   private static final TrainingSettings SHORT = new TrainingSettings(7, 60, 60, 60, 3e-3, 0.2, 0);
 
+  private static final TrainingProgress SILENT = (net, epoch, epochs, train, validation) -> {};
+
   private static final ModelTraining.About TOY =
       new ModelTraining.About("toy", "a synthetic machine", true, List.of("synthetic"));
 
@@ -122,8 +124,7 @@ class ModelTrainingTest {
   void a_trained_model_predicts_other_samples_and_has_its_errors_on_the_card() {
     SampleSet train = samples(1, 1000);
     List<String> epochs = new ArrayList<>();
-    ModelBundle bundle =
-        ModelTraining.train(train, TOY, SHORT, (net, e, n, loss, mape) -> epochs.add(net));
+    ModelBundle bundle = train(train, TOY, SHORT, (net, e, n, loss, mape) -> epochs.add(net));
     List<String> nets =
         List.of(
             "all_gather",
@@ -200,11 +201,11 @@ class ModelTrainingTest {
     List<CollectiveSample> collectives = new ArrayList<>(allToAlls);
     collectives.addAll(fewBuffers);
     ModelBundle bundle =
-        ModelTraining.train(
+        train(
             new SampleSet(train.tables(), BATCH, wholes, collectives),
             TOY,
             new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
-            TrainingProgress.SILENT);
+            SILENT);
     assertThat(bundle.measuresDirections()).isFalse();
     assertThat(bundle.collectives())
         .as("with 100 samples or more")
@@ -217,12 +218,10 @@ class ModelTrainingTest {
   void the_same_seed_gives_the_same_bits_and_another_seed_others() {
     SampleSet train = samples(1, 300);
     TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0);
-    ModelBundle first = ModelTraining.train(train, TOY, brief, TrainingProgress.SILENT);
-    ModelBundle second = ModelTraining.train(train, TOY, brief, TrainingProgress.SILENT);
+    ModelBundle first = train(train, TOY, brief, SILENT);
+    ModelBundle second = train(train, TOY, brief, SILENT);
     assertThat(second.modelId()).isEqualTo(first.modelId());
-    ModelBundle other =
-        ModelTraining.train(
-            train, TOY, new TrainingSettings(8, 3, 3, 3, 1e-3, 0.2, 0), TrainingProgress.SILENT);
+    ModelBundle other = train(train, TOY, new TrainingSettings(8, 3, 3, 3, 1e-3, 0.2, 0), SILENT);
     assertThat(other.modelId()).isNotEqualTo(first.modelId());
   }
 
@@ -246,7 +245,7 @@ class ModelTrainingTest {
       }
     }
     ModelBundle bundle =
-        ModelTraining.train(
+        train(
             new SampleSet(
                 train.tables(),
                 BATCH,
@@ -256,7 +255,7 @@ class ModelTrainingTest {
                 directed),
             TOY,
             new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
-            TrainingProgress.SILENT);
+            SILENT);
     assertThat(bundle.measuresDirections()).isFalse();
     assertThat(bundle.collectives().stream().map(CollectiveNet::shown))
         .containsExactly("all_to_all.backward", "all_to_all.forward");
@@ -266,7 +265,7 @@ class ModelTrainingTest {
   void held_out_tables_are_not_trained_on() {
     SampleSet train = samples(1, 1000);
     TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0.1);
-    ModelBundle bundle = ModelTraining.train(train, TOY, brief, TrainingProgress.SILENT);
+    ModelBundle bundle = train(train, TOY, brief, SILENT);
     assertThat(bundle.card().heldOutTables()).hasSize(3);
     assertThat(bundle.card().errors()).containsKey("unseen.compute.mape");
     assertThat(bundle.card().computeSamples()).isBetween(500, 900);
@@ -287,16 +286,15 @@ class ModelTrainingTest {
                         : sample)
             .toList();
     ModelBundle same =
-        ModelTraining.train(
+        train(
             new SampleSet(train.tables(), BATCH, moreExpensive, train.collectives()),
             TOY,
             brief,
-            TrainingProgress.SILENT);
+            SILENT);
     assertThat(same.tower()).usingRecursiveComparison().isEqualTo(bundle.tower());
     assertThat(same.card().errors().get("unseen.compute.mape"))
         .isNotEqualTo(bundle.card().errors().get("unseen.compute.mape"));
-    assertThatThrownBy(
-            () -> ModelTraining.train(train, TOY, brief.holdingOut(0.9), TrainingProgress.SILENT))
+    assertThatThrownBy(() -> train(train, TOY, brief.holdingOut(0.9), SILENT))
         .hasMessageMatching(
             "at least 100 compute samples must have no shard of the 27 held-out tables, got \\d+ of 1000");
   }
@@ -321,7 +319,7 @@ class ModelTrainingTest {
             Optional.empty(),
             TOY,
             brief,
-            TrainingProgress.SILENT);
+            SILENT);
     assertThat(bundle.fromDataSheet())
         .containsExactly("reduce_scatter.forward", "all_to_all.backward", "all_reduce.backward");
     assertThat(bundle.collectives())
@@ -335,11 +333,19 @@ class ModelTrainingTest {
         .noneMatch(name -> name.contains("reduce") || name.contains("all_to_all.backward"));
     assertThat(bundle.card().sources()).containsExactly("synthetic", links.describe());
     ModelBundle all =
-        ModelTraining.train(
-            many, Optional.of(links), Optional.empty(), TOY, brief, TrainingProgress.SILENT);
+        ModelTraining.train(many, Optional.of(links), Optional.empty(), TOY, brief, SILENT);
     assertThat(all.modelId())
         .as("nothing is left to the data sheet")
-        .isEqualTo(ModelTraining.train(many, TOY, brief, TrainingProgress.SILENT).modelId());
+        .isEqualTo(train(many, TOY, brief, SILENT).modelId());
+  }
+
+  private static ModelBundle train(
+      SampleSet samples,
+      ModelTraining.About about,
+      TrainingSettings settings,
+      TrainingProgress progress) {
+    return ModelTraining.train(
+        samples, Optional.empty(), Optional.empty(), about, settings, progress);
   }
 
   private static ModelBundle trainFrom(ModelBundle source, SampleSet samples) {
@@ -349,7 +355,7 @@ class ModelTrainingTest {
         Optional.of(source),
         TOY,
         new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
-        TrainingProgress.SILENT);
+        SILENT);
   }
 
   @Test
@@ -411,8 +417,7 @@ class ModelTrainingTest {
   /** Twice as slow, and nothing else: all that the source knows is right, and few epochs do. */
   @Test
   void training_starts_from_weights_that_are_near() {
-    ModelBundle source =
-        ModelTraining.train(overlapping(samples(1, 1000), 1), TOY, SHORT, TrainingProgress.SILENT);
+    ModelBundle source = train(overlapping(samples(1, 1000), 1), TOY, SHORT, SILENT);
     ModelBundle bundle = trainFrom(source, overlapping(samples(2, 200), 2));
     assertThat(bundle.card().sources())
         .containsExactly("synthetic", "first weights: toy, " + source.shown());
@@ -445,8 +450,7 @@ class ModelTrainingTest {
 
   @Test
   void too_few_samples_are_rejected() {
-    assertThatThrownBy(
-            () -> ModelTraining.train(samples(1, 50), TOY, SHORT, TrainingProgress.SILENT))
+    assertThatThrownBy(() -> train(samples(1, 50), TOY, SHORT, SILENT))
         .hasMessage(
             "there must be at least 100 compute samples and 100 all-to-alls of each direction, got 50 and"
                 + " {all_gather=25, all_reduce=25, all_to_all.backward=25, all_to_all.forward=25, reduce_scatter=25}"
@@ -458,11 +462,11 @@ class ModelTrainingTest {
             .toList();
     assertThatThrownBy(
             () ->
-                ModelTraining.train(
+                train(
                     new SampleSet(many.tables(), BATCH, many.compute(), forward),
                     TOY,
                     SHORT,
-                    TrainingProgress.SILENT))
+                    SILENT))
         .hasMessageEndingWith(
             "got 200 and {all_gather=100, all_reduce=100, all_to_all.forward=100, reduce_scatter=100}"
                 + ". If collectives cannot be measured, give the links of a data sheet (pretrain --links)");

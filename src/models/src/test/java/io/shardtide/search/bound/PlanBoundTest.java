@@ -51,7 +51,7 @@ class PlanBoundTest {
   /** All rounds. */
   private static final long ALL = Long.MAX_VALUE;
 
-  private static final SearchSettings BRIEF = new SearchSettings(100, 1_000, 10, 10, 0, 1_000);
+  private static final SearchSettings BRIEF = Fixtures.settings(100, 1_000, 10, 10, 0, 1_000);
 
   private static SearchProblem problem(
       ModelBundle bundle, List<TableSpec> tables, ClusterSpec cluster, Slowdowns slowdowns) {

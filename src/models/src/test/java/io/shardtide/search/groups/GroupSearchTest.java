@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.StepCost;
 import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
@@ -25,6 +24,7 @@ import io.shardtide.search.local.LocalSearch;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.StepCosts;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 class GroupSearchTest {
   private static final CostModel MODEL = new CostModel(ModelFiles.shippedForNodes());
   private static final PlainTowers TOWERS = new PlainTowers(MODEL.bundle());
-  private static final SearchSettings BRIEF = new SearchSettings(1_000, 2_000, 10, 0, 0, 1_000_000);
+  private static final SearchSettings BRIEF = Fixtures.settings(1_000, 2_000, 10, 0, 0, 1_000_000);
 
   private static ClusterSpec cluster(long memory, int steps, Integer... groups) {
     return ClusterSpecBuilder.builder(new ClusterSpec(16, memory, 65_536, 8, MODEL.hardware()))
@@ -74,7 +74,7 @@ class GroupSearchTest {
         TOWERS.predict(tables(), cluster).stream()
             .map(table -> table.inGroup(groups).orElseThrow())
             .toList();
-    double stepMs = StepCost.of(tables, found.shards(), group, MODEL).predictedMs();
+    double stepMs = StepCosts.of(tables, found.shards(), group, MODEL).predictedMs();
     long fullest =
         found.deviceCosts().stream().mapToLong(cost -> cost.memoryBytes()).max().orElseThrow();
     double synchronizationMs =
@@ -165,7 +165,7 @@ class GroupSearchTest {
             GroupSearch.search(problem(tables(), cluster, one.placed(), false), BRIEF);
     assertThat(changed.replication().groups().areSeveral()).isTrue();
     assertThat(changed.predictedMs()).isLessThan(kept.predictedMs());
-    SearchSettings expensiveMoves = new SearchSettings(1_000, 2_000, 0.001, 0, 0, 10);
+    SearchSettings expensiveMoves = Fixtures.settings(1_000, 2_000, 0.001, 0, 0, 10);
     SearchResult.Found unchanged =
         (SearchResult.Found)
             GroupSearch.search(problem(tables(), cluster, one.placed(), false), expensiveMoves);

@@ -128,7 +128,7 @@ class AllFeaturesTest {
     /** Brief: the checks take longer than the search. */
     private SearchSettings settings() {
       boolean isFree = random.nextInt(3) == 0;
-      return new SearchSettings(
+      return Fixtures.settings(
           5 + random.nextInt(10),
           random.nextInt(3) * 400L,
           isFree ? 1e6 : 10,
@@ -355,7 +355,7 @@ class AllFeaturesTest {
       State state = state(search);
       return state == null
           ? List.of()
-          : ShardLayout.of(state, search.tables, search.cluster, search.running).values().stream()
+          : ShardLayout.of(state, search.tables, search.running).values().stream()
               .flatMap(List::stream)
               .toList();
     }
@@ -433,7 +433,7 @@ class AllFeaturesTest {
       assertThat(Sharding.of(table, shards, problem.cluster()).shards(table, problem.cluster()))
           .extracting(shard -> shard.isCopied() ? shard : shard.withCacheShare(cacheShare))
           .isEqualTo(shards);
-      assertThat(shards.stream().mapToDouble(s -> s.region().elements()).sum())
+      assertThat(shards.stream().mapToDouble(s -> Fixtures.elements(s.region())).sum())
           .isEqualTo((double) table.rows() * table.columns());
       List<Shard> others = HotRows.others(shards);
       assertThat(others.stream().map(Shard::columns).distinct()).hasSize(1);
@@ -657,8 +657,7 @@ class AllFeaturesTest {
     State state = new Repair(search).run();
     count("repaired", state != null);
     if (state != null) {
-      Map<String, List<Shard>> byTable =
-          ShardLayout.of(state, search.tables, problem.cluster(), search.running);
+      Map<String, List<Shard>> byTable = ShardLayout.of(state, search.tables, search.running);
       assertThat(byTable).isEqualTo(byTable(found.shards()));
       List<Move> moves = found.moves(problem.running(), problem.tables());
       checkPrice(search, problem, state, moves, scene.settings());
@@ -672,8 +671,7 @@ class AllFeaturesTest {
     LocalSearch search = new LocalSearch(problem, scene.settings(), 1, false);
     State state = scenes.state(search);
     if (state != null) {
-      Map<String, List<Shard>> byTable =
-          ShardLayout.of(state, search.tables, problem.cluster(), search.running);
+      Map<String, List<Shard>> byTable = ShardLayout.of(state, search.tables, search.running);
       PlanShards next =
           new PlanShards(
               byTable.values().stream().flatMap(List::stream).sorted(Shard.ORDER).toList(),
@@ -724,7 +722,7 @@ class AllFeaturesTest {
   private void count(SearchProblem problem, SearchResult.Found found) {
     List<Shard> shards = found.shards();
     for (ShardKind kind : KINDS) {
-      count(kind.torchRecName(), shards.stream().anyMatch(s -> s.kind() == kind));
+      count(kind.label(), shards.stream().anyMatch(s -> s.kind() == kind));
     }
     count("hot rows", !HotRows.byTable(shards).isEmpty());
     count("caches", shards.stream().anyMatch(s -> s.cacheShare().isPresent()));

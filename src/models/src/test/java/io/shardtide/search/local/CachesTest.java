@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 
 /** Plans of tables that device memory does not hold: their rows are in host memory, with caches. */
 class CachesTest {
-  private static final SearchSettings BRIEF = new SearchSettings(200, 1_000, 10, 10, 0, 1_000);
+  private static final SearchSettings BRIEF = Fixtures.settings(200, 1_000, 10, 10, 0, 1_000);
   private static final Pattern WOULD_DO =
       Pattern.compile("With ([0-9.]+) (MiB|GiB|TiB) of host memory a device, cached tables would");
 

@@ -34,10 +34,10 @@ import org.junit.jupiter.api.Test;
 class CodecSearchTest {
   private static final CostModel MODEL = new CostModel(ModelFiles.shippedForNodes());
   private static final PlainTowers TOWERS = new PlainTowers(MODEL.bundle());
-  private static final SearchSettings BRIEF = new SearchSettings(300, 2_000, 10, 10, 0, 1_000);
+  private static final SearchSettings BRIEF = Fixtures.settings(300, 2_000, 10, 10, 0, 1_000);
 
   /** Enough that two searches with other random draws seldom differ by more than 2%, at most 4%. */
-  private static final SearchSettings ENOUGH = new SearchSettings(1_000, 10_000, 10, 10, 0, 1_000);
+  private static final SearchSettings ENOUGH = Fixtures.settings(1_000, 10_000, 10, 10, 0, 1_000);
 
   private static final ClusterSpec PLAIN =
       new ClusterSpec(8, 40 * Fixtures.GIB, 65_536, 4, MODEL.hardware());

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Test;
 
 /** Plans keep to the constraints of tables, or the constraint that prevents a plan is named. */
 class ConstraintsTest {
-  private static final SearchSettings BRIEF = new SearchSettings(200, 1_000, 10, 10, 0, 1_000);
+  private static final SearchSettings BRIEF = Fixtures.settings(200, 1_000, 10, 10, 0, 1_000);
   private static final List<ShardKind> KINDS = List.of(ShardKind.values());
   private static final Pattern KIND_ALLOWED =
       Pattern.compile("[wW]ith (\\w+) allowed for table (\\S+) it would fit$");
@@ -423,7 +423,7 @@ class ConstraintsTest {
       }
       tables.add(
           TableSpecBuilder.builder(table)
-              .name(kind.torchRecName())
+              .name(kind.label())
               .columns(Math.max(8, table.columns()))
               .pooled(isPooled)
               .constraints(new TableConstraints(kinds, 0, Optional.empty()))

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Problems at the edge of what there is to search: each has an answer, soon, and the same twice.
  */
 class ExtremesTest {
-  private static final SearchSettings BRIEF = new SearchSettings(20, 1_000, 10, 10, 0, 1_000);
+  private static final SearchSettings BRIEF = Fixtures.settings(20, 1_000, 10, 10, 0, 1_000);
 
   /** Bytes of a row of the narrowest table. */
   private static final long ROW_BYTES = 4L * TableSpec.COLUMN_UNIT;
@@ -180,8 +180,8 @@ class ExtremesTest {
   void twenty_thousand_tables_have_a_plan() {
     ClusterSpec cluster = KindsTest.cluster(8, 8, ClusterSpec.MAX_MEMORY_BYTES);
     List<TablePrediction> tables = many(20_000, cluster);
-    SearchSettings settings = new SearchSettings(1, 1_000, 10, 10, 0, 1_000);
-    SearchProblem problem = new SearchProblem(tables, cluster, KindsTest.MODEL);
+    SearchSettings settings = Fixtures.settings(1, 1_000, 10, 10, 0, 1_000);
+    SearchProblem problem = new SearchProblem(tables, cluster, KindsTest.MODEL, PlanShards.NONE);
     SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, settings);
     assertThat(found.shards().stream().map(Shard::table).distinct()).hasSize(20_000);
     assertThat(found.insight().orElseThrow().lowerBoundMs())
@@ -189,7 +189,7 @@ class ExtremesTest {
     SearchProblem again =
         new SearchProblem(tables.subList(0, 19_000), cluster, KindsTest.MODEL, found.placed());
     SearchResult.Found kept =
-        (SearchResult.Found) LocalSearch.search(again, new SearchSettings(1, 0, 10, 10, 0, 1_000));
+        (SearchResult.Found) LocalSearch.search(again, Fixtures.settings(1, 0, 10, 10, 0, 1_000));
     assertThat(kept.moves(again.running(), again.tables())).isEmpty();
     SearchResult.Found repaired = (SearchResult.Found) LocalSearch.search(again, settings);
     double moveMs = settings.moveMs(repaired.moves(again.running(), again.tables()));
@@ -206,7 +206,7 @@ class ExtremesTest {
     SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF);
     KindsTest.check(problem, found);
     assertThat(LocalSearch.search(problem, BRIEF)).isEqualTo(found);
-    double elements = found.shards().stream().mapToDouble(s -> s.region().elements()).sum();
+    double elements = found.shards().stream().mapToDouble(s -> Fixtures.elements(s.region())).sum();
     assertThat(elements).isEqualTo(1e7 * columns);
   }
 

@@ -2,7 +2,6 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ClusterSpec;
@@ -22,6 +21,7 @@ import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.bound.PlanBound;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.StepCosts;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 
 /** Plans of unpooled tables a few rows of which get most lookups. */
 class HotRowsTest {
-  private static final SearchSettings BRIEF = new SearchSettings(1_000, 1_000, 10, 10, 0, 1_000);
+  private static final SearchSettings BRIEF = Fixtures.settings(1_000, 1_000, 10, 10, 0, 1_000);
   private static final ClusterSpec CLUSTER = KindsTest.cluster(16, 8, 40 * Fixtures.GIB);
 
   /** A table of 2^24 rows whose most used ones get more of the lookups the smaller the exponent. */
@@ -196,8 +196,8 @@ class HotRowsTest {
                         t.table(), withoutHotRows(t.towers()), Map.of(), Map.of(), t.outOfRange()))
             .toList();
     List<Shard> shards = found.shards();
-    assertThat(StepCost.of(without, shards, CLUSTER, problem.model()).predictedMs())
+    assertThat(StepCosts.of(without, shards, CLUSTER, problem.model()).predictedMs())
         .as("hot rows that were not predicted are left out")
-        .isLessThan(StepCost.of(problem.tables(), shards, CLUSTER, problem.model()).predictedMs());
+        .isLessThan(StepCosts.of(problem.tables(), shards, CLUSTER, problem.model()).predictedMs());
   }
 }

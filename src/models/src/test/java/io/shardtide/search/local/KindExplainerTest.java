@@ -2,7 +2,6 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
@@ -17,6 +16,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.StepCosts;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -29,7 +29,7 @@ class KindExplainerTest {
 
   /** Moves are nearly free. */
   private static final SearchSettings SETTINGS =
-      new SearchSettings(300, 20_000, 1e6, 0, 0, 1_000_000);
+      Fixtures.settings(300, 20_000, 1e6, 0, 0, 1_000_000);
 
   private static final TableSpec TINY = Fixtures.table("tiny", 100, 4, 1);
 
@@ -56,7 +56,7 @@ class KindExplainerTest {
   }
 
   private static double costMs(List<TableSpec> tables, List<Shard> shards, ClusterSpec cluster) {
-    return StepCost.of(tables, shards, cluster, KindsTest.MODEL, KindsTest.TOWERS).predictedMs();
+    return StepCosts.of(tables, shards, cluster, KindsTest.MODEL, KindsTest.TOWERS).predictedMs();
   }
 
   @Test

@@ -22,6 +22,7 @@ import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.StepCosts;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalDouble;
@@ -44,7 +45,7 @@ class KindsTest {
   private static final SearchSettings BRIEF = settings(300);
 
   private static SearchSettings settings(long evaluationsPerTable) {
-    return new SearchSettings(evaluationsPerTable, 2_000, 10, 10, 0, 1_000);
+    return Fixtures.settings(evaluationsPerTable, 2_000, 10, 10, 0, 1_000);
   }
 
   static SearchProblem problem(List<TableSpec> tables, ClusterSpec cluster, PlanShards running) {
@@ -122,7 +123,7 @@ class KindsTest {
       assertThat(sharding.shards(table, cluster))
           .extracting(shard -> shard.isCopied() ? shard : shard.withCacheShare(cacheShare))
           .isEqualTo(shards);
-      assertThat(shards.stream().mapToDouble(s -> s.region().elements()).sum())
+      assertThat(shards.stream().mapToDouble(s -> Fixtures.elements(s.region())).sum())
           .isEqualTo((double) table.rows() * table.columns());
       shards.forEach(
           s ->
@@ -153,10 +154,10 @@ class KindsTest {
     }
     CostModel model = problem.model();
     StepCost cost =
-        StepCost.of(tables, found.shards(), cluster, model, new PlainTowers(model.bundle()));
+        StepCosts.of(tables, found.shards(), cluster, model, new PlainTowers(model.bundle()));
     assertThat(found.predictedMs())
         .isCloseTo(cost.predictedMs(), org.assertj.core.data.Offset.offset(1e-9));
-    StepCost recorded = StepCost.of(problem.tables(), found.shards(), cluster, model);
+    StepCost recorded = StepCosts.of(problem.tables(), found.shards(), cluster, model);
     assertThat(recorded.predictedMs()).isEqualTo(found.predictedMs());
     for (int d = 0; d < bytes.length; d++) {
       assertThat(recorded.computeMs()[d]).isEqualTo(found.deviceCosts().get(d).computeMs());
@@ -183,7 +184,7 @@ class KindsTest {
       assertThat(scopes.contains(ShardScope.NODE)).as("%d rows", rows).isEqualTo(rows >= 2);
       SearchResult.Found found =
           (SearchResult.Found)
-              LocalSearch.search(problem, new SearchSettings(300, 0, 10, 10, 0, 1_000), true);
+              LocalSearch.search(problem, Fixtures.settings(300, 0, 10, 10, 0, 1_000), true);
       check(problem, found);
       assertThat(found.shards().equals(running)).as("%d rows", rows).isEqualTo(isSplit);
     }

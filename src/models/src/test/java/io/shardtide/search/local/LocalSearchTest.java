@@ -38,7 +38,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class LocalSearchTest {
-  private static final SearchSettings BRIEF = new SearchSettings(200, 2_000, 10, 10, 0, 1_000);
+  private static final SearchSettings BRIEF = Fixtures.settings(200, 2_000, 10, 10, 0, 1_000);
 
   /**
    * Whatever the tables and however tight the memory: a plan is whole, fits, costs what it says, is
@@ -92,7 +92,7 @@ class LocalSearchTest {
     double before = Double.POSITIVE_INFINITY;
     for (long budget : new long[] {1, 30, 100, 101, 400, 1_500}) {
       double ms =
-          found(LocalSearch.search(problem, new SearchSettings(budget, 0, 10, 0, 0, 1)))
+          found(LocalSearch.search(problem, Fixtures.settings(budget, 0, 10, 0, 0, 1)))
               .predictedMs();
       assertThat(ms).as("with %d evaluations a table", budget).isLessThanOrEqualTo(before);
       before = ms;
@@ -164,7 +164,7 @@ class LocalSearchTest {
     List<TableSpec> tables = Plans.randomTables(new Random(seed), 20);
     ClusterSpec eight = Fixtures.cluster(8, 64 * Fixtures.GIB);
     SearchResult.Found running = found(LocalSearch.search(Plans.problem(tables, eight), BRIEF));
-    SearchSettings expensiveMoves = new SearchSettings(200, 5_000, 1e-6, 0, 0, 1);
+    SearchSettings expensiveMoves = Fixtures.settings(200, 5_000, 1e-6, 0, 0, 1);
     SearchResult.Found same =
         found(LocalSearch.search(Plans.problem(tables, eight, running.shards()), expensiveMoves));
     assertThat(

@@ -35,7 +35,7 @@ import net.jqwik.api.Property;
 class MovePriceTest {
   private static final CostModel MODEL = new CostModel(ModelFiles.shippedForNodes());
   private static final PlainTowers TOWERS = new PlainTowers(MODEL.bundle());
-  private static final SearchSettings SETTINGS = new SearchSettings(1, 1, 10, 10, 0, 1_000);
+  private static final SearchSettings SETTINGS = Fixtures.settings(1, 1, 10, 10, 0, 1_000);
 
   private static ClusterSpec cluster(int devices) {
     ClusterSpec all = new ClusterSpec(devices, 200 * Fixtures.GIB, 65_536, 8, MODEL.hardware());
@@ -73,8 +73,7 @@ class MovePriceTest {
     }
 
     PlanShards shards() {
-      Map<String, List<Shard>> byTable =
-          ShardLayout.of(state, search.tables, problem.cluster(), search.running);
+      Map<String, List<Shard>> byTable = ShardLayout.of(state, search.tables, search.running);
       return new PlanShards(
           byTable.values().stream().flatMap(List::stream).sorted(Shard.ORDER).toList(),
           problem.cluster().devices(),

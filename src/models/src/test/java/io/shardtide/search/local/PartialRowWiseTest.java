@@ -24,6 +24,7 @@ import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
+import io.shardtide.testing.StepCosts;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -38,7 +39,7 @@ import org.junit.jupiter.api.Test;
 /** Blocks of rows on any devices. */
 class PartialRowWiseTest {
   private static final List<ShardKind> KINDS = List.of(ShardKind.values());
-  private static final SearchSettings BRIEF = new SearchSettings(300, 2_000, 10, 10, 0, 1_000);
+  private static final SearchSettings BRIEF = Fixtures.settings(300, 2_000, 10, 10, 0, 1_000);
 
   private static TableSpec named(TableSpec table, ShardKind... others) {
     Set<ShardKind> kinds = EnumSet.of(ShardKind.PARTIAL_ROW_WISE, others);
@@ -157,17 +158,17 @@ class PartialRowWiseTest {
     ClusterSpec cluster = KindsTest.cluster(3, 3, Fixtures.GIB);
     SearchProblem problem = problem(cluster, PlanShards.NONE, table);
     List<Shard> shards = new Sharding.PartialRowWise(List.of(2, 0, 1)).shards(table, cluster);
-    StepCost cost = StepCost.of(problem.tables(), shards, cluster, KindsTest.MODEL);
+    StepCost cost = StepCosts.of(problem.tables(), shards, cluster, KindsTest.MODEL);
     TableSpec third = TableSpecBuilder.builder(table).constraints(TableConstraints.NONE).build();
     List<TableSpec> columns = new ArrayList<>();
     List<Shard> onDevices = new ArrayList<>();
     for (int d = 0; d < 3; d++) {
       TableSpec whole = TableSpecBuilder.builder(third).name("c" + d).build();
       columns.add(whole);
-      onDevices.add(Shard.ofColumns(whole, 0, 16, d));
+      onDevices.add(Fixtures.shard(whole, 0, 16, d));
     }
     StepCost ofWholes =
-        StepCost.of(
+        StepCosts.of(
             KindsTest.TOWERS.predict(columns, cluster), onDevices, cluster, KindsTest.MODEL);
     for (int d = 0; d < 3; d++) {
       assertThat(cost.backwardCommMs()[d])
@@ -248,7 +249,7 @@ class PartialRowWiseTest {
     SearchProblem problem = problem(next, new PlanShards(running, 6), table);
     SearchResult.Found found =
         (SearchResult.Found)
-            LocalSearch.search(problem, new SearchSettings(300, 0, 10, 10, 0, 1_000), true);
+            LocalSearch.search(problem, Fixtures.settings(300, 0, 10, 10, 0, 1_000), true);
     KindsTest.check(problem, found);
     List<Integer> devices = devices(found.shards());
     assertThat(devices).hasSize(3);
@@ -276,8 +277,8 @@ class PartialRowWiseTest {
     CostModel model = KindsTest.MODEL;
     Sharding sharding = new Sharding.PartialRowWise(List.of(3, 5, 1, 0));
     List<TablePrediction> predicted = KindsTest.TOWERS.predict(List.of(large), cluster);
-    StepCost ofRunning = StepCost.of(predicted, sharding.shards(small, cluster), cluster, model);
-    StepCost ofNew = StepCost.of(predicted, sharding.shards(large, cluster), cluster, model);
+    StepCost ofRunning = StepCosts.of(predicted, sharding.shards(small, cluster), cluster, model);
+    StepCost ofNew = StepCosts.of(predicted, sharding.shards(large, cluster), cluster, model);
     assertThat(ofRunning.predictedMs()).isEqualTo(ofNew.predictedMs()).isPositive();
   }
 
@@ -317,7 +318,7 @@ class PartialRowWiseTest {
       assertThatThrownBy(() -> new TablePart(scope, 16, blocks, none))
           .hasMessage(
               "blocks of rows of a part must be at least 1, and several are on single devices; got %d of scope %s"
-                  .formatted(blocks, scope.fileName()));
+                  .formatted(blocks, scope.label()));
     }
   }
 

@@ -24,7 +24,7 @@ import net.jqwik.api.constraints.IntRange;
 /** What a search from a running plan moves, and what it leaves. */
 class RepairTest {
   private static final SearchSettings BRIEF =
-      new SearchSettings(200, 3_000, 10, 2.5, 1_000, 100_000);
+      Fixtures.settings(200, 3_000, 10, 2.5, 1_000, 100_000);
 
   private static SearchSettings settings(long repairEvaluations, double reshardMs) {
     return SearchSettingsBuilder.builder(BRIEF)

@@ -296,7 +296,7 @@ public sealed interface Sharding {
       throw invalid(
           table,
           "must have the shards of %s sharding, %s, got %s"
-              .formatted(sharding.kind().torchRecName(), expected, sorted));
+              .formatted(sharding.kind().label(), expected, sorted));
     }
     return sharding;
   }
@@ -361,15 +361,6 @@ public sealed interface Sharding {
   /** Returns the rows of each block but the last, if a table is split over so many devices. */
   static long blockRows(TableSpec table, int devices) {
     return (table.rows() - 1) / devices + 1;
-  }
-
-  /**
-   * Returns whether each device has a row, if a table is split over so many of them in blocks of
-   * equally many rows, as TorchRec has it: 5 rows on 4 devices are 2, 2, 1 and none. FBGEMM's CPU
-   * kernels compute wrong weights, or crash, with a shard without rows.
-   */
-  static boolean hasRowsForEach(TableSpec table, int devices) {
-    return (table.rows() - 1) / blockRows(table, devices) + 1 == devices;
   }
 
   private static List<Integer> devices(ClusterSpec cluster) {

@@ -1,0 +1,37 @@
+package io.shardtide.testing;
+
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.Slowdowns;
+import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCost;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.TableSpec;
+import java.util.List;
+
+/** Costs of steps without codecs on devices that are well. */
+public final class StepCosts {
+  private StepCosts() {}
+
+  /** By recorded predictions. */
+  public static StepCost of(
+      List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
+    Slowdowns well = Slowdowns.none(cluster.devices());
+    return StepCost.of(tables, shards, StepComm.of(cluster), model, well);
+  }
+
+  /** By the towers of a model. */
+  public static StepCost of(
+      List<TableSpec> tables,
+      List<Shard> shards,
+      ClusterSpec cluster,
+      CostModel model,
+      TowerPredictor towers) {
+    CostEvaluator evaluator = model.evaluator();
+    return StepCost.of(
+        evaluator, cluster, StepCost.loads(tables, shards, cluster, evaluator, towers));
+  }
+}
