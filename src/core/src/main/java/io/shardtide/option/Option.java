@@ -2,14 +2,13 @@ package io.shardtide.option;
 
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -40,13 +39,13 @@ public record Option(long hotRows, TablePart part) {
     Map<String, Long> hotRows = HotRows.byTable(shards);
     Map<String, Integer> blocks = new HashMap<>();
     for (Shard shard : shards) {
-      if (shard.kind() == ShardKind.PARTIAL_ROW_WISE) {
+      if (shard.kind().isOfBlocks()) {
         blocks.merge(shard.table(), 1, Integer::sum);
       }
     }
     List<Option> options = new ArrayList<>();
     for (Shard shard : shards) {
-      int ofTable = shard.kind() == ShardKind.PARTIAL_ROW_WISE ? blocks.get(shard.table()) : 1;
+      int ofTable = shard.kind().isOfBlocks() ? blocks.get(shard.table()) : 1;
       options.add(
           new Option(
               hotRows.getOrDefault(shard.table(), 0L),
@@ -78,13 +77,11 @@ public record Option(long hotRows, TablePart part) {
     return new Option(hotRows, part.withColumns(columns));
   }
 
-  /** Returns this option in device memory. */
-  public Option withoutCache() {
-    return new Option(hotRows, part.withoutCache());
-  }
-
   /** Returns what it is, for people. */
   public String describe() {
-    return hotRows == 0 ? part.describe() : "%s, %,d hot rows".formatted(part.describe(), hotRows);
+    return Freedom.ALL.stream()
+        .map(freedom -> freedom.label(this))
+        .filter(label -> !label.isEmpty())
+        .collect(Collectors.joining(", "));
   }
 }

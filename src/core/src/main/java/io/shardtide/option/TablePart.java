@@ -6,7 +6,7 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
-import java.util.Objects;
+import java.util.Arrays;
 import java.util.OptionalDouble;
 
 /**
@@ -43,20 +43,6 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     this(scope, columns, 1, OptionalDouble.empty());
   }
 
-  /** Returns what it is, for people. */
-  public String describe() {
-    return "%s columns%s%s%s"
-        .formatted(
-            columns,
-            isOnDevice() ? "" : ", scope " + scope.label(),
-            blocks > 1 ? ", %s blocks of rows".formatted(blocks) : "",
-            cacheShare.isEmpty()
-                ? ""
-                : cacheShare.getAsDouble() == TableKernel.NO_CACHE
-                    ? ", in host memory"
-                    : ", cache of %s of the rows".formatted(cacheShare.getAsDouble()));
-  }
-
   /** Returns the bytes of device memory of each shard: of a cached part, its share of them. */
   public long bytes(TableSpec table, ClusterSpec cluster) {
     return table.bytes(rows(table, cluster), columns, cacheShare);
@@ -74,14 +60,21 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns whether a table's constraints allow it to be cut into such parts. */
   public boolean isAllowed(TableSpec table) {
-    return blocks > 1
-        ? table.constraints().allows(ShardKind.PARTIAL_ROW_WISE)
-        : table.constraints().allows(scope, table.columns(), count(table.columns()));
+    return Arrays.stream(ShardKind.values())
+        .filter(this::isOf)
+        .anyMatch(
+            kind -> table.constraints().allows(kind, table.columns(), table.columns() / columns));
+  }
+
+  /** Returns whether shards of a kind may be such parts. */
+  public boolean isOf(ShardKind kind) {
+    return kind.scope() == scope && kind.isOfBlocks() == (blocks > 1);
   }
 
   /** Returns whether each device that shares the rows of such a part of a table gets some. */
   public boolean hasRowsForEach(TableSpec table, ClusterSpec cluster) {
-    return Region.hasRowsForEach(table.rows(), rowBlocks(cluster.devices(), cluster.devicesPerNode()));
+    return Region.hasRowsForEach(
+        table.rows(), rowBlocks(cluster.devices(), cluster.devicesPerNode()));
   }
 
   /**
@@ -96,11 +89,6 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
       return new Region(0, columns, number * most, Math.min(most, rows - number * most));
     }
     return new Region(number * columns, columns, 0, rows);
-  }
-
-  /** Returns this part in device memory. */
-  public TablePart withoutCache() {
-    return new TablePart(scope, columns, blocks, OptionalDouble.empty());
   }
 
   /** Returns this part with another number of columns. */
@@ -138,7 +126,8 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns the share of a table's rows in the first of the part's blocks. */
   public double rowShare(TableSpec table, int devices, int devicesPerNode) {
-    return Region.blockRows(table.rows(), rowBlocks(devices, devicesPerNode)) / (double) table.rows();
+    return Region.blockRows(table.rows(), rowBlocks(devices, devicesPerNode))
+        / (double) table.rows();
   }
 
   /**

@@ -122,11 +122,7 @@ final class WayList {
     ShardScope collectives = load.scope();
     double sum = load.elements() * count;
     elements[Scopes.number(collectives)] =
-        switch (collectives) {
-          case DEVICE -> sum * devices / cluster.devices();
-          case NODE -> sum / cluster.nodes();
-          case CLUSTER, COPIES -> sum;
-        };
+        sum * (devices / collectives.devices(cluster)) / collectives.places(cluster);
     towers.add(load.tower());
     owners.add(owner);
     return Optional.of(
