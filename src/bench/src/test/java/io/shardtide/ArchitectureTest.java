@@ -62,7 +62,6 @@ class ArchitectureTest {
           entry("cost.tensorflow", ""),
           entry("models", ""),
           entry("samples", ""),
-          entry("neuroshard", "samples"),
           entry("tls", ""),
           entry("wire", "tls"),
           entry("log", ""),
@@ -76,7 +75,7 @@ class ArchitectureTest {
 
   private static final List<Set<String>> MODULES =
       List.of(
-          Set.of("cost.tensorflow", "models", "samples", "neuroshard"),
+          Set.of("cost.tensorflow", "models", "samples"),
           Set.of("tls", "wire"),
           Set.of("log", "client"),
           Set.of("config", "topology", "views", "web"),

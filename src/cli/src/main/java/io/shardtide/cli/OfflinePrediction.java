@@ -51,8 +51,7 @@ final class OfflinePrediction {
     List<Given> given = read(tasks, plans);
     try (JsonLinesFile file = new JsonLinesFile(out)) {
       for (Given plan : given) {
-        ObjectNode line = file.newLine();
-        layout.putTask(line, plan.task());
+        ObjectNode line = file.newLine().put("task", plan.task().name());
         predict(plan.task(), plan.shards(), line);
         file.write(line);
       }

@@ -21,7 +21,7 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
-/** How a line of a plans file names its task and describes the shards. */
+/** How a line of a plans file describes the shards. */
 sealed interface PlanLayout {
   /**
    * Returns a task whose plans this layout has room for.
@@ -32,9 +32,6 @@ sealed interface PlanLayout {
   default WorkloadTask prepare(WorkloadTask task, Consumer<String> leftOut) {
     return task;
   }
-
-  /** Adds the task. */
-  void putTask(ObjectNode line, WorkloadTask task);
 
   /**
    * Adds the shards of a plan.
@@ -83,37 +80,12 @@ sealed interface PlanLayout {
     }
   }
 
-  /** Shards by devices, columns only; tasks and tables are numbered. */
-  record ByDevice() implements PlanLayout {
-    @Override
-    public void putTask(ObjectNode line, WorkloadTask task) {
-      line.put("task", Integer.parseInt(task.name()));
-    }
-
-    @Override
-    public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
-      ArrayNode perDevice = line.putArray("devices");
-      for (int d = 0; d < task.cluster().devices(); d++) {
-        perDevice.addArray();
-      }
-      for (Shard shard : shards) {
-        ((ArrayNode) perDevice.get(shard.device()))
-            .addObject()
-            .put("table", Integer.parseInt(shard.table()))
-            .put("column_offset", shard.columnOffset())
-            .put("columns", shard.columns());
-      }
-    }
-  }
-
   /**
    * Shardings by tables with TorchRec's names.
    *
-   * @param target what the plans are written for; of a workload's plan, nodes are those of its
-   *     cluster
-   * @param isNumbered whether tasks are numbered, as in NeuroShard's layout
+   * @param target what the plans are written for; nodes are those of a workload's cluster
    */
-  record TorchRec(Target target, boolean isNumbered) implements PlanLayout {
+  record TorchRec(Target target) implements PlanLayout {
     @Override
     public WorkloadTask prepare(WorkloadTask task, Consumer<String> leftOut) {
       TorchRecPlans plans = new TorchRecPlans(target);
@@ -124,19 +96,9 @@ sealed interface PlanLayout {
     }
 
     @Override
-    public void putTask(ObjectNode line, WorkloadTask task) {
-      if (isNumbered) {
-        line.put("task", Integer.parseInt(task.name()));
-      } else {
-        line.put("task", task.name());
-      }
-    }
-
-    @Override
     public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
-      Target ofTask = isNumbered ? target : target.withNodesOf(task.cluster());
       Map<String, TableSpec> specs = TableSpec.byName(task.tables());
-      new TorchRecPlans(ofTask)
+      new TorchRecPlans(target.withNodesOf(task.cluster()))
           .describe(
               line,
               shards,
@@ -181,11 +143,6 @@ sealed interface PlanLayout {
 
   /** Shards of any kind by tables, in the task's order. Of copies there is one, on no device. */
   record ByTable() implements PlanLayout {
-    @Override
-    public void putTask(ObjectNode line, WorkloadTask task) {
-      line.put("task", task.name());
-    }
-
     @Override
     public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
       Map<String, List<Shard>> byTable =

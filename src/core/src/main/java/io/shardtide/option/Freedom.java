@@ -1,24 +1,12 @@
 package io.shardtide.option;
 
 import io.shardtide.domain.TableSpec;
-import java.util.List;
 
 /**
- * One thing that a plan decides of a table, beside the places of its parts. Nothing but the list of
- * all knows which there are. Replica groups are decided for all tables together: they make a
- * smaller problem.
+ * One thing that a plan decides of a table, beside the places of its parts. Replica groups are
+ * decided for all tables together: they make a smaller problem.
  */
 public interface Freedom {
-  /** How many rows of parts are in device memory. */
-  Freedom CACHES = new Caches();
-
-  /** How many of the most used rows each device has a copy of. */
-  Freedom HOT_ROWS = new HotRowCopies();
-
-  /** All of them, each after those whose options it adds to. */
-  List<Freedom> ALL =
-      List.of(new Columns(), new Rows(), new Copies(), CACHES, new RowBlocks(), HOT_ROWS);
-
   /**
    * Adds the options that a table has with this freedom to those of the freedoms before it.
    *

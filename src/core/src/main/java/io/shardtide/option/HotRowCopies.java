@@ -11,7 +11,7 @@ import java.util.List;
 final class HotRowCopies implements Freedom {
   @Override
   public void add(Options options, TableSpec table, long without, PredictionInputs inputs) {
-    List<Freedom> before = ALL.subList(0, ALL.indexOf(this));
+    List<Freedom> before = Freedoms.ALL.subList(0, Freedoms.ALL.indexOf(this));
     for (long hotRows : HotColdTable.levels(table, inputs)) {
       HotColdTable cut = HotColdTable.of(table, hotRows);
       options.cuts().put(hotRows, cut);

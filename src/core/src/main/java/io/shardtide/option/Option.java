@@ -79,7 +79,7 @@ public record Option(long hotRows, TablePart part) {
 
   /** Returns what it is, for people. */
   public String describe() {
-    return Freedom.ALL.stream()
+    return Freedoms.ALL.stream()
         .map(freedom -> freedom.label(this))
         .filter(label -> !label.isEmpty())
         .collect(Collectors.joining(", "));

@@ -18,7 +18,7 @@ public record Options(Map<Long, HotColdTable> cuts, List<Option> all) {
   /** Returns the options of a table; without those that its kernel does not compute. */
   public static Options of(TableSpec table, PredictionInputs inputs) {
     Options options = new Options(new LinkedHashMap<>(), new ArrayList<>());
-    Freedom.ALL.forEach(freedom -> freedom.add(options, table, 0, inputs));
+    Freedoms.ALL.forEach(freedom -> freedom.add(options, table, 0, inputs));
     options.all.removeIf(
         option -> !option.part().isOnDevice() && !option.part().isComputedBy(table.kernel()));
     return options;

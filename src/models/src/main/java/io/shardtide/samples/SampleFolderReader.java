@@ -32,17 +32,6 @@ public final class SampleFolderReader {
   private SampleFolderReader() {}
 
   /**
-   * Returns whether a folder has a file of this format.
-   *
-   * @throws MalformedFileException if a file is there both plain and as gzip
-   */
-  public static boolean isPresent(Path folder) throws MalformedFileException {
-    return Files.isRegularFile(folder.resolve(SampleTables.NAME))
-        || TextFiles.find(folder, COMPUTE).isPresent()
-        || TextFiles.find(folder, COLLECTIVES).isPresent();
-  }
-
-  /**
    * Reads all samples.
    *
    * @param folder the folder

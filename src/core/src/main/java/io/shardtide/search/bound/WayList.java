@@ -121,8 +121,8 @@ final class WayList {
     double[] elements = new double[Scopes.COUNT];
     ShardScope collectives = load.scope();
     double sum = load.elements() * count;
-    elements[Scopes.number(collectives)] =
-        sum * (devices / collectives.devices(cluster)) / collectives.places(cluster);
+    int places = devices / collectives.devices(cluster);
+    elements[Scopes.number(collectives)] = sum * places / collectives.places(cluster);
     towers.add(load.tower());
     owners.add(owner);
     return Optional.of(
