@@ -24,21 +24,18 @@ final class Caches implements Freedom {
   };
 
   @Override
-  public void add(Options options, TableSpec table, long hotRows, PredictionInputs inputs) {
+  public void add(List<TablePart> parts, TableSpec table, PredictionInputs inputs) {
     if (!inputs.areCachesPredicted(table)) {
       return;
     }
     List<TablePart> cached =
         new ArrayList<>(Columns.equal(table, ShardScope.DEVICE, inputs.devices()));
-    options.all().stream()
-        .filter(option -> option.hotRows() == hotRows)
-        .map(Option::part)
+    parts.stream()
         .filter(part -> !part.isOnDevice() && part.scope() != ShardScope.COPIES)
         .forEach(cached::add);
     for (TablePart part : cached) {
       for (double share : shares(table.kernel())) {
-        options.add(
-            hotRows, new TablePart(part.scope(), part.columns(), 1, OptionalDouble.of(share)));
+        parts.add(new TablePart(part.scope(), part.columns(), 1, OptionalDouble.of(share)));
       }
     }
   }
@@ -53,16 +50,8 @@ final class Caches implements Freedom {
   }
 
   @Override
-  public Option without(Option option) {
-    TablePart part = option.part();
-    return new Option(
-        option.hotRows(),
-        new TablePart(part.scope(), part.columns(), part.blocks(), OptionalDouble.empty()));
-  }
-
-  @Override
-  public String label(Option option) {
-    OptionalDouble share = option.part().cacheShare();
+  public String label(TablePart part) {
+    OptionalDouble share = part.cacheShare();
     if (share.isEmpty()) {
       return "";
     }

@@ -8,9 +8,9 @@ import java.util.List;
 /** Columns are cut into ranges of equal width, each with all rows in the memory of one device. */
 final class Columns implements Freedom {
   @Override
-  public void add(Options options, TableSpec table, long hotRows, PredictionInputs inputs) {
+  public void add(List<TablePart> parts, TableSpec table, PredictionInputs inputs) {
     for (int units = 1; units <= table.columns() / TableSpec.COLUMN_UNIT; units++) {
-      options.add(hotRows, Option.ofColumns(units * TableSpec.COLUMN_UNIT).part());
+      parts.add(Option.ofColumns(units * TableSpec.COLUMN_UNIT).part());
     }
   }
 
@@ -27,7 +27,7 @@ final class Columns implements Freedom {
   }
 
   @Override
-  public String label(Option option) {
-    return "%s columns".formatted(option.part().columns());
+  public String label(TablePart part) {
+    return "%s columns".formatted(part.columns());
   }
 }

@@ -1,25 +1,22 @@
 package io.shardtide.option;
 
 import io.shardtide.domain.TableSpec;
+import java.util.List;
 
 /**
- * One thing that a plan decides of a table, beside the places of its parts. Replica groups are
- * decided for all tables together: they make a smaller problem.
+ * One thing that a plan decides of the parts of a table, beside their places. Nothing but the list
+ * in {@link Options} knows which there are.
  */
-public interface Freedom {
+interface Freedom {
   /**
-   * Adds the options that a table has with this freedom to those of the freedoms before it.
+   * Adds the parts that a table may have with this freedom to those of the freedoms before it.
    *
-   * @param table the table; of one that is cut by use, its rows that are not hot
-   * @param hotRows number of hot rows of the options
+   * @param parts receives them
    */
-  void add(Options options, TableSpec table, long hotRows, PredictionInputs inputs);
+  void add(List<TablePart> parts, TableSpec table, PredictionInputs inputs);
 
-  /** Returns the same option without what this freedom decides; itself if it decides nothing. */
-  default Option without(Option option) {
-    return option;
+  /** Returns what this freedom decides of a part, for people; empty if nothing. */
+  default String label(TablePart part) {
+    return "";
   }
-
-  /** Returns what this freedom decides in an option, for people; empty if nothing. */
-  String label(Option option);
 }

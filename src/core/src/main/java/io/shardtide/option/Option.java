@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -77,11 +76,14 @@ public record Option(long hotRows, TablePart part) {
     return new Option(hotRows, part.withColumns(columns));
   }
 
+  /** Returns this option in device memory. */
+  public Option withoutCache() {
+    return new Option(hotRows, part.withoutCache());
+  }
+
   /** Returns what it is, for people. */
   public String describe() {
-    return Freedoms.ALL.stream()
-        .map(freedom -> freedom.label(this))
-        .filter(label -> !label.isEmpty())
-        .collect(Collectors.joining(", "));
+    String described = Options.describe(part);
+    return hotRows == 0 ? described : "%s, %s hot rows".formatted(described, hotRows);
   }
 }

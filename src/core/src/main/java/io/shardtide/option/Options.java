@@ -1,10 +1,12 @@
 package io.shardtide.option;
 
+import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * All that a plan may choose among for a table: what is predicted of it.
@@ -15,19 +17,40 @@ import java.util.Map;
  *     narrowest first
  */
 public record Options(Map<Long, HotColdTable> cuts, List<Option> all) {
+  /** All freedoms of parts, each after those to whose parts it adds. */
+  private static final List<Freedom> FREEDOMS =
+      List.of(new Columns(), new Rows(), new Copies(), new Caches(), new RowBlocks());
+
   /** Returns the options of a table; without those that its kernel does not compute. */
   public static Options of(TableSpec table, PredictionInputs inputs) {
-    Options options = new Options(new LinkedHashMap<>(), new ArrayList<>());
-    Freedoms.ALL.forEach(freedom -> freedom.add(options, table, 0, inputs));
-    options.all.removeIf(
-        option -> !option.part().isOnDevice() && !option.part().isComputedBy(table.kernel()));
-    return options;
+    Map<Long, HotColdTable> cuts = new LinkedHashMap<>();
+    List<Option> all = new ArrayList<>();
+    for (TablePart part : parts(table, inputs)) {
+      all.add(part.isOnDevice() ? Option.ofColumns(part.columns()) : new Option(0, part));
+    }
+    for (long hotRows : HotColdTable.levels(table, inputs)) {
+      HotColdTable cut = HotColdTable.of(table, hotRows);
+      cuts.put(hotRows, cut);
+      all.add(new Option(hotRows, new TablePart(ShardScope.COPIES, table.columns())));
+      parts(cut.others(), inputs).stream()
+          .filter(part -> part.scope() != ShardScope.COPIES)
+          .forEach(part -> all.add(new Option(hotRows, part)));
+    }
+    return new Options(cuts, all);
   }
 
-  void add(long hotRows, TablePart part) {
-    all.add(
-        hotRows == 0 && part.isOnDevice()
-            ? Option.ofColumns(part.columns())
-            : new Option(hotRows, part));
+  private static List<TablePart> parts(TableSpec table, PredictionInputs inputs) {
+    List<TablePart> parts = new ArrayList<>();
+    FREEDOMS.forEach(freedom -> freedom.add(parts, table, inputs));
+    parts.removeIf(part -> !part.isOnDevice() && !part.isComputedBy(table.kernel()));
+    return parts;
+  }
+
+  /** Returns what a part is, for people. */
+  static String describe(TablePart part) {
+    return FREEDOMS.stream()
+        .map(freedom -> freedom.label(part))
+        .filter(label -> !label.isEmpty())
+        .collect(Collectors.joining(", "));
   }
 }

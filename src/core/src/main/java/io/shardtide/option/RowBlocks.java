@@ -4,6 +4,7 @@ import io.shardtide.domain.Region;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import java.util.List;
 import java.util.OptionalDouble;
 
 /**
@@ -18,15 +19,14 @@ final class RowBlocks implements Freedom {
   private static final double RATIO = 1.25;
 
   @Override
-  public void add(Options options, TableSpec table, long hotRows, PredictionInputs inputs) {
+  public void add(List<TablePart> parts, TableSpec table, PredictionInputs inputs) {
     int devices = inputs.devices();
     if (!table.pooled() || !table.constraints().allows(ShardKind.PARTIAL_ROW_WISE)) {
       return;
     }
     for (int blocks = 2; blocks <= devices; blocks = more(blocks, devices)) {
       if (Region.hasRowsForEach(table.rows(), blocks)) {
-        options.add(
-            hotRows,
+        parts.add(
             new TablePart(ShardScope.DEVICE, table.columns(), blocks, OptionalDouble.empty()));
       }
     }
@@ -40,8 +40,8 @@ final class RowBlocks implements Freedom {
   }
 
   @Override
-  public String label(Option option) {
-    int blocks = option.part().blocks();
+  public String label(TablePart part) {
+    int blocks = part.blocks();
     return blocks > 1 ? "%s blocks of rows".formatted(blocks) : "";
   }
 }

@@ -23,19 +23,19 @@ final class Rows implements Freedom {
   private static final Set<ShardScope> SCOPES = EnumSet.of(ShardScope.NODE, ShardScope.CLUSTER);
 
   @Override
-  public void add(Options options, TableSpec table, long hotRows, PredictionInputs inputs) {
+  public void add(List<TablePart> parts, TableSpec table, PredictionInputs inputs) {
     if (inputs.devices() == 1) {
-      onOneDevice(table, SCOPES).forEach(part -> options.add(hotRows, part));
+      parts.addAll(onOneDevice(table, SCOPES));
       return;
     }
     int nodes = inputs.nodes();
     int devices = inputs.devicesPerNode();
     boolean areEqual = nodes > 1 && devices > 1 && inputs.devices() % devices == 0;
     if (table.pooled() && areEqual && Region.hasRowsForEach(table.rows(), devices)) {
-      Columns.equal(table, ShardScope.NODE, nodes).forEach(part -> options.add(hotRows, part));
+      parts.addAll(Columns.equal(table, ShardScope.NODE, nodes));
     }
     if (!inputs.areColumnsOnly() && Region.hasRowsForEach(table.rows(), inputs.devices())) {
-      options.add(hotRows, new TablePart(ShardScope.CLUSTER, table.columns()));
+      parts.add(new TablePart(ShardScope.CLUSTER, table.columns()));
     }
   }
 
@@ -58,8 +58,7 @@ final class Rows implements Freedom {
   }
 
   @Override
-  public String label(Option option) {
-    TablePart part = option.part();
+  public String label(TablePart part) {
     return part.isByColumns() || part.blocks() > 1 ? "" : "scope " + part.scope().label();
   }
 }

@@ -91,6 +91,11 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     return new Region(number * columns, columns, 0, rows);
   }
 
+  /** Returns this part in device memory. */
+  TablePart withoutCache() {
+    return new TablePart(scope, columns, blocks, OptionalDouble.empty());
+  }
+
   /** Returns this part with another number of columns. */
   public TablePart withColumns(int others) {
     return new TablePart(scope, others, blocks, cacheShare);

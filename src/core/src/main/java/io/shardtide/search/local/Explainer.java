@@ -9,7 +9,6 @@ import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.option.Freedoms;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
@@ -88,7 +87,7 @@ final class Explainer {
     explain(t -> state.way(t).hotRows != 0 && state.way(t).hotRows != running.hotRows(t))
         .forEach(
             t -> {
-              Way uncut = ways.find(t, Freedoms.HOT_ROWS.without(state.way(t).option));
+              Way uncut = ways.find(t, new Option(0, state.way(t).part));
               explanations.add(undone(ExplainedAction.HOT_ROWS, t, uncut, Cause.COMMUNICATION));
             });
     explanations.addAll(moves(shards));

@@ -10,7 +10,6 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.option.Freedoms;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
 import io.shardtide.search.PartMemory;
@@ -253,7 +252,7 @@ final class TableWays {
   /** Links each cached way with those that differ in nothing but the size of the cache. */
   private static void linkCaches(List<Way> ways) {
     Map<Option, List<Way>> bySize =
-        ways.stream().collect(Collectors.groupingBy(way -> Freedoms.CACHES.without(way.option)));
+        ways.stream().collect(Collectors.groupingBy(way -> way.option.withoutCache()));
     for (List<Way> same : bySize.values()) {
       same.sort(Comparator.comparingDouble(way -> way.part.cacheShare().orElse(2)));
       for (int i = 1; i < same.size(); i++) {
