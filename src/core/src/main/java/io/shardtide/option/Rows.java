@@ -59,6 +59,6 @@ final class Rows implements Freedom {
 
   @Override
   public String label(TablePart part) {
-    return part.isByColumns() || part.blocks() > 1 ? "" : "scope " + part.scope().label();
+    return part.scope() == ShardScope.DEVICE ? "" : "scope " + part.scope().label();
   }
 }
