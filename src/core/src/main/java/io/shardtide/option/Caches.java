@@ -35,7 +35,7 @@ final class Caches implements Freedom {
         .forEach(cached::add);
     for (TablePart part : cached) {
       for (double share : shares(table.kernel())) {
-        parts.add(new TablePart(part.scope(), part.columns(), 1, OptionalDouble.of(share)));
+        parts.add(new TablePart(part.scope(), part.columns(), OptionalDouble.of(share)));
       }
     }
   }

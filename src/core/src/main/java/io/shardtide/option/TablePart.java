@@ -38,9 +38,14 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     }
   }
 
+  /** A part whose rows are not cut into blocks on any devices. */
+  public TablePart(ShardScope scope, int columns, OptionalDouble cacheShare) {
+    this(scope, columns, 1, cacheShare);
+  }
+
   /** A part that is in device memory. */
   public TablePart(ShardScope scope, int columns) {
-    this(scope, columns, 1, OptionalDouble.empty());
+    this(scope, columns, OptionalDouble.empty());
   }
 
   /** Returns the bytes of device memory of each shard: of a cached part, its share of them. */
