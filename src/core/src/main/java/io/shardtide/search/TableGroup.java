@@ -222,13 +222,16 @@ public record TableGroup(List<TablePrediction> tables) {
    * common.
    */
   public Optional<ShardKind> kind(TablePart part, int devices) {
-    return devices == 1
-        ? kindOnOneDevice()
-        : Arrays.stream(ShardKind.values())
-            .filter(part::isOf)
-            .filter(kind -> kind.isCut() || part.columns() == columns())
-            .filter(this::allow)
-            .findFirst();
+    if (devices == 1) {
+      return kindOnOneDevice();
+    }
+    boolean isWhole = part.columns() == columns();
+    for (ShardKind kind : ShardKind.values()) {
+      if (part.isOf(kind) && (isWhole || kind.isCut()) && allow(kind)) {
+        return Optional.of(kind);
+      }
+    }
+    return Optional.empty();
   }
 
   /**
