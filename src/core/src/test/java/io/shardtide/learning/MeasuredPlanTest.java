@@ -96,7 +96,7 @@ class MeasuredPlanTest {
       TableSpec table =
           Fixtures.table(kind.label(), rows, 64, 20 + tables.size())
               .withConstraints(
-                  kind.mustBeNamed()
+                  !kind.isOfTorchRec()
                       ? TableConstraints.NONE.withKinds(EnumSet.allOf(ShardKind.class))
                       : TableConstraints.NONE);
       tables.add(table);

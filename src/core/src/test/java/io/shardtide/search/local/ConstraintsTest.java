@@ -10,7 +10,6 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableConstraints;
@@ -415,8 +414,7 @@ class ConstraintsTest {
     List<TableSpec> tables = new ArrayList<>();
     for (ShardKind kind : ShardKind.values()) {
       TableSpec table = Plans.randomTables(random, 1).get(0);
-      boolean isPooled =
-          kind.scope() == ShardScope.NODE || kind.mustBeNamed() || random.nextBoolean();
+      boolean isPooled = kind.isPooledOnly() || random.nextBoolean();
       Set<ShardKind> kinds = EnumSet.of(kind);
       if (random.nextInt(3) == 0) {
         kinds.add(KINDS.get(random.nextInt(KINDS.size())));
