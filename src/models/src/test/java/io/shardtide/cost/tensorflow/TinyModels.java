@@ -12,6 +12,7 @@ import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
@@ -119,7 +120,7 @@ final class TinyModels {
     double[] elements = new double[devices];
     Arrays.setAll(elements, d -> 4.0 * random.nextInt(512) * BATCH);
     ClusterSpec cluster = Fixtures.cluster(devices, Fixtures.GIB);
-    CommunicationCost cost = teacher.evaluator().allToAll(cluster, elements);
+    CommunicationCost cost = StepCollectives.of(cluster).allToAll(teacher.evaluator(), elements);
     double[] bytes = Arrays.stream(elements).map(own -> own / devices * 4).toArray();
     return List.of(
         allToAll(Direction.FORWARD, bytes, cost.forwardMs()),

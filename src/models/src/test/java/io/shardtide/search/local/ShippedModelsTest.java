@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.PlanShards;
@@ -32,9 +32,7 @@ class ShippedModelsTest {
       AllToAllCosts allToAll =
           new AllToAllCosts(
               new CostModel(ModelFiles.shipped()).evaluator(),
-              StepComm.of(cluster),
-              ShardScope.DEVICE,
-              Direction.FORWARD,
+              StepCollectives.of(cluster).get(ShardScope.DEVICE, Direction.FORWARD),
               4.0 * 65_536,
               1);
       double before = 0;
