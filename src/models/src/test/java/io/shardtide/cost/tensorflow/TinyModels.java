@@ -4,8 +4,8 @@ import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.DeviceShard;
+import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.LinkDataSheet;
 import io.shardtide.cost.ModelBundle;
@@ -101,7 +101,7 @@ final class TinyModels {
       drawn.add(new ComputeSample(shards, 1));
     }
     CostModel teacher = new CostModel(ModelFiles.shipped());
-    SampleSet set = new SampleSet(drawn, List.of());
+    SampleSet set = new SampleSet(tables.stream().map(TableSpec::name).toList(), drawn, List.of());
     List<ComputeSample> compute;
     try (TensorFlowTowers towers = new TensorFlowTowers(teacher.bundle())) {
       compute =
