@@ -101,7 +101,7 @@ public final class FeedbackStep {
                 .plans()
                 .follow(
                     plan,
-                    of -> store.plan(id, of).flatMap(ShardingPlan::previousPlanId),
+                    of -> store.plan(id, of).flatMap(p -> p.origin().previousPlanId()),
                     expired -> removeUnmeasured(store, header, id, expired))));
   }
 
@@ -139,7 +139,7 @@ public final class FeedbackStep {
     ShardingPlan plan =
         store.plan(id, measured.planId()).orElseThrow(() -> unknown(before, measured));
     MeasuredPlan comparable = MeasuredPlan.of(store, before, plan, measured);
-    comparable.comparison().check(isOtherHardware.test(plan.modelId()));
+    comparable.comparison().check(isOtherHardware.test(plan.origin().modelId()));
 
     FeedbackState header = before.measured(measured);
     Optional<PlanShards> last = store.plan(id, before.measuredPlan()).map(ShardingPlan::placed);

@@ -189,7 +189,7 @@ public final class PlanningStep {
         .plans()
         .running()
         .flatMap(id -> store.plan(workloadId, id))
-        .filter(plan -> !plan.slow().equals(header.slow()))
+        .filter(plan -> !plan.origin().slow().equals(header.slow()))
         .isPresent();
   }
 
@@ -236,7 +236,7 @@ public final class PlanningStep {
                 store,
                 workloadId,
                 header,
-                latest.firstGeneration(),
+                latest.origin().firstGeneration(),
                 Effort.DEEP,
                 settings.deep().get()),
             latest));
@@ -263,7 +263,8 @@ public final class PlanningStep {
     PlanningOutcome other = planner.plan(search.request().teaching());
     return other instanceof PlanningOutcome.Planned planned
             && planned.plan().predictedMs() <= cheapest.predictedMs() * (1 + settings.exploration())
-            && planned.plan().insight().uncertaintyMs() > cheapest.insight().uncertaintyMs()
+            && planned.plan().prediction().insight().uncertaintyMs()
+                > cheapest.prediction().insight().uncertaintyMs()
         ? other
         : best;
   }
@@ -299,9 +300,9 @@ public final class PlanningStep {
     return settings.pays(
         deep,
         beats.predictedMs(),
-        runs ? 0 : deep.moveMs(beats.moves()),
+        runs ? 0 : deep.moveMs(beats.transition().moves()),
         plan.predictedMs(),
-        plan.moves());
+        plan.transition().moves());
   }
 
   /**
@@ -373,7 +374,7 @@ public final class PlanningStep {
   }
 
   private static Function<String, Optional<String>> previousOf(PlanningStore store, String id) {
-    return plan -> store.plan(id, plan).flatMap(ShardingPlan::previousPlanId);
+    return plan -> store.plan(id, plan).flatMap(of -> of.origin().previousPlanId());
   }
 
   /** Stores a plan as the latest, and removes the oldest ones that nothing runs or returns to. */

@@ -271,7 +271,7 @@ class SlowDeviceTest {
     }
 
     long reshards() {
-      return adopted.stream().filter(plan -> !plan.moves().isEmpty()).count();
+      return adopted.stream().filter(plan -> !plan.transition().moves().isEmpty()).count();
     }
   }
 
@@ -303,7 +303,7 @@ class SlowDeviceTest {
     loop.becomes();
     loop.train(30);
     assertThat(loop.speeds.get(loop.speeds.size() - 1).slow()).isEmpty();
-    assertThat(loop.running.slow()).isEmpty();
+    assertThat(loop.running.origin().slow()).isEmpty();
     assertThat(loop.stepOverBest()).isLessThan(most);
     assertThat(loop.reshards()).isLessThanOrEqualTo(2);
   }
@@ -370,6 +370,6 @@ class SlowDeviceTest {
       loop.train(turn);
     }
     assertThat(loop.speeds).hasSizeLessThanOrEqualTo(9);
-    assertThat(loop.running.slow()).as("stays slow").hasSize(turn == 10 ? 0 : 1);
+    assertThat(loop.running.origin().slow()).as("stays slow").hasSize(turn == 10 ? 0 : 1);
   }
 }
