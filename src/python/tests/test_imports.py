@@ -1,12 +1,14 @@
-"""shardtide.imports: tables of HugeCTR, TorchEasyRec and checkpoints."""
+"""shardtide.imports: tables of HugeCTR, TorchEasyRec, NeuroShard and checkpoints."""
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import importlib.util
 import io
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,7 +19,17 @@ from unittest import mock
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/python"))
 
-from shardtide.imports import Imported, __main__, checkpoint, hugectr, textproto, torcheasyrec, workload, zipf_cdf
+from shardtide.imports import (
+    Imported,
+    __main__,
+    checkpoint,
+    hugectr,
+    neuroshard,
+    textproto,
+    torcheasyrec,
+    workload,
+    zipf_cdf,
+)
 from shardtide.torchrec.publish import workload_change
 
 BUILT = (ROOT / "src/cli/target/quick/classes").is_dir() and (ROOT / "target/classpath.txt").is_file()
@@ -761,6 +773,153 @@ class Checkpoint(unittest.TestCase):
         finally:
             dist.destroy_process_group()
         self.assertEqual(sizes(checkpoint.read(folder / "saved")), {"user": (100, 8, "SUM"), "item": (50, 8, "SUM")})
+
+
+class NeuroShard(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.tables = self.write("table_configs.json", f"[{self.config(100)},{self.config(2000)}]")
+
+    @staticmethod
+    def config(rows: object, **more: object) -> str:
+        bins = {f"bin_{k}": 1.0 if k == 0 else 0.0 for k in range(17)}
+        return json.dumps({"row": rows, "pooling_factor": 2.5, **bins, **more})
+
+    def write(self, name: str, text: str) -> pathlib.Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def run_command(self, *arguments: object) -> str:
+        out = io.StringIO()
+        argv = ["imports", "neuroshard", *(str(argument) for argument in arguments)]
+        with mock.patch.object(sys, "argv", argv), contextlib.redirect_stdout(out):
+            __main__.main()
+        return out.getvalue()
+
+    def samples(self, source: str = "samples") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        out = self.folder / "out"
+        self.run_command(self.folder / source, "--out", out)
+        files = (out / "compute.jsonl.gz", out / "collectives.jsonl.gz")
+        compute, collectives = ([json.loads(line) for line in gzip.decompress(f.read_bytes()).splitlines()] for f in files)
+        return compute, collectives
+
+    def test_plain_and_compressed_samples_are_read_alike(self) -> None:
+        self.write("samples/compute/data.txt", "0,3 1.5\n\n11 0.25\n")
+        self.write("samples/comm_2/data.txt", "64,32 0,1.5 3.5,2.0 1.1,1.2\n")
+        compute, collectives = self.samples()
+        shards = [[tuple(shard.values()) for shard in line["shards"]] for line in compute]
+        self.assertEqual(shards, [[(0, 128, 65_536), (1, 64, 65_536)], [(1, 4, 65_536)]])
+        self.assertEqual([line["ms"] for line in compute], [1.5, 0.25])
+        self.assertEqual(len(collectives), 2)
+        tables = [json.loads(line) for line in (self.folder / "out/tables.jsonl").read_text().splitlines()]
+        self.assertEqual([(table["name"], table["rows"]) for table in tables], [("0", 100), ("1", 2000)])
+        self.assertEqual({table["reuseBatchSize"] for table in tables}, {65_536})
+        self.assertEqual(tables[0]["reuseHistogram"], [1.0] + 16 * [0.0])
+
+        zipped = self.write("gz/compute/data.txt.gz", "")
+        zipped.write_bytes(gzip.compress(b"0,3 1.5\n\n11 0.25\n"))
+        self.assertEqual(self.samples("gz"), (compute, []))
+        zipped.write_bytes(zipped.read_bytes()[:-10])
+        with self.assertRaisesRegex(SystemExit, "data.txt.gz must be complete"):
+            self.samples("gz")
+
+    def test_an_all_to_all_is_two_collectives_without_idle_time(self) -> None:
+        """A device is idle until the last one begins, which a forward cost includes."""
+        self.write("samples/samples.json", '{"batch_size":1024}')
+        self.write("samples/comm_3/data.txt", "64,32,0 0,1.5,2 3.5,2.0,1.9 1.1,1.2,1.3\n")
+        self.write("samples/comm_2/data.txt", "4,8 0,5 4.5,5.5 1,1\n")
+        collectives = self.samples()[1]
+        self.assertEqual({line["collective"] for line in collectives}, {"all_to_all"})
+        self.assertEqual([line["devices"] for line in collectives], [2, 2, 3, 3])
+        self.assertEqual([line["devicesPerNode"] for line in collectives], [2, 2, 3, 3])
+        self.assertEqual([line["direction"] for line in collectives], ["forward", "backward"] * 2)
+        self.assertEqual(collectives[2]["bytesPerPeer"], [64 * 1024 / 3 * 4, 32 * 1024 / 3 * 4, 0])
+        self.assertEqual(collectives[2]["bytesPerPeer"], collectives[3]["bytesPerPeer"])
+        self.assertEqual(collectives[2]["ms"], [1.5, 1.5, 1.9])
+        self.assertEqual(collectives[3]["ms"], [1.1, 1.2, 1.3])
+        # The first device was done before the second one began: a thousandth.
+        self.assertEqual(collectives[0]["ms"], [0.0045, 5.5])
+
+    def test_with_dims_an_index_is_a_position_in_the_table_file(self) -> None:
+        """NeuroShard's collector writes the list of augmented tables next to the samples."""
+        self.write("samples/compute/table_configs.json", f"[{self.config(100, dim=64)},{self.config(100, dim=16)}]")
+        self.write("samples/compute/data.txt", "1,0 2.0\n")
+        shards = self.samples()[0][0]["shards"]
+        self.assertEqual([(shard["table"], shard["columns"]) for shard in shards], [(1, 16), (0, 64)])
+
+    def test_tasks_take_their_columns_from_the_task(self) -> None:
+        tasks = self.write("tasks.txt", "1,1,0 4,8,128\n0 16\n")
+        cluster = self.write("cluster.json", json.dumps(CLUSTER))
+        out = self.run_command(tasks, "--tables", self.tables, "--cluster", cluster)
+        lines = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([(line["task"], line["cluster"]) for line in lines], [("0", CLUSTER), ("1", CLUSTER)])
+        tables = [tuple(table[of] for of in ("name", "rows", "columns", "poolingFactor")) for table in lines[0]["tables"]]
+        self.assertEqual(tables, [("0", 2000, 4, 2.5), ("1", 2000, 8, 2.5), ("2", 100, 128, 2.5)])
+        self.assertEqual(lines[0]["tables"][0]["reuseHistogram"][0], 1.0)
+
+    def test_errors_of_tasks_name_the_line(self) -> None:
+        for text, error in (
+            ("0,1 4", "line 1: there must be as many ids as dims, got 2 and 1"),
+            ("0,1", "line 1: must have 2 parts, got 1"),
+            ("2 4", "line 1: an index of a table must be from 0 and below 2, got 2"),
+            ("x 4", "line 1: must be a number, got 'x'"),
+            ("0 6.5", "line 1: must be a whole number of at least 0, got 6.5"),
+            ("", 'must have lines of the form "id,id,... dim,dim,...", got none'),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, re.escape(error)) as caught:
+                neuroshard.tasks(self.write("tasks.txt", text + "\n"), neuroshard.tables(self.tables))
+            self.assertTrue(str(caught.exception).startswith(str(self.folder / "tasks.txt")), caught.exception)
+
+    def test_errors_of_samples_name_the_line(self) -> None:
+        for name, text, error in (
+            ("compute", "0,12 1.5", "line 1: an index of a table must be from 0 and below 12, got 12"),
+            ("compute", "0 1.5 2", "line 1: must have 2 parts, got 3"),
+            ("compute", "0, 1.5", "line 1: must be a number, got ''"),
+            ("compute", "0 -1", "line 1: must be above 0, got -1"),
+            ("compute", "0 NaN", "line 1: must be a number, got 'NaN'"),
+            ("comm_2", "1,2,3 0,0,0 1,1,1 1,1,1", "line 1: there must be four lists of 2 numbers, got 1,2,3"),
+            ("comm_2", "1,2 0,0 1,1 1", "line 1: there must be four lists of 2 numbers"),
+            ("comm_2", "1,2 0,-1 1,1 1,1", "line 1: must be at least 0, got -1"),
+            ("comm_2", "1,2 0,0 1,1 0,1", "line 1: must be above 0, got 0"),
+            ("comm_2", "1,2 0,0 1,1", "line 1: must have 4 parts, got 3"),
+        ):
+            with self.subTest(text), tempfile.TemporaryDirectory(dir=self.folder) as bad:
+                self.write(f"{bad}/{name}/data.txt", text + "\n")
+                with self.assertRaises(SystemExit) as caught:
+                    self.samples(bad)
+                self.assertIn(f"{name}/data.txt, {error}", str(caught.exception))
+
+    def test_errors_of_folders_and_options_name_what_is_missing(self) -> None:
+        empty, tasks = self.folder / "empty", self.write("tasks.txt", "0 16\n")
+        empty.mkdir()
+        for arguments, error in (
+            ((empty, "--out", "o"), "empty must have compute/data.txt or comm_D/data.txt, plain or .gz"),
+            ((empty,), "--out must be given with neuroshard and "),
+            ((tasks, "--cluster", "c"), "--tables must be given with neuroshard and "),
+            ((empty, "--out", "o", "--cluster", "c", "--zipf", "1"), "got --cluster, --zipf"),
+            ((self.folder / "nowhere", "--tables", self.tables, "--cluster", "c"), "No such file"),
+        ):
+            with self.subTest(error), self.assertRaisesRegex(SystemExit, error):
+                self.run_command(*arguments)
+        self.tables.unlink()
+        with self.assertRaisesRegex(SystemExit, "must have table_configs.json, or its parent; else give --tables"):
+            self.run_command(empty, "--out", "o")
+
+    def test_errors_of_tables_name_the_table(self) -> None:
+        for text, error in (
+            ("not json", "wrong.json must be JSON"),
+            ("{}", "wrong.json must be a list of tables, got dict"),
+            ("[]", "wrong.json must be a list of tables, got none"),
+            ('[{"row":1}]', "table 0: pooling_factor: must be a number, got None"),
+            (f"[{self.config('x')}]", "table 0: row: must be a number, got 'x'"),
+            (f"[{self.config(0)}]", "table 0: row: must be a whole number of at least 1, got 0"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, re.escape(error)):
+                neuroshard.tables(self.write("wrong.json", text))
 
 
 class Command(unittest.TestCase):

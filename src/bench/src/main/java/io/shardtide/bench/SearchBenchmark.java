@@ -12,8 +12,8 @@ import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
-import io.shardtide.neuroshard.TableConfigs;
-import io.shardtide.neuroshard.Task;
+import io.shardtide.samples.SampleFolderReader;
+import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
@@ -24,6 +24,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.function.Consumer;
 
@@ -62,17 +63,14 @@ public final class SearchBenchmark implements AutoCloseable {
   /**
    * Measures all problems except the scaling.
    *
-   * @param reference folder with table_configs.json and tasks/
+   * @param reference folder with tasks/, and samples in valid/
    */
   public List<SearchRow> run(Path reference) throws IOException {
     List<SearchRow> rows = new ArrayList<>();
-    List<TableSpec> referenceTables = TableConfigs.read(reference.resolve("table_configs.json"));
-    rows.add(referenceTasks(reference, referenceTables));
+    rows.add(referenceTasks(reference));
     rows.add(
         fromScratch(
-            "200 reference tables of 64 columns, 16 devices",
-            referenceTables(referenceTables),
-            16));
+            "200 reference tables of 64 columns, 16 devices", referenceTables(reference), 16));
     List<TableSpec> large = SyntheticTables.ofModel("nvidia_synthetic_large");
     rows.add(fromScratch("synthetic large, 612 tables, 128 devices", large, 128));
     rows.add(
@@ -147,7 +145,7 @@ public final class SearchBenchmark implements AutoCloseable {
     return new SearchProblem(nodesTowers.predict(tables, cluster), cluster, nodesModel, running);
   }
 
-  private SearchRow referenceTasks(Path folder, List<TableSpec> tables) throws IOException {
+  private SearchRow referenceTasks(Path folder) throws IOException {
     double seconds = 0;
     double sum = 0;
     double worst = 0;
@@ -156,12 +154,11 @@ public final class SearchBenchmark implements AutoCloseable {
       for (int devices : new int[] {4, 8}) {
         for (int widest : new int[] {4, 8, 16, 32, 64, 128}) {
           progress.accept("reference tasks");
-          Path file = folder.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
-          ClusterSpec cluster =
-              new ClusterSpec(devices, 4 * GIB, BATCH_SIZE, devices, bundle.hardware());
-          for (Task task : Task.read(file, tables)) {
+          Path file = folder.resolve("tasks/%dgpu_dim%d.jsonl.gz".formatted(devices, widest));
+          for (WorkloadTask task : WorkloadTask.read(file)) {
             List<TablePrediction> predictions = towers.predict(task.tables(), BATCH_SIZE);
-            SearchProblem problem = new SearchProblem(predictions, cluster, model, PlanShards.NONE);
+            SearchProblem problem =
+                new SearchProblem(predictions, task.cluster(), model, PlanShards.NONE);
             TimedSearch timed = search(problem, SearchSettings.DEFAULTS);
             if (!warmUp) {
               SearchResult.Found reference =
@@ -183,12 +180,11 @@ public final class SearchBenchmark implements AutoCloseable {
         "");
   }
 
-  private static List<TableSpec> referenceTables(List<TableSpec> tables) {
-    List<TableSpec> chosen = new ArrayList<>();
-    for (int t = 0; t < 200; t++) {
-      chosen.add(tables.get(t).withColumns(64));
-    }
-    return chosen;
+  private static List<TableSpec> referenceTables(Path folder) throws IOException {
+    return SampleFolderReader.read(folder.resolve("valid"), Optional.empty()).tables().stream()
+        .limit(200)
+        .map(table -> table.withColumns(64))
+        .toList();
   }
 
   private SearchRow fromScratch(String name, List<TableSpec> tables, int devices) {

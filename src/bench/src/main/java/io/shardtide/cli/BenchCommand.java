@@ -102,7 +102,7 @@ final class BenchCommand {
               paramLabel = "DIR",
               defaultValue = "src/models/src/test/resources/reference",
               description =
-                  "Folder with table_configs.json and tasks/. Default: ${DEFAULT-VALUE}, in the"
+                  "Folder with tables.jsonl and tasks/. Default: ${DEFAULT-VALUE}, in the"
                       + " source tree.")
           Path reference,
       @Option(

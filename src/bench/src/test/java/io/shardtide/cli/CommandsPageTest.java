@@ -43,8 +43,7 @@ class CommandsPageTest {
           Map.entry(
               "plan",
               "[PLANNING](PLANNING.md#plan-workloads-from-a-file-without-kafka); with `--predict`"
-                  + " [TORCHREC](TORCHREC.md#in-a-plan-of-torchrec); with `--tables`"
-                  + " [MODELS](MODELS.md#neuroshards-layout)"),
+                  + " [TORCHREC](TORCHREC.md#in-a-plan-of-torchrec)"),
           Map.entry("pretrain", "[MODELS](MODELS.md#3-train)"),
           Map.entry("evaluate", "[MODELS](MODELS.md#4-check-before-you-trust-it)"),
           Map.entry("export", "[OPERATING](OPERATING.md#when-something-is-lost)"),

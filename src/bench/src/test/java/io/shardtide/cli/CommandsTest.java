@@ -6,7 +6,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.files.TextFiles;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.samples.WorkloadTask;
 import io.shardtide.testing.TestModels;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -14,6 +17,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
@@ -27,6 +31,8 @@ import picocli.CommandLine;
 /** The commands as a person or a program calls them. */
 class CommandsTest {
   private static final Path REFERENCE = Path.of("src/models/src/test/resources/reference");
+  private static final Path FOUR = REFERENCE.resolve("tasks/4gpu_dim128.jsonl.gz");
+  private static final String MEMORY = "4294967296,";
   private static final ObjectMapper JSON = new ObjectMapper();
 
   @TempDir private Path folder;
@@ -42,97 +48,71 @@ class CommandsTest {
   @CsvSource({"4,4", "4,128", "8,8"})
   void reference_tasks_are_solved(int devices, int widest) throws IOException {
     Path file = folder.resolve("plans.jsonl");
-    Path tasks = REFERENCE.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
-    int status =
-        run(
-            "plan",
-            "--tables",
-            REFERENCE.resolve("table_configs.json").toString(),
-            "--tasks",
-            tasks.toString(),
-            "--devices",
-            Integer.toString(devices),
-            "--memory-gib",
-            "4",
-            "--out",
-            file.toString());
+    Path tasks = REFERENCE.resolve("tasks/%dgpu_dim%d.jsonl.gz".formatted(devices, widest));
+    int status = run("plan", "--workloads", tasks.toString(), "--out", file.toString());
     assertThat(status).as(err.toString()).isZero();
     assertThat(out.toString()).startsWith("6 of 6 tasks planned");
-    JsonNode tables = JSON.readTree(REFERENCE.resolve("table_configs.json").toFile());
     List<String> lines = Files.readAllLines(file);
-    List<String> taskLines = Files.readAllLines(tasks);
+    List<WorkloadTask> workloads = WorkloadTask.read(tasks);
     assertThat(lines).hasSize(6);
     for (int t = 0; t < 6; t++) {
       JsonNode plan = JSON.readTree(lines.get(t));
-      assertThat(plan.get("task").intValue()).isEqualTo(t);
+      assertThat(plan.get("task").textValue()).isEqualTo(Integer.toString(t));
       assertThat(plan.get("feasible").booleanValue()).isTrue();
       assertThat(plan.get("predicted_ms").doubleValue()).isPositive();
       assertThat(plan.get("seconds").doubleValue()).isPositive();
-      assertThat(plan.get("devices")).hasSize(devices);
-      String[] parts = taskLines.get(t).split(" ", -1);
-      check(plan.get("devices"), tables, parts[0].split(",", -1), parts[1].split(",", -1));
+      assertThat(plan.get("world_size").intValue()).isEqualTo(devices);
+      check(plan.get("tables"), workloads.get(t).tables(), devices);
     }
   }
 
-  private static void check(JsonNode devices, JsonNode tables, String[] ids, String[] dims) {
-    List<int[]> covered = new ArrayList<>();
-    for (String dim : dims) {
-      covered.add(new int[Integer.parseInt(dim)]);
-    }
-    for (JsonNode device : devices) {
-      long bytes = 0;
-      for (JsonNode shard : device) {
-        int table = shard.get("table").intValue();
+  private static void check(JsonNode planned, List<TableSpec> tables, int devices) {
+    long[] bytes = new long[devices];
+    assertThat(planned).hasSameSizeAs(tables);
+    for (int t = 0; t < tables.size(); t++) {
+      int[] covered = new int[tables.get(t).columns()];
+      assertThat(planned.get(t).get("name").textValue()).isEqualTo(tables.get(t).name());
+      for (JsonNode shard : planned.get(t).get("shards")) {
         int columns = shard.get("columns").intValue();
         assertThat(columns % 4).isZero();
         for (int c = 0; c < columns; c++) {
-          covered.get(table)[shard.get("column_offset").intValue() + c]++;
+          covered[shard.get("column_offset").intValue() + c]++;
         }
-        long rows = tables.get(Integer.parseInt(ids[table])).get("row").longValue();
-        bytes += 4 * rows * columns;
+        assertThat(shard.get("rows").longValue()).isEqualTo(tables.get(t).rows());
+        bytes[shard.get("device").intValue()] += 4 * tables.get(t).rows() * columns;
       }
-      assertThat(bytes).isLessThanOrEqualTo(4L << 30);
+      assertThat(covered).containsOnly(1);
     }
-    assertThat(covered).allSatisfy(columns -> assertThat(columns).containsOnly(1));
+    assertThat(Arrays.stream(bytes).max().orElseThrow()).isLessThanOrEqualTo(4L << 30);
+  }
+
+  private Path changed(String from, String to) throws IOException {
+    return Files.writeString(
+        folder.resolve("workloads.jsonl"), TextFiles.read(FOUR).replace(from, to));
   }
 
   @Test
   void a_task_that_cannot_fit_says_why() throws IOException {
-    Path tasks = Files.writeString(folder.resolve("tasks.txt"), "0,1,2 128,128,128\n");
     Path file = folder.resolve("plans.jsonl");
-    assertThat(
-            run(
-                "plan",
-                "--tables",
-                REFERENCE.resolve("table_configs.json").toString(),
-                "--tasks",
-                tasks.toString(),
-                "--devices",
-                "2",
-                "--memory-gib",
-                "0.5",
-                "--out",
-                file.toString()))
-        .isEqualTo(1);
-    JsonNode plan = JSON.readTree(Files.readString(file));
+    assertThat(run(plan(changed(MEMORY, "100000000,")).toArray(new String[0]))).isEqualTo(1);
+    JsonNode plan = JSON.readTree(Files.readAllLines(file).get(0));
     assertThat(plan.get("feasible").booleanValue()).isFalse();
-    assertThat(plan.get("reason").textValue()).startsWith("The tables need 2.6 GiB, and 2 devices");
+    assertThat(plan.get("reason").textValue())
+        .startsWith("The tables need 13.6 GiB, and 4 devices");
     assertThat(plan.get("bytes_short").longValue()).isPositive();
   }
 
   private List<String> plan(String... more) {
+    return plan(FOUR, more);
+  }
+
+  private List<String> plan(Path workloads, String... more) {
     List<String> arguments =
         new ArrayList<>(
             List.of(
                 "plan",
-                "--tables",
-                REFERENCE.resolve("table_configs.json").toString(),
-                "--tasks",
-                REFERENCE.resolve("tasks/4gpu_dim128.txt").toString(),
-                "--devices",
-                "4",
-                "--memory-gib",
-                "4",
+                "--workloads",
+                workloads.toString(),
                 "--out",
                 folder.resolve("plans.jsonl").toString()));
     arguments.addAll(List.of(more));
@@ -143,26 +123,29 @@ class CommandsTest {
   @Test
   void plans_are_written_as_torchrec_takes_them() throws IOException {
     List<String> arguments =
-        plan("--format", "torchrec", "--module", "model.ebc", "--devices-per-node", "2");
+        plan(
+            changed("\"devices\": 4", "\"devices\": 4, \"devicesPerNode\": 2"),
+            "--format",
+            "torchrec",
+            "--module",
+            "model.ebc");
     assertThat(run(arguments.toArray(new String[0]))).as(err.toString()).isZero();
     List<String> lines = Files.readAllLines(folder.resolve("plans.jsonl"));
-    List<String> tasks = Files.readAllLines(REFERENCE.resolve("tasks/4gpu_dim128.txt"));
-    JsonNode configs = JSON.readTree(REFERENCE.resolve("table_configs.json").toFile());
+    List<WorkloadTask> tasks = WorkloadTask.read(FOUR);
     assertThat(lines).hasSameSizeAs(tasks);
     int cut = 0;
     for (int t = 0; t < lines.size(); t++) {
       JsonNode plan = JSON.readTree(lines.get(t));
-      assertThat(plan.get("task").intValue()).isEqualTo(t);
+      assertThat(plan.get("task").textValue()).isEqualTo(Integer.toString(t));
       assertThat(plan.get("predicted_ms").doubleValue()).isPositive();
       assertThat(plan.get("world_size").intValue()).isEqualTo(4);
       JsonNode tables = plan.get("plan").get("model.ebc");
-      String[] ids = tasks.get(t).split(" ", -1)[0].split(",", -1);
-      String[] dims = tasks.get(t).split(" ", -1)[1].split(",", -1);
-      assertThat(tables).hasSize(ids.length);
-      for (int i = 0; i < ids.length; i++) {
+      List<TableSpec> specs = tasks.get(t).tables();
+      assertThat(tables).hasSameSizeAs(specs);
+      for (int i = 0; i < specs.size(); i++) {
         JsonNode table = tables.get(Integer.toString(i));
         JsonNode shards = table.get("shards");
-        long rows = configs.get(Integer.parseInt(ids[i])).get("row").longValue();
+        long rows = specs.get(i).rows();
         assertThat(table.get("sharding_type").textValue())
             .isEqualTo(shards.size() == 1 ? "table_wise" : "column_wise");
         assertThat(table.get("compute_kernel").textValue()).isEqualTo("fused");
@@ -179,7 +162,7 @@ class CommandsTest {
           assertThat(rank).isBetween(0, 3);
           column += shard.get("shard_sizes").get(1).intValue();
         }
-        assertThat(column).isEqualTo(Integer.parseInt(dims[i]));
+        assertThat(column).isEqualTo(specs.get(i).columns());
         cut += shards.size() > 1 ? 1 : 0;
       }
     }
@@ -225,14 +208,17 @@ class CommandsTest {
   @Test
   void a_bundle_is_trained_evaluated_and_refused_when_damaged() throws IOException {
     Path samples = folder.resolve("samples");
-    Files.createDirectories(samples.resolve("compute"));
-    Files.createDirectories(samples.resolve("comm_2"));
+    Files.createDirectories(samples);
     // Few: training is tested where it is.
     Files.write(
-        samples.resolve("compute/data.txt"),
-        Files.readAllLines(REFERENCE.resolve("valid/compute/data.txt")).subList(0, 200));
-    Files.copy(
-        REFERENCE.resolve("valid/comm_2/data.txt.gz"), samples.resolve("comm_2/data.txt.gz"));
+        samples.resolve("compute.jsonl"),
+        TextFiles.read(REFERENCE.resolve("valid/compute.jsonl.gz")).lines().limit(200).toList());
+    Files.write(
+        samples.resolve("collectives.jsonl"),
+        TextFiles.read(REFERENCE.resolve("valid/collectives.jsonl.gz"))
+            .lines()
+            .filter(line -> line.contains("\"devices\":2,"))
+            .toList());
     Path bundle = folder.resolve("bundle.avro");
     int status =
         run(
@@ -240,7 +226,7 @@ class CommandsTest {
             "--samples",
             samples.toString(),
             "--tables",
-            REFERENCE.resolve("table_configs.json").toString(),
+            REFERENCE.resolve("tables.jsonl").toString(),
             "--hardware",
             "test-hardware",
             "--simulated",
@@ -259,7 +245,7 @@ class CommandsTest {
                 "--samples",
                 samples.toString(),
                 "--tables",
-                REFERENCE.resolve("table_configs.json").toString()))
+                REFERENCE.resolve("tables.jsonl").toString()))
         .isZero();
     assertThat(out.toString())
         .contains("\"hardware\" : \"test-hardware\"", "\"collectives_from_data_sheet\" : [ ]");
@@ -279,13 +265,13 @@ class CommandsTest {
                 "--samples",
                 samples.toString(),
                 "--tables",
-                REFERENCE.resolve("table_configs.json").toString()))
+                REFERENCE.resolve("tables.jsonl").toString()))
         .isZero();
     assertThat(out.toString())
         .contains("\"collectives_from_data_sheet\" : [ \"all_to_all.forward\" ]");
 
     byte[] bytes = Files.readAllBytes(bundle);
-    Files.write(bundle, java.util.Arrays.copyOf(bytes, bytes.length / 2));
+    Files.write(bundle, Arrays.copyOf(bytes, bytes.length / 2));
     assertThat(run("evaluate", "--model", bundle.toString(), "--samples", samples.toString()))
         .isEqualTo(2);
     assertThat(err.toString())
@@ -298,10 +284,9 @@ class CommandsTest {
       delimiter = '|',
       textBlock =
           """
-          plan --tables nowhere.json --tasks x --devices 4 --memory-gib 4 --out plans.jsonl            | 2 | shardtide: nowhere.json does not exist
-          plan --tables REFERENCE/table_configs.json --tasks REFERENCE/tasks/4gpu_dim4.txt --devices 0 --memory-gib 4 --out plans.jsonl | 2 | shardtide: devices of a cluster must be between 1 and 16384, got 0
-          plan --devices 4                                                                             | 2 | Missing required options
-          plan --devices four                                                                          | 2 | Invalid value for option '--devices'
+          plan --workloads nowhere.json --out plans.jsonl                                              | 2 | shardtide: nowhere.json does not exist
+          plan --out plans.jsonl                                                                       | 2 | Missing required option: '--workloads=FILE'
+          pretrain --samples x --hardware x --out x.avro --seed four                                   | 2 | Invalid value for option '--seed'
           evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 2 | REFERENCE/README.md is not a model that can be used
           evaluate --samples REFERENCE/nowhere                                                               | 2 | REFERENCE/nowhere: not a folder
           pretrain --samples REFERENCE/tasks --hardware x --out x.avro                                       | 2 | REFERENCE/tasks: no samples
@@ -364,18 +349,14 @@ class CommandsTest {
           """
           paln                  | there is no command "paln". Maybe plan. | shardtide
           fly                   | there is no command "fly"               | shardtide
-          plan --tabels         | there is no option --tabels. Maybe --tables. | shardtide plan
+          plan --workloads w --out o --predicted | there is no option --predicted. Maybe --predict. | shardtide plan
           bench serach          | there is no command "serach". Maybe search. | shardtide bench
           topologies all        | unexpected argument "all"               | shardtide topologies
           run                   | Missing required argument (specify one of these): (--config=FILE or --example) | shardtide run
           """)
   void a_usage_error_is_one_line_and_the_way_to_the_help(
       String command, String problem, String helped) {
-    String[] args = command.split(" ", -1);
-    if (command.startsWith("plan")) {
-      args = "plan --tables t --tasks t --devices 4 --memory-gib 4 --out o --tabels".split(" ", -1);
-    }
-    assertThat(run(args)).isEqualTo(2);
+    assertThat(run(command.split(" ", -1))).isEqualTo(2);
     assertThat(err.toString().replace(" | ", " or "))
         .isEqualTo("shardtide: %s%nRun \"%s --help\" for its usage.%n".formatted(problem, helped));
     assertThat(out.toString()).isEmpty();
@@ -429,8 +410,8 @@ class CommandsTest {
   }
 
   @Test
-  void plan_names_simulated_costs_and_what_is_outside_the_training_range() {
-    assertThat(run(plan("--batch-size", "8192").toArray(new String[0]))).isZero();
+  void plan_names_simulated_costs_and_what_is_outside_the_training_range() throws IOException {
+    assertThat(run(plan(changed("65536,", "8192,")).toArray(new String[0]))).isZero();
     assertThat(out.toString()).contains("trained on simulated costs");
     assertThat(err.toString())
         .contains(
@@ -439,10 +420,8 @@ class CommandsTest {
   }
 
   @Test
-  void plan_fails_if_no_task_fits() {
-    List<String> command = new ArrayList<>(plan());
-    command.set(command.indexOf("--memory-gib") + 1, "0.001");
-    assertThat(run(command.toArray(new String[0]))).isEqualTo(1);
+  void plan_fails_if_no_task_fits() throws IOException {
+    assertThat(run(plan(changed(MEMORY, "1000000,")).toArray(new String[0]))).isEqualTo(1);
     assertThat(out.toString()).startsWith("0 of 6 tasks planned");
   }
 

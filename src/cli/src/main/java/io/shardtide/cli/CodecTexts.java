@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.ShardingPlan;
 import java.util.List;
 import java.util.Locale;
@@ -34,7 +35,7 @@ final class CodecTexts {
               "gbps", "gigabytesPerSecond",
               "density", "density",
               "canBeSummed", "canBeSummed"),
-          Direction.fileNames().stream()
+          Named.labels(Direction.class).stream()
               .collect(Collectors.toUnmodifiableMap(word -> word, word -> "directions")));
 
   private CodecTexts() {}
@@ -60,8 +61,8 @@ final class CodecTexts {
     return String.format(
         Locale.ROOT,
         "%s %s %s (saves %.3f ms)",
-        of.scope().fileName(),
-        of.direction().fileName(),
+        of.scope().label(),
+        of.direction().label(),
         Printable.of(of.codec().name()),
         of.savedMs());
   }

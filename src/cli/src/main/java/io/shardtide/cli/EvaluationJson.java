@@ -48,10 +48,10 @@ final class EvaluationJson {
     }
     List<CollectivePrediction> all = evaluation.collectives();
     ObjectNode collectives = node.putObject("collectives");
-    by(all, c -> c.sample().collective().fileName())
+    by(all, c -> c.sample().collective().label())
         .forEach((name, list) -> put(collectives.putObject(name), Accuracy.ofCollectives(list)));
     ObjectNode byDevices = node.putObject("collectives_by_devices");
-    by(all, c -> c.sample().collective().fileName())
+    by(all, c -> c.sample().collective().label())
         .forEach(
             (name, list) -> {
               ObjectNode ofCollective = byDevices.putObject(name);
@@ -108,8 +108,7 @@ final class EvaluationJson {
                     list.stream()
                         .filter(c -> c.sample().direction().orElse(direction) == direction)
                         .toList();
-                ofDevices.put(
-                    direction.fileName() + "_mape", Accuracy.ofCollectives(covered).mape());
+                ofDevices.put(direction.label() + "_mape", Accuracy.ofCollectives(covered).mape());
               }
             });
   }

@@ -28,7 +28,7 @@ final class KernelTexts {
   private static String describe(PlannedKernel planned) {
     TableKernel kernel = planned.kernel();
     List<String> parts = new ArrayList<>();
-    kernel.computeKernel().map(ComputeKernel::torchRecName).ifPresent(parts::add);
+    kernel.computeKernel().map(ComputeKernel::label).ifPresent(parts::add);
     kernel.cacheAlgorithm().ifPresent(algorithm -> parts.add("cache " + algorithm));
     if (planned.enforceHbm()) {
       parts.add("state in device memory");

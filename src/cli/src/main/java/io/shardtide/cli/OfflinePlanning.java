@@ -28,7 +28,6 @@ import me.tongfei.progressbar.ProgressBar;
 /** Plans tasks one after another, writes the plans, and reports on them. Single-use. */
 final class OfflinePlanning {
   private final PlanModels models;
-  private final boolean isColumnsOnly;
   private final PlanLayout layout;
   private final SearchSettings settings;
   private final RangeWarnings warnings = new RangeWarnings();
@@ -47,13 +46,10 @@ final class OfflinePlanning {
   private long totalEvaluations;
 
   /**
-   * @param isColumnsOnly whether plans have shards with all rows on one device only
    * @param settings the budget of each task's search, and its other settings
    */
-  OfflinePlanning(
-      PlanModels models, boolean isColumnsOnly, PlanLayout layout, SearchSettings settings) {
+  OfflinePlanning(PlanModels models, PlanLayout layout, SearchSettings settings) {
     this.models = models;
-    this.isColumnsOnly = isColumnsOnly;
     this.layout = layout;
     this.settings = settings;
   }
@@ -63,8 +59,7 @@ final class OfflinePlanning {
     try (JsonLinesFile file = new JsonLinesFile(out);
         ProgressBar bar = Progress.bar("Planning", tasks.size())) {
       for (WorkloadTask task : tasks) {
-        ObjectNode line = file.newLine();
-        layout.putTask(line, task);
+        ObjectNode line = file.newLine().put("task", task.name());
         plan(task, line);
         file.write(line);
         bar.step();
@@ -91,8 +86,7 @@ final class OfflinePlanning {
       for (WorkloadTask task : tasks) {
         for (NamedHardware one : hardware) {
           WorkloadTask moved = one.on(task);
-          ObjectNode line = JsonNodeFactory.instance.objectNode();
-          layout.putTask(line, moved);
+          ObjectNode line = JsonNodeFactory.instance.objectNode().put("task", moved.name());
           comparison.add(moved, models.of(one.name()), plan(moved, line));
           if (file != null) {
             file.write(line);
@@ -165,9 +159,6 @@ final class OfflinePlanning {
 
   private List<TablePrediction> predictions(PlanModels.PlanModel model, WorkloadTask task) {
     ClusterSpec cluster = task.cluster();
-    if (isColumnsOnly) {
-      return model.towers().predict(task.tables(), cluster.batchSize());
-    }
     if (!model.cost().predictsAllKinds()) {
       limitedModels.add(
           "%s of %s".formatted(model.cost().bundle().shown(), Printable.of(cluster.hardware())));

@@ -51,8 +51,7 @@ final class OfflinePrediction {
     List<Given> given = read(tasks, plans);
     try (JsonLinesFile file = new JsonLinesFile(out)) {
       for (Given plan : given) {
-        ObjectNode line = file.newLine();
-        layout.putTask(line, plan.task());
+        ObjectNode line = file.newLine().put("task", plan.task().name());
         predict(plan.task(), plan.shards(), line);
         file.write(line);
       }
@@ -101,8 +100,7 @@ final class OfflinePrediction {
       if (shard.kind().scope() != ShardScope.DEVICE && !model.cost().predictsAllKinds()) {
         throw new IllegalArgumentException(
             "Table \"%s\" is %s; model %s lacks measured collectives, and predicts tables only whose shards have all rows"
-                .formatted(
-                    shard.table(), shard.kind().torchRecName(), model.cost().bundle().shown()));
+                .formatted(shard.table(), shard.kind().label(), model.cost().bundle().shown()));
       }
     }
     return shards;

@@ -14,13 +14,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
@@ -29,9 +26,7 @@ import picocli.CommandLine.Spec;
 /** Offline planning: files in, files out, no Kafka. */
 @Command(
     name = "plan",
-    description =
-        "Plans from files, without Kafka: workloads (--workloads), or tasks in NeuroShard's layout"
-            + " (--tables, --tasks, --devices, --memory-gib).",
+    description = "Plans workloads of a file, without Kafka.",
     footer = {
       "",
       "Examples:",
@@ -47,6 +42,7 @@ final class PlanCommand implements Callable<Integer> {
 
   @Option(
       names = "--workloads",
+      required = true,
       paramLabel = "FILE",
       description =
           "Workloads, one JSON object a line: task, cluster, tables. Their plans have shards of all"
@@ -64,7 +60,7 @@ final class PlanCommand implements Callable<Integer> {
       names = "--predict",
       paramLabel = "FILE",
       description =
-          "With --workloads: predicts the steps of these plans of TorchRec instead of searching:"
+          "Predicts the steps of these plans of TorchRec instead of searching:"
               + " for each workload a JSON object, one a line, as --format torchrec writes them.")
   private Path predicted;
 
@@ -93,75 +89,58 @@ final class PlanCommand implements Callable<Integer> {
   private boolean json;
 
   @Mixin private HardwareOption hardware;
-  @Mixin private TasksOption tasks;
+
+  @Option(
+      names = "--format",
+      paramLabel = "NAME",
+      defaultValue = "json",
+      description = {
+        "How plans are written: json or torchrec. Default: ${DEFAULT-VALUE}.",
+        "torchrec is what the Python package shardtide.torchrec makes a ShardingPlan of."
+      })
+  private Format format;
+
   @Mixin private TorchRecOption torchRec;
   @Mixin private ModelOption model;
+
+  /** How plans are written. */
+  enum Format {
+    /** Shards by their tables. */
+    JSON,
+    /** Shardings by their tables, in TorchRec's words. */
+    TORCHREC
+  }
 
   @Override
   public Integer call() throws Exception {
     checkOptions();
-    if (hardware.isGiven()) {
-      return compareHardware();
-    }
-    return workloads == null ? planTasks() : planWorkloads();
+    return hardware.isGiven() ? compareHardware() : planWorkloads();
   }
 
   private void checkOptions() {
     ParseResult given = spec.commandLine().getParseResult();
     hardware.check();
-    if (hardware.isGiven() && workloads == null) {
-      throw wrong("--hardware needs --workloads");
-    }
     if (hardware.isGiven() && predicted != null) {
       throw wrong("--hardware must be given without --predict, which does not search");
     }
-    List<String> required =
-        workloads == null
-            ? TasksOption.REQUIRED
-            : hardware.isGiven() ? List.of("--workloads") : List.of("--workloads", "--out");
-    String missing =
-        required.stream()
-            .filter(name -> !given.hasMatchedOption(name))
-            .collect(Collectors.joining(", "));
-    if (!missing.isEmpty()) {
-      throw wrong(
-          "Missing required options: %s%s"
-              .formatted(missing, workloads == null ? "; or use --workloads" : ""));
+    if (out == null && !hardware.isGiven()) {
+      throw wrong("Missing required options: --out");
     }
-    if (columnCuts != null && !columnCuts.equals(ColumnCuts.EQUAL.key())) {
+    if (columnCuts != null && !columnCuts.equals(ColumnCuts.EQUAL.label())) {
       throw wrong(
           "--column-cuts must be equal, got \"%s\": 0.2.0 was the last version with other widths"
               .formatted(columnCuts));
     }
-    if (workloads == null && predicted != null) {
-      throw wrong("--predict needs --workloads");
-    }
     if (predicted != null && given.hasMatchedOption(EVALUATIONS)) {
       throw wrong(EVALUATIONS + " must be given without --predict, which does not search");
     }
-    String others =
-        Stream.concat(
-                spec.mixins().get("tasks").options().stream().map(OptionSpec::longestName),
-                Stream.of("--devices-per-node"))
-            .filter(name -> !name.equals("--format") && given.hasMatchedOption(name))
-            .collect(Collectors.joining(", "));
-    if (workloads != null && !others.isEmpty()) {
-      throw wrong(
-          "--workloads must be given without options of tasks and their cluster, got " + others);
+    if (given.hasMatchedOption("--devices-per-node")) {
+      throw wrong("--devices-per-node must be left out: the workload's cluster says it");
     }
   }
 
   private ParameterException wrong(String message) {
     return new ParameterException(spec.commandLine(), message);
-  }
-
-  private int planTasks() throws IOException {
-    PlanLayout layout = layout(new PlanLayout.ByDevice());
-    ModelBundle bundle = model.load();
-    List<WorkloadTask> list = tasks.load(bundle.hardware());
-    try (PlanModels models = PlanModels.of(bundle)) {
-      return plan(new OfflinePlanning(models, true, layout, settings()), list);
-    }
   }
 
   private SearchSettings settings() {
@@ -170,9 +149,9 @@ final class PlanCommand implements Callable<Integer> {
         .build();
   }
 
-  private PlanLayout layout(PlanLayout unlessTorchRec) {
-    Target target = torchRec.target(tasks.isTorchRec());
-    return tasks.isTorchRec() ? new PlanLayout.TorchRec(target, workloads == null) : unlessTorchRec;
+  private PlanLayout layout() {
+    Target target = torchRec.target(format == Format.TORCHREC);
+    return format == Format.TORCHREC ? new PlanLayout.TorchRec(target) : new PlanLayout.ByTable();
   }
 
   private WorkloadTask prepared(PlanLayout layout, WorkloadTask task) {
@@ -186,7 +165,7 @@ final class PlanCommand implements Callable<Integer> {
 
   /** All workloads are read and checked, and have a model, before the first one is planned. */
   private int planWorkloads() throws IOException {
-    PlanLayout layout = layout(new PlanLayout.ByTable());
+    PlanLayout layout = layout();
     List<WorkloadTask> list = new ArrayList<>(WorkloadTask.read(workloads));
     Optional<ModelBundle> given = model.given();
     try (PlanModels models = given.map(PlanModels::of).orElseGet(PlanModels::shipped)) {
@@ -205,13 +184,13 @@ final class PlanCommand implements Callable<Integer> {
             spec.commandLine().getOut(), spec.commandLine().getErr(), list.size(), out, json);
         return ExitCode.OK;
       }
-      return plan(new OfflinePlanning(models, false, layout, settings()), list);
+      return plan(new OfflinePlanning(models, layout, settings()), list);
     }
   }
 
   /** All workloads are read and checked on all hardware before the first one is planned. */
   private int compareHardware() throws IOException {
-    PlanLayout layout = layout(new PlanLayout.ByTable());
+    PlanLayout layout = layout();
     List<WorkloadTask> list = new ArrayList<>(WorkloadTask.read(workloads));
     HardwareComparison comparison = new HardwareComparison(hardware.mustFit());
     try (PlanModels models = PlanModels.withShipped(model.allGiven())) {
@@ -231,7 +210,7 @@ final class PlanCommand implements Callable<Integer> {
           }
         }
       }
-      OfflinePlanning planning = new OfflinePlanning(models, false, layout, settings());
+      OfflinePlanning planning = new OfflinePlanning(models, layout, settings());
       planning.compare(list, all, Optional.ofNullable(out), comparison);
       planning.printWarnings(spec.commandLine().getErr());
     }

@@ -21,7 +21,7 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
-/** How a line of a plans file names its task and describes the shards. */
+/** How a line of a plans file describes the shards. */
 sealed interface PlanLayout {
   /**
    * Returns a task whose plans this layout has room for.
@@ -32,9 +32,6 @@ sealed interface PlanLayout {
   default WorkloadTask prepare(WorkloadTask task, Consumer<String> leftOut) {
     return task;
   }
-
-  /** Adds the task. */
-  void putTask(ObjectNode line, WorkloadTask task);
 
   /**
    * Adds the shards of a plan.
@@ -52,7 +49,7 @@ sealed interface PlanLayout {
     if (replication.groups().areSeveral()) {
       line.putObject("replica_groups")
           .put("groups", replication.groups().count())
-          .put("layout", replication.groups().layout().fileName())
+          .put("layout", replication.groups().layout().label())
           .put("synchronization_steps", replication.synchronizationSteps())
           .put("synchronization_ms", replication.synchronizationMs());
     }
@@ -76,44 +73,19 @@ sealed interface PlanLayout {
       codecs.forEach(
           of ->
               list.addObject()
-                  .put("scope", of.scope().fileName())
-                  .put("direction", of.direction().fileName())
+                  .put("scope", of.scope().label())
+                  .put("direction", of.direction().label())
                   .put("codec", of.codec().name())
                   .put("saved_ms", of.savedMs()));
-    }
-  }
-
-  /** Shards by devices, columns only; tasks and tables are numbered. */
-  record ByDevice() implements PlanLayout {
-    @Override
-    public void putTask(ObjectNode line, WorkloadTask task) {
-      line.put("task", Integer.parseInt(task.name()));
-    }
-
-    @Override
-    public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
-      ArrayNode perDevice = line.putArray("devices");
-      for (int d = 0; d < task.cluster().devices(); d++) {
-        perDevice.addArray();
-      }
-      for (Shard shard : shards) {
-        ((ArrayNode) perDevice.get(shard.device()))
-            .addObject()
-            .put("table", Integer.parseInt(shard.table()))
-            .put("column_offset", shard.columnOffset())
-            .put("columns", shard.columns());
-      }
     }
   }
 
   /**
    * Shardings by tables with TorchRec's names.
    *
-   * @param target what the plans are written for; of a workload's plan, nodes are those of its
-   *     cluster
-   * @param isNumbered whether tasks are numbered, as in NeuroShard's layout
+   * @param target what the plans are written for; nodes are those of a workload's cluster
    */
-  record TorchRec(Target target, boolean isNumbered) implements PlanLayout {
+  record TorchRec(Target target) implements PlanLayout {
     @Override
     public WorkloadTask prepare(WorkloadTask task, Consumer<String> leftOut) {
       TorchRecPlans plans = new TorchRecPlans(target);
@@ -124,19 +96,9 @@ sealed interface PlanLayout {
     }
 
     @Override
-    public void putTask(ObjectNode line, WorkloadTask task) {
-      if (isNumbered) {
-        line.put("task", Integer.parseInt(task.name()));
-      } else {
-        line.put("task", task.name());
-      }
-    }
-
-    @Override
     public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
-      Target ofTask = isNumbered ? target : target.withNodesOf(task.cluster());
       Map<String, TableSpec> specs = TableSpec.byName(task.tables());
-      new TorchRecPlans(ofTask)
+      new TorchRecPlans(target.withNodesOf(task.cluster()))
           .describe(
               line,
               shards,
@@ -164,13 +126,13 @@ sealed interface PlanLayout {
 
   /** Puts what a table's optimizer is, if the table or its cluster names one. */
   private static void putOptimizer(ObjectNode node, TableSpec table) {
-    table.optimizer().ifPresent(optimizer -> node.put("optimizer", optimizer.fileName()));
+    table.optimizer().ifPresent(optimizer -> node.put("optimizer", optimizer.label()));
   }
 
   /** Puts what the table's publisher decided about its kernel; the cache is that of its shards. */
   private static void putKernel(ObjectNode node, TableSpec table) {
     TableKernel kernel = table.kernel();
-    kernel.computeKernel().ifPresent(named -> node.put("compute_kernel", named.torchRecName()));
+    kernel.computeKernel().ifPresent(named -> node.put("compute_kernel", named.label()));
     kernel.cacheAlgorithm().ifPresent(named -> node.put("cache_algorithm", named.name()));
     if (table.enforceHbm()) {
       node.put("enforce_hbm", true);
@@ -181,11 +143,6 @@ sealed interface PlanLayout {
 
   /** Shards of any kind by tables, in the task's order. Of copies there is one, on no device. */
   record ByTable() implements PlanLayout {
-    @Override
-    public void putTask(ObjectNode line, WorkloadTask task) {
-      line.put("task", task.name());
-    }
-
     @Override
     public void putShards(ObjectNode line, WorkloadTask task, List<Shard> shards) {
       Map<String, List<Shard>> byTable =
@@ -207,7 +164,7 @@ sealed interface PlanLayout {
           ObjectNode of =
               ofTable
                   .addObject()
-                  .put("kind", shard.kind().torchRecName())
+                  .put("kind", shard.kind().label())
                   .put("column_offset", shard.columnOffset())
                   .put("columns", shard.columns())
                   .put("row_offset", shard.rowOffset())

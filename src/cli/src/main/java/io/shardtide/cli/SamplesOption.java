@@ -1,8 +1,8 @@
 package io.shardtide.cli;
 
 import io.shardtide.cost.SampleSet;
-import io.shardtide.neuroshard.SampleFolders;
 import io.shardtide.samples.RunInfo;
+import io.shardtide.samples.SampleFolderReader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -14,17 +14,13 @@ final class SamplesOption {
       names = "--samples",
       required = true,
       paramLabel = "DIR",
-      description =
-          "Folder with compute.jsonl and collectives.jsonl, or in NeuroShard's layout with"
-              + " compute/data.txt and comm_D/data.txt; plain or .gz.")
+      description = "Folder with compute.jsonl and collectives.jsonl, plain or .gz.")
   private Path folder;
 
   @Option(
       names = "--tables",
       paramLabel = "FILE",
-      description =
-          "tables.jsonl, or table_configs.json for NeuroShard's layout. Default: the one in the"
-              + " samples' folder or next to it.")
+      description = "tables.jsonl. Default: the one in the samples' folder or next to it.")
   private Path tables;
 
   /**
@@ -33,7 +29,7 @@ final class SamplesOption {
    * @throws io.shardtide.files.MalformedFileException if a file does not have its format
    */
   SampleSet load() throws IOException {
-    return SampleFolders.read(folder, Optional.ofNullable(tables));
+    return SampleFolderReader.read(folder, Optional.ofNullable(tables));
   }
 
   /**

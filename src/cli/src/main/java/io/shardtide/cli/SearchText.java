@@ -54,7 +54,7 @@ final class SearchText {
         settings.moveOverheadMs(),
         settings.reshardMs(),
         settings.paybackSteps(),
-        settings.columnCuts().key(),
+        settings.columnCuts().label(),
         settings.risk());
     out.add(
         "  bottleneck: device %d, %s%s",

@@ -80,7 +80,7 @@ final class ShardTexts {
     return counts.isEmpty()
         ? "none"
         : counts.entrySet().stream()
-                .map(count -> text("%,d %s", count.getValue(), count.getKey().torchRecName()))
+                .map(count -> text("%,d %s", count.getValue(), count.getKey().label()))
                 .collect(Collectors.joining(", "))
             + (cutByUse == 0 ? "" : text("; %,d with hot rows", cutByUse));
   }
@@ -124,7 +124,7 @@ final class ShardTexts {
       Shard first = parts.get(0);
       out.add(
           isFirst ? first.table() : "",
-          isFirst ? first.kind().torchRecName() : "",
+          isFirst ? first.kind().label() : "",
           columns(first.region()),
           text("%,d", first.rows()) + (parts.size() == 1 ? "" : " each"),
           first.isCopied() ? "every device" : devices(parts));
@@ -228,7 +228,7 @@ final class ShardTexts {
       case MOVE -> "moved %d -> %d".formatted(explanation.fromDevice(), explanation.toDevice());
       case KIND ->
           ofTable.containsKey(explanation.table())
-              ? kind(ofTable.get(explanation.table())).torchRecName()
+              ? kind(ofTable.get(explanation.table())).label()
               : "kind";
       case HOT_ROWS ->
           text(

@@ -8,14 +8,13 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
-import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
-import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.domain.Workload;
 import io.shardtide.domain.WorkloadChange;
 import java.util.ArrayList;
@@ -35,7 +34,7 @@ final class ChangeTexts {
           number("lookups per sample", TableSpec::poolingFactor),
           number("bytes per element", TableSpec::bytesPerElement),
           new Quantity<>(
-              "optimizer", TableSpec::optimizer, table -> Optimizer.describe(table.optimizer())),
+              "optimizer", TableSpec::optimizer, table -> Named.describe(table.optimizer())),
           number("optimizer bytes per element", TableSpec::optimizerBytesPerElement),
           number("optimizer bytes per row", TableSpec::optimizerBytesPerRow),
           new Quantity<>(
@@ -49,7 +48,7 @@ final class ChangeTexts {
           new Quantity<>(
               "weights of ids",
               TableSpec::idWeights,
-              table -> table.idWeights().map(IdWeights::fileName).orElse("none")));
+              table -> table.idWeights().map(IdWeights::label).orElse("none")));
 
   private static final List<Quantity<TableSpec>> OF_STORAGE =
       List.of(
@@ -63,7 +62,7 @@ final class ChangeTexts {
           new Quantity<>(
               "eviction",
               table -> stored(table).eviction(),
-              table -> stored(table).eviction().fileName()),
+              table -> stored(table).eviction().label()),
           new Quantity<>("hit shares", table -> stored(table).hitShares(), ChangeTexts::hitShares));
 
   private static final List<Quantity<TableSpec>> OF_CONSTRAINTS =
@@ -87,8 +86,7 @@ final class ChangeTexts {
               "optimizer state of cached rows",
               TableSpec::enforceHbm,
               table -> table.enforceHbm() ? "in device memory" : "in host memory"),
-          decided(
-              "compute kernel", kernel -> kernel.computeKernel().map(ComputeKernel::torchRecName)),
+          decided("compute kernel", kernel -> kernel.computeKernel().map(ComputeKernel::label)),
           decided(
               "cache load factor",
               kernel ->
@@ -132,11 +130,11 @@ final class ChangeTexts {
           new Quantity<>(
               "optimizer of its tables",
               ClusterSpec::optimizer,
-              cluster -> Optimizer.describe(cluster.optimizer())),
+              cluster -> Named.describe(cluster.optimizer())),
           new Quantity<>(
               "training pipeline",
               ClusterSpec::pipeline,
-              cluster -> TrainingPipeline.describe(cluster.pipeline())),
+              cluster -> Named.describe(cluster.pipeline())),
           new Quantity<>(
               "memory of single devices",
               ClusterSpec::memoryBytesByDevice,
@@ -265,7 +263,7 @@ final class ChangeTexts {
     return table.constraints().kinds().isEmpty()
         ? "all"
         : table.constraints().kinds().stream()
-            .map(ShardKind::torchRecName)
+            .map(ShardKind::label)
             .collect(Collectors.joining(" or "));
   }
 

@@ -2,11 +2,7 @@ package io.shardtide.replay;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.cost.GroupPrediction;
-import io.shardtide.cost.HotColdPrediction;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.PartTower;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
@@ -83,38 +79,26 @@ final class ModelPredictors implements AutoCloseable {
   private static List<Deviation> deviations(TablePrediction recorded, TablePrediction repredicted) {
     String table = recorded.table().name();
     List<Deviation> deviations = new ArrayList<>();
-    for (int w = 0; w < recorded.towers().size(); w++) {
-      deviations.add(
-          new Deviation(
-              table,
-              "%d columns".formatted((w + 1) * TableSpec.COLUMN_UNIT),
-              relative(recorded.towers().get(w), repredicted.towers().get(w))));
-    }
-    for (PartTower of : recorded.parts()) {
-      TablePart part = of.part();
-      deviations.add(
-          new Deviation(
-              table,
-              part.describe(),
-              repredicted.tower(part).map(tower -> relative(of.tower(), tower)).orElse(1.0)));
-    }
-    for (HotColdPrediction use : recorded.byUse()) {
-      Optional<HotColdPrediction> again = repredicted.byUse(use.hotRows());
-      if (again.isEmpty()) {
-        deviations.add(new Deviation(table, "%,d hot rows".formatted(use.hotRows()), 1));
-      } else {
-        deviations.addAll(deviations(use.hot(), again.get().hot()));
-        deviations.addAll(deviations(use.others(), again.get().others()));
-      }
-    }
-    for (GroupPrediction of : recorded.byGroups()) {
-      Optional<TablePrediction> again = repredicted.inGroup(of.groups());
-      if (again.isEmpty()) {
-        deviations.add(new Deviation(table, of.groups().describe(), 1));
-      } else {
-        deviations.addAll(deviations(of.prediction(), again.get()));
-      }
-    }
+    recorded
+        .towers()
+        .forEach(
+            (option, tower) -> {
+              float[] again = repredicted.towers().get(option);
+              deviations.add(
+                  new Deviation(
+                      table, option.describe(), again == null ? 1 : relative(tower, again)));
+            });
+    recorded
+        .byGroups()
+        .forEach(
+            (groups, inGroups) -> {
+              Optional<TablePrediction> again = repredicted.inGroup(groups);
+              if (again.isEmpty()) {
+                deviations.add(new Deviation(table, groups.describe(), 1));
+              } else {
+                deviations.addAll(deviations(inGroups, again.get()));
+              }
+            });
     return deviations;
   }
 

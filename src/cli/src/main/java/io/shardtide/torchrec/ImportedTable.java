@@ -3,6 +3,7 @@ package io.shardtide.torchrec;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.Region;
@@ -159,12 +160,12 @@ final class ImportedTable {
     JsonNode name = sharding.get("sharding_type");
     return Optional.ofNullable(name)
         .map(JsonNode::textValue)
-        .flatMap(ShardKind::ofTorchRecName)
+        .flatMap(text -> Named.find(ShardKind.class, text))
         .orElseThrow(
             () ->
                 Fields.invalid(
                     where("sharding_type"),
-                    "one of " + String.join(", ", ShardKind.torchRecNames()),
+                    "one of " + Named.join(List.of(ShardKind.values())),
                     name));
   }
 
@@ -176,8 +177,7 @@ final class ImportedTable {
             : List.of(ComputeKernel.values());
     return kernels.stream()
         .filter(
-            kernel ->
-                name != null && name.isTextual() && kernel.torchRecName().equals(name.textValue()))
+            kernel -> name != null && name.isTextual() && kernel.label().equals(name.textValue()))
         .findFirst()
         .orElseThrow(
             () ->
@@ -185,9 +185,7 @@ final class ImportedTable {
                     where("compute_kernel"),
                     "%s%s for %s"
                         .formatted(
-                            kernels.size() > 1 ? "one of " : "",
-                            ComputeKernel.names(kernels),
-                            type.torchRecName()),
+                            kernels.size() > 1 ? "one of " : "", Named.join(kernels), type.label()),
                     name));
   }
 

@@ -45,7 +45,7 @@ final class OutputTypes {
       if (own != first) {
         throw new IllegalArgumentException(
             "Module \"%s\": device 0 sends %s and device %d %s in the collective of its %s tables; must be one format. A device sends the outputType of its tables, or FP32 if they differ or there are none. Maybe publish one outputType for all tables, and use reshardable plans"
-                .formatted(module, first, rank, own, type.torchRecName()));
+                .formatted(module, first, rank, own, type.label()));
       }
     }
   }

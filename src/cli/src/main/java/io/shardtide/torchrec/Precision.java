@@ -81,7 +81,7 @@ enum Precision {
       throw new IllegalArgumentException(
           "The collectives of scope %s have codec %s, which TorchRec does not send there on %s; must be one of %s: plan again without codec %s"
               .formatted(
-                  scope.fileName(),
+                  scope.label(),
                   codec.name(),
                   name(processor),
                   Arrays.stream(values())
@@ -117,7 +117,7 @@ enum Precision {
             .filter(table.constraints()::allows)
             // Unpooled tables are sent in all-to-alls, row_wise ones too.
             .filter(kind -> !serves(table.pooled() ? kind.scope() : ShardScope.DEVICE, processor))
-            .map(ShardKind::torchRecName)
+            .map(ShardKind::label)
             .toList();
     if (!unable.isEmpty()) {
       return Optional.of(

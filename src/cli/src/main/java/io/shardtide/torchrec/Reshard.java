@@ -77,16 +77,16 @@ record Reshard(SortedMap<String, TableSharding> tables, long movedElements) {
       return Optional.of(
           "is %s %s; reshard moves only table_wise and column_wise shards, %s"
               .formatted(
-                  after.type().torchRecName(),
+                  after.type().label(),
                   before.type() == after.type()
                       ? "with other shards"
-                      : "and was " + before.type().torchRecName(),
+                      : "and was " + before.type().label(),
                   byColumns ? "use reshardable plans" : "restart from a checkpoint"));
     }
     if (before.type() != after.type()) {
       return Optional.of(
           "is %s and was %s; reshard keeps the sharding type, use reshardable plans"
-              .formatted(after.type().torchRecName(), before.type().torchRecName()));
+              .formatted(after.type().label(), before.type().label()));
     }
     if (!before.kernel().equals(after.kernel())) {
       return Optional.of(

@@ -54,7 +54,7 @@ final class ShardingRules {
       if (!shard.equals(expected)) {
         throw new IllegalArgumentException(
             "Table \"%s\" is %s and has %s; expected %s"
-                .formatted(table, type.torchRecName(), shard, expected));
+                .formatted(table, type.label(), shard, expected));
       }
       if (shard.columns() < 1 || shard.columns() % TableSpec.COLUMN_UNIT != 0) {
         throw new IllegalArgumentException(
@@ -68,7 +68,7 @@ final class ShardingRules {
     if (shards.size() % devices != 0) {
       throw new IllegalArgumentException(
           "Table \"%s\" is %s and has %d shards; must be %d for each range of columns"
-              .formatted(table, type.torchRecName(), shards.size(), devices));
+              .formatted(table, type.label(), shards.size(), devices));
     }
   }
 
@@ -104,7 +104,7 @@ final class ShardingRules {
       if (shard.rows() == 0) {
         throw new IllegalArgumentException(
             "Table \"%s\" is %s and leaves device %d without any of its %d rows; FBGEMM's CPU kernels need some on each, plan the table again"
-                .formatted(table, sharding.type().torchRecName(), shard.rank(), sharding.rows()));
+                .formatted(table, sharding.type().label(), shard.rank(), sharding.rows()));
       }
     }
   }
@@ -132,18 +132,18 @@ final class ShardingRules {
     if (type.scope() == ShardScope.NODE && ranks.worldSize() % ranks.perNode() != 0) {
       throw new IllegalArgumentException(
           "Table \"%s\" is %s on nodes of %d devices; must be a plan of whole nodes, got %d devices"
-              .formatted(table, type.torchRecName(), ranks.perNode(), ranks.worldSize()));
+              .formatted(table, type.label(), ranks.perNode(), ranks.worldSize()));
     }
     if ((type == ShardKind.TABLE_WISE || type == ShardKind.DATA_PARALLEL) && shards.size() > 1) {
       throw new IllegalArgumentException(
           "Table \"%s\" is %s and must have one shard, got %d"
-              .formatted(table, type.torchRecName(), shards.size()));
+              .formatted(table, type.label(), shards.size()));
     }
     if ((type == ShardKind.ROW_WISE || type == ShardKind.TABLE_ROW_WISE)
         && shards.stream().mapToInt(ShardMetadata::columnOffset).distinct().count() > 1) {
       throw new IllegalArgumentException(
           "Table \"%s\" is %s and has several ranges of columns; must have one"
-              .formatted(table, type.torchRecName()));
+              .formatted(table, type.label()));
     }
     if (type == ShardKind.TABLE_COLUMN_WISE
         && shards.stream().map(shard -> ranks.node(shard.rank())).distinct().count() > 1) {

@@ -51,7 +51,7 @@ record TableSharding(
               .formatted(table, HotRows.of(shards).getAsLong()));
     }
     List<String> types =
-        shards.stream().map(shard -> shard.kind().torchRecName()).distinct().sorted().toList();
+        shards.stream().map(shard -> shard.kind().label()).distinct().sorted().toList();
     if (types.size() > 1) {
       throw new IllegalArgumentException(
           "Table \"%s\" has shards of kinds %s; must be of one kind"

@@ -71,7 +71,7 @@ public record Target(
     if (kernel.isInHostMemory()) {
       throw new IllegalArgumentException(
           "kernel must be fused or dense, got %s, which only tables have whose plan says it"
-              .formatted(kernel.torchRecName()));
+              .formatted(kernel.label()));
     }
   }
 

@@ -136,7 +136,7 @@ public final class TorchRecPlans {
   }
 
   private static String names(Set<ShardKind> kinds) {
-    return kinds.stream().map(ShardKind::torchRecName).collect(Collectors.joining(", "));
+    return kinds.stream().map(ShardKind::label).collect(Collectors.joining(", "));
   }
 
   /**
@@ -240,8 +240,8 @@ public final class TorchRecPlans {
       for (CollectiveCodec of : codecs) {
         Precision.check(of.codec(), of.scope(), target.processor());
         precisions
-            .withObjectProperty(of.scope().fileName())
-            .put(of.direction().fileName(), of.codec().name());
+            .withObjectProperty(of.scope().label())
+            .put(of.direction().label(), of.codec().name());
       }
     }
   }
@@ -324,8 +324,8 @@ public final class TorchRecPlans {
   private void describe(ObjectNode table, TableSharding sharding, Ranks all) {
     boolean isCopied = sharding.type() == ShardKind.DATA_PARALLEL;
     table
-        .put("sharding_type", sharding.type().torchRecName())
-        .put("compute_kernel", sharding.kernel().kernel().computeKernel().get().torchRecName());
+        .put("sharding_type", sharding.type().label())
+        .put("compute_kernel", sharding.kernel().kernel().computeKernel().get().label());
     describe(table, sharding.kernel(), sharding.cacheShare());
     ArrayNode ranks = table.putArray("ranks");
     if (isCopied) {

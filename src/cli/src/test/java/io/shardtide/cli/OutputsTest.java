@@ -37,7 +37,6 @@ class OutputsTest {
           "--predict",
           "--samples",
           "--tables",
-          "--tasks",
           "--workloads");
 
   private static final String CONTENT = "what is read\n";
@@ -75,8 +74,6 @@ class OutputsTest {
           plan --workloads IN --out OUT                                            | --workloads
           plan --workloads w --hardware h200 --model m --model IN --out OUT        | --model
           plan --workloads w --predict IN --out OUT                                | --predict
-          plan --devices 4 --memory-gib 4 --tables IN --tasks t --out OUT          | --tables
-          plan --devices 4 --memory-gib 4 --tables t --tasks IN --out OUT          | --tasks
           pretrain --samples s --hardware x --tables IN --out OUT                  | --tables
           pretrain --samples s --hardware x --from IN --out OUT                    | --from
           evaluate --samples s --tables IN --report OUT                            | --tables

@@ -267,7 +267,7 @@ class PlanHardwareTest {
           --workloads w --hardware h200 --must-fit a | --must-fit must be all, or names of --hardware: "h200"; got "a"
           --workloads w --out o --must-fit all       | --must-fit needs --hardware
           --workloads w --hardware h200 --predict p  | --hardware must be given without --predict, which does not search
-          --hardware h200                            | --hardware needs --workloads
+          --hardware h200                            | Missing required option: '--workloads=FILE'
           """)
   void wrong_options_are_named(String options, String message) {
     assertThat(run(("plan " + options).split(" +", -1))).isEqualTo(2);

@@ -385,17 +385,16 @@ class PlanWorkloadsTest {
       quoteCharacter = '`',
       textBlock =
           """
-          plan --workloads w --out o --tables t --devices 4 | --workloads must be given without options of tasks and their cluster, got --
-          plan --workloads w --out o --format torchrec --devices-per-node 4 | without options of tasks and their cluster, got --devices-per-node
+          plan --workloads w --out o --format torchrec --devices-per-node 4 | --devices-per-node must be left out: the workload's cluster says it
           plan --workloads w --out o --kernel dense         | --reshardable need --format torchrec
-          plan --out o --tables t --tasks t --devices 4 --memory-gib 4 --predict p | --predict needs --workloads
+          plan --out o --predict p                          | Missing required option: '--workloads=FILE'
           plan --workloads w --out o --column-cuts any      | --column-cuts must be equal, got "any": 0.2.0 was the last version with other widths
           plan --workloads w --out o --predict p --evaluations-per-table 9 | --evaluations-per-table must be given without --predict, which does not search
           plan --workloads w --out o --evaluations-per-table 0 | '--evaluations-per-table': must be a whole number, 1 to 10000000, got "0"
           plan --workloads w --out o --evaluations-per-table 10000001 | must be a whole number, 1 to 10000000, got "10000001"
           plan --workloads w --out o --evaluations-per-table 1e3 | must be a whole number, 1 to 10000000, got "1e3"
           plan --workloads w                                | Missing required options: --out
-          plan --out o --tables t                           | Missing required options: --tasks, --devices, --memory-gib; or use --workloads
+          plan --hardware h200                              | Missing required option: '--workloads=FILE'
           """)
   void options_that_do_not_go_together_are_named(String command, String message) {
     int status = Shardtide.run(new PrintWriter(out), new PrintWriter(err), command.split(" +", -1));

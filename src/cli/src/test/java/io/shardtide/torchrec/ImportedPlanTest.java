@@ -105,7 +105,7 @@ class ImportedPlanTest {
     List<TableSpec> tables = new ArrayList<>();
     for (ShardKind kind : EnumSet.complementOf(EnumSet.of(ShardKind.PARTIAL_ROW_WISE))) {
       int columns = 4 * (1 + random.nextInt(6));
-      tables.add(Fixtures.table(kind.torchRecName(), 1 + random.nextInt(30), columns, 1));
+      tables.add(Fixtures.table(kind.label(), 1 + random.nextInt(30), columns, 1));
     }
     return tables;
   }

@@ -28,7 +28,7 @@ class PrecisionTest {
         }
         assertThat(precision.serves(kind.scope(), processor))
             .as("%s of %s on %s", kind, precision, processor)
-            .isEqualTo(row.get("kinds").toString().contains("\"" + kind.torchRecName() + "\""));
+            .isEqualTo(row.get("kinds").toString().contains("\"" + kind.label() + "\""));
       }
     }
   }

@@ -5,7 +5,6 @@ import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.ThroughputCurve;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -24,8 +23,6 @@ public record AllocationRequest(
     AllocationPolicy policy) {
   /** Copies what may change. */
   public AllocationRequest {
-    Objects.requireNonNull(before, "before");
-    Objects.requireNonNull(policy, "policy");
     curves = Map.copyOf(curves);
     if (state.pool().isEmpty()) {
       throw new IllegalArgumentException(

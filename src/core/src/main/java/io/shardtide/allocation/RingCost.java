@@ -15,7 +15,7 @@ import java.util.TreeMap;
 final class RingCost {
   private final double[][] slowness;
 
-  /** Number of each node's group, if links between groups are shared; otherwise null. */
+  /** Number of each node's group, if links between groups are shared; otherwise 0. */
   private final int[] groups;
 
   private final int groupCount;
@@ -39,8 +39,8 @@ final class RingCost {
       Integer known = numbers.putIfAbsent(links.group(nodes.get(i)), numbers.size());
       ofNodes[i] = known == null ? numbers.size() - 1 : known;
     }
-    groups = links.isSharedBetweenGroups() ? ofNodes : null;
-    groupCount = numbers.size();
+    groups = links.isSharedBetweenGroups() ? ofNodes : new int[size];
+    groupCount = links.isSharedBetweenGroups() ? numbers.size() : 1;
     crossings = crossings();
   }
 
@@ -137,7 +137,7 @@ final class RingCost {
 
   /** Counts links from each group to each other one. */
   final class Crossings {
-    private final int[] counts = new int[groups == null ? 0 : groupCount * groupCount];
+    private final int[] counts = new int[groupCount * groupCount];
 
     /** Adds a link, and returns how many there are that share its bandwidth. */
     int add(int from, int to) {
@@ -152,7 +152,7 @@ final class RingCost {
     }
 
     private boolean isShared(int from, int to) {
-      return groups != null && groups[from] != groups[to];
+      return groups[from] != groups[to];
     }
   }
 }

@@ -3,7 +3,6 @@ package io.shardtide.cost;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -35,13 +34,10 @@ public record CollectiveNet(
    * @throws InvalidModelException if they do not
    */
   public CollectiveNet {
-    Objects.requireNonNull(collective, "collective");
-    Objects.requireNonNull(direction, "direction");
-    Objects.requireNonNull(source, "source");
     features = List.copyOf(features);
     coefficients = List.copyOf(coefficients);
     layers = List.copyOf(layers);
-    String name = collective.fileName();
+    String name = collective.label();
     ModelChecks.names(
         name, features.stream().map(Feature::name).toList(), CollectiveInputs.features(collective));
     ModelChecks.coefficients(name, coefficients, CollectiveInputs.terms(collective));
@@ -98,6 +94,6 @@ public record CollectiveNet(
 
   /** Returns what this predicts, for display: {@code all_to_all.forward}, say. */
   public String shown() {
-    return collective.fileName() + direction.map(d -> "." + d.fileName()).orElse("");
+    return collective.label() + direction.map(d -> "." + d.label()).orElse("");
   }
 }

@@ -291,8 +291,7 @@ public final class CostEvaluator {
     if (cost == null) {
       throw new IllegalArgumentException(
           "model %s of %s must predict the %s of a %s step, which was not measured"
-              .formatted(
-                  bundle.shown(), bundle.hardware(), collective.fileName(), direction.fileName()));
+              .formatted(bundle.shown(), bundle.hardware(), collective.label(), direction.label()));
     }
     return cost;
   }

@@ -3,7 +3,6 @@ package io.shardtide.cost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.SourcePosition;
 import io.soabase.recordbuilder.core.RecordBuilder;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 
@@ -81,12 +80,6 @@ public record CostPredictions(
 
   /** Checks the numbers of the parts. */
   public CostPredictions {
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(eventId, "eventId");
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(cluster, "cluster");
-    Objects.requireNonNull(update, "update");
     if (part < 0 || part >= parts) {
       throw new IllegalArgumentException(
           "part must be between 0 and %s, got %s".formatted(parts - 1, part));

@@ -7,7 +7,6 @@ import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.ToDoubleFunction;
@@ -39,18 +38,6 @@ public record CostSample(
     Instant measuredAt,
     Cost cost) {
 
-  /** Checks what must be there. */
-  public CostSample {
-    Objects.requireNonNull(measurementId, "measurementId");
-    Objects.requireNonNull(hardware, "hardware");
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(planId, "planId");
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(measuredAt, "measuredAt");
-    Objects.requireNonNull(cost, "cost");
-  }
-
   /** What was measured. */
   public sealed interface Cost {}
 
@@ -74,7 +61,6 @@ public record CostSample(
     /** Copies what may change. */
     public Computation {
       shards = List.copyOf(shards);
-      Objects.requireNonNull(measuredForwardMs, "measuredForwardMs");
     }
   }
 
@@ -130,7 +116,7 @@ public record CostSample(
       if (!ms.isEmpty() && ms.size() != devices) {
         throw new IllegalArgumentException(
             "a communication sample must have no %s durations or one for each of %s devices, got %s"
-                .formatted(direction.fileName(), devices, ms.size()));
+                .formatted(direction.label(), devices, ms.size()));
       }
     }
 
@@ -216,8 +202,6 @@ public record CostSample(
       List<Double> ms) {
     /** Copies what may change. */
     public GroupCollective {
-      Objects.requireNonNull(collective, "collective");
-      Objects.requireNonNull(direction, "direction");
       bytes = List.copyOf(bytes);
       ms = List.copyOf(ms);
     }

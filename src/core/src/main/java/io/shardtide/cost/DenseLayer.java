@@ -1,7 +1,5 @@
 package io.shardtide.cost;
 
-import java.util.Objects;
-
 /**
  * The linear part of a layer: {@code y = x W + b}. Holds its arrays without a copy.
  *
@@ -15,8 +13,6 @@ import java.util.Objects;
 public record DenseLayer(int inputs, int outputs, float[] weights, float[] biases) {
   /** Checks the sizes, and that every number is finite. */
   public DenseLayer {
-    Objects.requireNonNull(weights, "weights");
-    Objects.requireNonNull(biases, "biases");
     if (inputs < 1
         || outputs < 1
         || weights.length != (long) inputs * outputs

@@ -4,7 +4,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
-import java.util.Objects;
+import io.shardtide.option.TablePart;
 import java.util.OptionalDouble;
 
 /**
@@ -24,10 +24,6 @@ public record DeviceShard(
     double rowShare,
     boolean replicated,
     OptionalDouble cacheShare) {
-  /** Checks what must be there. */
-  public DeviceShard {
-    Objects.requireNonNull(table, "table");
-  }
 
   /**
    * Returns columns with all rows, on one device.

@@ -1,7 +1,5 @@
 package io.shardtide.cost;
 
-import java.util.Objects;
-
 /**
  * An input of a net: its normalisation and its range in training.
  *
@@ -21,7 +19,6 @@ public record Feature(String name, double mean, double scale, double min, double
 
   /** Checks that the numbers are usable. */
   public Feature {
-    Objects.requireNonNull(name, "name");
     if (!Double.isFinite(mean)
         || !(scale > 0 && Double.isFinite(scale))
         || !Double.isFinite(min)

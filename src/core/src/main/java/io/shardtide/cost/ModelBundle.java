@@ -3,6 +3,7 @@ package io.shardtide.cost;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
@@ -13,7 +14,6 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.NavigableSet;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -101,10 +101,6 @@ public record ModelBundle(
    * @throws InvalidModelException if they do not
    */
   public ModelBundle {
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(hardware, "hardware");
-    Objects.requireNonNull(card, "card");
-    Objects.requireNonNull(cachesFrom, "cachesFrom");
     ranges = List.copyOf(ranges);
     features = List.copyOf(features);
     forwardCoefficients = List.copyOf(forwardCoefficients);
@@ -148,7 +144,7 @@ public record ModelBundle(
       if (collectives.stream().noneMatch(net -> predicts(net, Collective.ALL_TO_ALL, direction))) {
         throw new InvalidModelException(
             "a model must predict the %s all-to-all, got nets of %s"
-                .formatted(direction.fileName(), predicted));
+                .formatted(direction.label(), predicted));
       }
     }
   }
@@ -275,7 +271,7 @@ public record ModelBundle(
     return Optional.of(
         optimizers.isEmpty()
             ? "costs do not tell optimizers apart"
-            : "costs of " + Optimizer.describe(List.copyOf(used)) + " by the bytes of their state");
+            : "costs of " + Named.join(used) + " by the bytes of their state");
   }
 
   /**

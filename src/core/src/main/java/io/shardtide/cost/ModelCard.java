@@ -2,7 +2,6 @@ package io.shardtide.cost;
 
 import java.util.Collections;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.SortedSet;
@@ -38,11 +37,9 @@ public record ModelCard(
     Optional<ModelOrigin> beganAs) {
   /** Copies what may change. */
   public ModelCard {
-    Objects.requireNonNull(description, "description");
     collectiveSamples = Collections.unmodifiableSortedMap(new TreeMap<>(collectiveSamples));
     sources = List.copyOf(sources);
     heldOutTables = Collections.unmodifiableSortedSet(new TreeSet<>(heldOutTables));
-    Objects.requireNonNull(beganAs, "beganAs");
     errors = Collections.unmodifiableSortedMap(new TreeMap<>(errors));
   }
 }

@@ -1,7 +1,5 @@
 package io.shardtide.cost;
 
-import java.util.Objects;
-
 /**
  * The model that another one began as: that of other hardware.
  *
@@ -9,11 +7,6 @@ import java.util.Objects;
  * @param modelId its model
  */
 public record ModelOrigin(String hardware, String modelId) {
-  /** Checks that both are there. */
-  public ModelOrigin {
-    Objects.requireNonNull(hardware, "hardware");
-    Objects.requireNonNull(modelId, "modelId");
-  }
 
   /**
    * Returns what is to be known of predictions of hardware that nobody has measured.

@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.RowUse;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

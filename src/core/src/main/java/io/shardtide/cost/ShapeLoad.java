@@ -4,6 +4,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.TablePart;
 
 /**
  * What a shard of a shape adds to the load of its device. Holds its array without a copy.
@@ -57,7 +58,7 @@ public record ShapeLoad(
       ClusterSpec cluster) {
     return of(
         evaluator.addend(tower, shape.replicated(), shape.weightBytes()),
-        new TablePart(scope, shape.columns(), shape.cacheShare()).collectives(table),
+        new TablePart(scope, shape.columns(), 1, shape.cacheShare()).collectives(table),
         scope == ShardScope.COPIES
             ? (double) shape.rows() * shape.columns()
             : shape.outputElements() * sentShare(table, cluster),

@@ -5,12 +5,13 @@ import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.HotColdTable;
+import io.shardtide.option.Option;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
@@ -134,45 +135,39 @@ public record StepCost(
       Slowdowns slowdowns) {
     ClusterSpec cluster = wire.cluster();
     Map<String, TablePrediction> byName = new HashMap<>();
-    HotColdPrediction.separate(tables, HotRows.byTable(shards))
-        .forEach(table -> byName.put(table.table().name(), table));
+    tables.forEach(table -> byName.put(table.table().name(), table));
     CostEvaluator evaluator = model.evaluator();
     List<DeviceLoad> loads =
         devices(tables.stream().map(TablePrediction::table).toList(), cluster, evaluator);
-    List<Shard> separated = HotRows.separate(shards);
-    List<TablePart> parts = TablePart.of(separated);
-    for (int i = 0; i < parts.size(); i++) {
-      Shard shard = separated.get(i);
+    List<Option> options = Option.of(shards);
+    for (int i = 0; i < options.size(); i++) {
+      Shard shard = shards.get(i);
+      Option option = options.get(i);
       TablePrediction table = byName.get(shard.table());
       if (table != null && shard.device() < cluster.devices()) {
-        load(evaluator, parts.get(i), table, cluster)
-            .ifPresent(load -> holders(shard, cluster).forEach(d -> loads.get(d).add(load)));
+        table
+            .load(option, evaluator, cluster)
+            .ifPresent(
+                load -> holders(shard, option, cluster).forEach(d -> loads.get(d).add(load)));
       }
     }
     return of(evaluator, wire, loads, slowdowns);
-  }
-
-  private static Optional<ShapeLoad> load(
-      CostEvaluator evaluator, TablePart part, TablePrediction table, ClusterSpec cluster) {
-    return table
-        .tower(part)
-        .map(tower -> ShapeLoad.of(evaluator, tower, part, table.table(), cluster));
   }
 
   /**
    * Returns the devices that have the load of a shard. Of a part that is split over devices, all
    * have the load of the first block, although the last ones may have fewer rows or none.
    */
-  private static IntStream holders(Shard shard, ClusterSpec cluster) {
+  private static IntStream holders(Shard shard, Option option, ClusterSpec cluster) {
+    boolean isFirst = shard.rowOffset() <= option.hotRows();
     return switch (shard.kind().scope()) {
       case DEVICE, COPIES -> shard.holders(cluster.devices());
       case NODE ->
-          shard.rowOffset() > 0
-              ? IntStream.empty()
-              : cluster.devicesOfNode(cluster.node(shard.device())).stream()
-                  .mapToInt(Integer::intValue);
-      case CLUSTER ->
-          shard.rowOffset() > 0 ? IntStream.empty() : IntStream.range(0, cluster.devices());
+          isFirst
+              ? cluster.devicesOfNode(cluster.node(shard.device())).stream()
+                  .mapToInt(Integer::intValue)
+              : IntStream.empty();
+      case CLUSTER -> isFirst ? IntStream.range(0, cluster.devices()) : IntStream.empty();
     };
   }
 
@@ -195,11 +190,11 @@ public record StepCost(
     HotColdTable.separate(tables, shards)
         .forEach(table -> byName.put(table.name(), new TableShapes(table, cluster.batchSize())));
     List<Shard> separated = HotRows.separate(shards);
-    List<TablePart> parts = TablePart.of(separated);
+    List<Option> options = Option.of(separated);
     List<ShardShape> shapes = new ArrayList<>();
-    for (int i = 0; i < parts.size(); i++) {
+    for (int i = 0; i < options.size(); i++) {
       Shard shard = separated.get(i);
-      shapes.add(byName.get(shard.table()).of(parts.get(i), shard.device(), cluster));
+      shapes.add(byName.get(shard.table()).of(options.get(i).part(), shard.device(), cluster));
     }
     List<float[]> outputs = towers.towers(shapes);
     List<DeviceLoad> loads = devices(tables, cluster, evaluator);

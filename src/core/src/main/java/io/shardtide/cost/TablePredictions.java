@@ -4,49 +4,50 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
+import io.shardtide.option.Options;
+import io.shardtide.option.PredictionInputs;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
 /** Predicts tables with a model's tower: all shapes of all tables in one call. */
 public final class TablePredictions {
   private TablePredictions() {}
 
   /**
-   * The shapes of a table: those of each width on one device, then those of other parts.
+   * The shapes of a table's options.
    *
-   * @param byUse those of the table cut by use
+   * @param shapes one for each option, in their order
    */
-  private record Shapes(
-      TableSpec table, List<ShardShape> columns, List<ShardShape> parts, List<UseShapes> byUse) {
-    Stream<ShardShape> all() {
-      return Stream.of(
-              columns.stream(),
-              parts.stream(),
-              byUse.stream().flatMap(use -> Stream.concat(use.hot().all(), use.others().all())))
-          .flatMap(Function.identity());
+  private record Shapes(Options options, List<ShardShape> shapes) {
+    static Shapes of(TableSpec table, PredictionInputs inputs) {
+      Options options = Options.of(table, inputs);
+      IdentityHashMap<TableSpec, TableShapes> ofTables = new IdentityHashMap<>();
+      List<ShardShape> shapes = new ArrayList<>();
+      for (Option option : options.all()) {
+        shapes.add(
+            ofTables
+                .computeIfAbsent(
+                    option.of(table, options.cuts()), t -> new TableShapes(t, inputs.batchSize()))
+                .of(option.part(), inputs));
+      }
+      return new Shapes(options, shapes);
+    }
+
+    TablePrediction prediction(TableSpec table, CostModel model, Iterator<float[]> outputs) {
+      Map<Option, float[]> towers = new LinkedHashMap<>();
+      options.all().forEach(option -> towers.put(option, outputs.next()));
+      ShardShape whole = shapes.get(table.columns() / TableSpec.COLUMN_UNIT - 1);
+      return new TablePrediction(
+          table, towers, options.cuts(), Map.of(), model.limits().ofShape(table.name(), whole));
     }
   }
-
-  /**
-   * The shapes of a table on all devices, and in each way to form replica groups.
-   *
-   * @param ofGroups on the devices of one group of each way
-   */
-  private record GroupedShapes(Shapes whole, List<Shapes> ofGroups) {
-    Stream<ShardShape> all() {
-      return Stream.concat(whole.all(), ofGroups.stream().flatMap(Shapes::all));
-    }
-  }
-
-  private record UseShapes(long hotRows, Shapes hot, Shapes others) {}
 
   /**
    * Returns the predictions of tables for parts of all kinds that the model covers, in their order.
@@ -66,12 +67,15 @@ public final class TablePredictions {
           "replica groups of a cluster must allow 1, since model %s of %s does not predict the all-reduce of several, got %s"
               .formatted(model.bundle().shown(), model.hardware(), cluster.replicaGroups()));
     }
-    return of(
-        model,
-        towers,
-        tables,
-        cluster.batchSize(),
-        model.predictsAllKinds() ? Optional.of(cluster) : Optional.empty());
+    if (!model.predictsAllKinds()) {
+      return ofColumns(model, towers, tables, cluster.batchSize());
+    }
+    Map<ReplicaGroups, PredictionInputs> inputs = new LinkedHashMap<>();
+    inputs.put(ReplicaGroups.ONE, PredictionInputs.of(cluster));
+    for (ReplicaGroups groups : cluster.groupings()) {
+      inputs.putIfAbsent(groups, PredictionInputs.of(cluster.group(groups)));
+    }
+    return of(model, towers, tables, inputs);
   }
 
   /**
@@ -84,118 +88,31 @@ public final class TablePredictions {
    */
   public static List<TablePrediction> ofColumns(
       CostModel model, Towers towers, List<TableSpec> tables, int batchSize) {
-    return of(model, towers, tables, batchSize, Optional.empty());
+    return of(
+        model, towers, tables, Map.of(ReplicaGroups.ONE, PredictionInputs.ofColumns(batchSize)));
   }
 
   private static List<TablePrediction> of(
       CostModel model,
       Towers towers,
       List<TableSpec> tables,
-      int batchSize,
-      Optional<ClusterSpec> cluster) {
-    Optional<PredictionInputs> inputs = cluster.map(PredictionInputs::of);
-    Map<ReplicaGroups, Optional<PredictionInputs>> groupings = new LinkedHashMap<>();
-    for (ReplicaGroups groups : inputs.map(PredictionInputs::groupings).orElse(List.of())) {
-      if (groups.areSeveral()) {
-        groupings.put(groups, cluster.map(all -> PredictionInputs.of(all.group(groups))));
-      }
-    }
-    List<GroupedShapes> shapes = new ArrayList<>();
-    for (TableSpec table : tables) {
-      List<Shapes> ofGroups =
-          groupings.values().stream()
-              .map(group -> shapes(table, group.orElseThrow().batchSize(), group))
-              .toList();
-      shapes.add(new GroupedShapes(shapes(table, batchSize, inputs), ofGroups));
-    }
+      Map<ReplicaGroups, PredictionInputs> inputs) {
+    List<Shapes> shapes =
+        tables.stream()
+            .flatMap(table -> inputs.values().stream().map(of -> Shapes.of(table, of)))
+            .toList();
+    Iterator<Shapes> next = shapes.iterator();
     Iterator<float[]> outputs =
-        towers.apply(shapes.stream().flatMap(GroupedShapes::all).toList()).iterator();
+        towers.apply(shapes.stream().flatMap(of -> of.shapes().stream()).toList()).iterator();
     List<TablePrediction> predictions = new ArrayList<>();
-    for (GroupedShapes of : shapes) {
-      TablePrediction whole = prediction(of.whole(), outputs, model, inputs);
-      List<GroupPrediction> byGroups = new ArrayList<>();
-      groupings.forEach(
-          (groups, group) -> {
-            Shapes ofGroup = of.ofGroups().get(byGroups.size());
-            byGroups.add(new GroupPrediction(groups, prediction(ofGroup, outputs, model, group)));
-          });
-      predictions.add(whole.withGroups(byGroups));
+    for (TableSpec table : tables) {
+      Map<ReplicaGroups, TablePrediction> byGroups = new LinkedHashMap<>();
+      for (ReplicaGroups groups : inputs.keySet()) {
+        byGroups.put(groups, next.next().prediction(table, model, outputs));
+      }
+      predictions.add(byGroups.remove(ReplicaGroups.ONE).withGroups(byGroups));
     }
     return predictions;
-  }
-
-  private static Shapes shapes(TableSpec table, int batchSize, Optional<PredictionInputs> inputs) {
-    return shapes(table, batchSize, inputs, levels(table, inputs));
-  }
-
-  private static List<Long> levels(TableSpec table, Optional<PredictionInputs> inputs) {
-    return inputs.map(of -> HotColdTable.levels(table, of)).orElse(List.of());
-  }
-
-  private static Shapes shapes(
-      TableSpec table, int batchSize, Optional<PredictionInputs> inputs, List<Long> levels) {
-    TableShapes shapes = new TableShapes(table, batchSize);
-    List<ShardShape> columns = new ArrayList<>();
-    for (int width = TableSpec.COLUMN_UNIT;
-        width <= table.columns();
-        width += TableSpec.COLUMN_UNIT) {
-      columns.add(shapes.ofColumns(width));
-    }
-    List<UseShapes> byUse = new ArrayList<>();
-    for (long hotRows : levels) {
-      HotColdTable cut = HotColdTable.of(table, hotRows);
-      ShardShape copy =
-          new TableShapes(cut.hot(), batchSize)
-              .ofCopy(table.columns(), inputs.orElseThrow().devices());
-      byUse.add(
-          new UseShapes(
-              hotRows,
-              new Shapes(cut.hot(), List.of(), List.of(copy), List.of()),
-              shapes(cut.others(), batchSize, inputs, List.of())));
-    }
-    return new Shapes(
-        table,
-        columns,
-        parts(table, inputs).stream().map(part -> shapes.of(part, inputs.orElseThrow())).toList(),
-        byUse);
-  }
-
-  private static List<TablePart> parts(TableSpec table, Optional<PredictionInputs> inputs) {
-    return inputs.map(of -> TablePart.of(table, of)).orElse(List.of());
-  }
-
-  private static TablePrediction prediction(
-      Shapes shapes,
-      Iterator<float[]> outputs,
-      CostModel model,
-      Optional<PredictionInputs> inputs) {
-    TableSpec table = shapes.table();
-    List<float[]> columns = new ArrayList<>();
-    for (int i = 0; i < shapes.columns().size(); i++) {
-      columns.add(outputs.next());
-    }
-    List<PartTower> parts = new ArrayList<>();
-    for (TablePart part : parts(table, inputs)) {
-      parts.add(new PartTower(part, outputs.next()));
-    }
-    List<HotColdPrediction> byUse = new ArrayList<>();
-    for (UseShapes use : shapes.byUse()) {
-      TablePrediction hot =
-          new TablePrediction(
-              use.hot().table(),
-              List.of(),
-              List.of(
-                  new PartTower(new TablePart(ShardScope.COPIES, table.columns()), outputs.next())),
-              List.of(),
-              List.of(),
-              List.of());
-      byUse.add(
-          new HotColdPrediction(
-              use.hotRows(), hot, prediction(use.others(), outputs, model, inputs)));
-    }
-    ShardShape whole = shapes.columns().get(shapes.columns().size() - 1);
-    return new TablePrediction(
-        table, columns, parts, byUse, List.of(), model.limits().ofShape(table.name(), whole));
   }
 
   /** The tower: returns its output for each shape, in their order. */

@@ -1,7 +1,6 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.OutOfRange;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -17,7 +16,6 @@ public record TrainedRange(String quantity, double min, double max) {
 
   /** Checks the order. */
   public TrainedRange {
-    Objects.requireNonNull(quantity, "quantity");
     if (!(min <= max) || !Double.isFinite(min) || !Double.isFinite(max)) {
       throw new InvalidModelException(
           "range of %s must be finite, the smaller value first, got %s to %s"

@@ -1,16 +1,9 @@
 package io.shardtide.cost;
 
-import java.util.Objects;
-
 /**
  * A prediction with the generation of its table's latest change.
  *
  * @param prediction the prediction of a table
  * @param since generation of the workload that added the table or changed it
  */
-public record VersionedPrediction(TablePrediction prediction, long since) {
-  /** Checks that there is a prediction. */
-  public VersionedPrediction {
-    Objects.requireNonNull(prediction, "prediction");
-  }
-}
+public record VersionedPrediction(TablePrediction prediction, long since) {}

@@ -1,6 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -24,15 +23,6 @@ public record AcceptedStatus(
     Optional<String> movedFromPlanId,
     OptionalLong reportedStep,
     String reportedRun) {
-  /** Checks that nothing is missing. */
-  public AcceptedStatus {
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(status, "status");
-    Objects.requireNonNull(runningPlanId, "runningPlanId");
-    Objects.requireNonNull(movedFromPlanId, "movedFromPlanId");
-    Objects.requireNonNull(reportedStep, "reportedStep");
-    Objects.requireNonNull(reportedRun, "reportedRun");
-  }
 
   /**
    * Returns what holds of a workload.

@@ -1,7 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Objects;
-
 /**
  * How much of a cached table's use its cache does not serve.
  *
@@ -13,8 +11,6 @@ import java.util.Objects;
 public record CacheMisses(String table, double lookupShare, UseKnowledge known) {
   /** Checks the share. */
   public CacheMisses {
-    Objects.requireNonNull(table, "table");
-    Objects.requireNonNull(known, "known");
     if (!(lookupShare >= 0 && lookupShare <= 1)) {
       throw new IllegalArgumentException(
           "share of lookups that a cache misses must be between 0 and 1, got " + lookupShare);

@@ -1,7 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Objects;
-
 /** One change to a workload. */
 public sealed interface Change {
 
@@ -10,24 +8,14 @@ public sealed interface Change {
    *
    * @param table the table as it is from now on
    */
-  record TableUpserted(TableSpec table) implements Change {
-    /** Checks that there is a table. */
-    public TableUpserted {
-      Objects.requireNonNull(table, "table");
-    }
-  }
+  record TableUpserted(TableSpec table) implements Change {}
 
   /**
    * A table is dropped.
    *
    * @param name name of a table of the workload
    */
-  record TableDropped(String name) implements Change {
-    /** Checks that there is a name. */
-    public TableDropped {
-      Objects.requireNonNull(name, "name");
-    }
-  }
+  record TableDropped(String name) implements Change {}
 
   /**
    * The capacity of a hashed table is set, and nothing else: what its publisher changed meanwhile
@@ -45,7 +33,6 @@ public sealed interface Change {
      * @throws RejectedException if one is outside its range
      */
     public TableResized {
-      Objects.requireNonNull(name, "name");
       TableSpec.checkRows(rows, name);
       HashedStorage.checkReason(reason);
     }
@@ -56,12 +43,7 @@ public sealed interface Change {
    *
    * @param cluster the cluster as it is from now on
    */
-  record ClusterSet(ClusterSpec cluster) implements Change {
-    /** Checks that there is a cluster. */
-    public ClusterSet {
-      Objects.requireNonNull(cluster, "cluster");
-    }
-  }
+  record ClusterSet(ClusterSpec cluster) implements Change {}
 
   /**
    * The workload is deleted: its tables, its cluster and its plans. The only change of its event. A
@@ -69,10 +51,5 @@ public sealed interface Change {
    *
    * @param reason why, for people; may be empty
    */
-  record WorkloadDeleted(String reason) implements Change {
-    /** Checks that there is a reason. */
-    public WorkloadDeleted {
-      Objects.requireNonNull(reason, "reason");
-    }
-  }
+  record WorkloadDeleted(String reason) implements Change {}
 }

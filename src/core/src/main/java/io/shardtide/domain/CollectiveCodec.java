@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.Comparator;
-import java.util.Objects;
 
 /**
  * The codec of the collectives of a step that shards of one scope need in one direction.
@@ -20,12 +19,10 @@ public record CollectiveCodec(
 
   /** Checks that the codec may be used there. */
   public CollectiveCodec {
-    Objects.requireNonNull(scope, "scope");
-    Objects.requireNonNull(direction, "direction");
     if (!codec.serves(scope, direction) || !(savedMs >= 0)) {
       throw new IllegalArgumentException(
           "codec of a collective must serve it and save at least 0 ms, got codec %s in the %s collectives of scope %s, %s ms"
-              .formatted(codec.name(), direction.fileName(), scope.fileName(), savedMs));
+              .formatted(codec.name(), direction.label(), scope.label(), savedMs));
     }
   }
 }

@@ -1,9 +1,7 @@
 package io.shardtide.domain;
 
-import java.util.Locale;
-
 /** How a table may be cut into column parts in a recorded plan; a search has only equal parts. */
-public enum ColumnCuts {
+public enum ColumnCuts implements Named {
   /**
    * Into parts of equal width, on different devices. TorchRec can load checkpoints of such tables
    * only, and reshard no others.
@@ -13,10 +11,5 @@ public enum ColumnCuts {
    * Into any parts of a multiple of {@link TableSpec#COLUMN_UNIT} columns, on any devices. Plans
    * until 0.2.0 may have this.
    */
-  ANY;
-
-  /** Returns the name for people, for example {@code equal}. */
-  public String key() {
-    return name().toLowerCase(Locale.ROOT);
-  }
+  ANY
 }

@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * The slow devices of a workload, estimated from measured costs. Replaces the speeds before it.
@@ -22,8 +21,6 @@ public record DeviceSpeeds(
    */
   public DeviceSpeeds {
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
-    Objects.requireNonNull(planId, "planId");
-    Objects.requireNonNull(measuredAt, "measuredAt");
     slow = slow.stream().sorted(DeviceSpeed.ORDER).toList();
     for (int i = 1; i < slow.size(); i++) {
       if (DeviceSpeed.ORDER.compare(slow.get(i - 1), slow.get(i)) == 0) {

@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
-import java.util.Objects;
 import java.util.OptionalInt;
 
 /**
@@ -47,15 +46,6 @@ public record DriftAlarm(
 
   /** Checks what must be there. */
   public DriftAlarm {
-    Objects.requireNonNull(hardware, "hardware");
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(kind, "kind");
-    Objects.requireNonNull(quantity, "quantity");
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(device, "device");
-    Objects.requireNonNull(planId, "planId");
-    Objects.requireNonNull(detector, "detector");
-    Objects.requireNonNull(measuredAt, "measuredAt");
     if ((kind == AlarmKind.STRAGGLER) != device.isPresent()) {
       throw new IllegalArgumentException(
           "device must be given for an alarm of kind STRAGGLER only, got %s for kind %s"

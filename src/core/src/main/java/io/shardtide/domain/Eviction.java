@@ -1,11 +1,7 @@
 package io.shardtide.domain;
 
-import java.util.Arrays;
-import java.util.List;
-import java.util.Locale;
-
 /** Which ids a hashed table gives up when it is full: {@link HashedStorage}. */
-public enum Eviction {
+public enum Eviction implements Named {
   /** None: new ids share the slots of others, or are not stored. */
   NONE,
   /** Those whose last use is longest ago. */
@@ -16,28 +12,12 @@ public enum Eviction {
   AGE;
 
   /**
-   * Returns the policy with a name.
+   * Returns the constant with a label.
    *
    * @throws RejectedException if there is none
    */
-  public static Eviction of(String name) {
-    return Arrays.stream(values())
-        .filter(eviction -> eviction.fileName().equals(name))
-        .findFirst()
-        .orElseThrow(
-            () ->
-                new RejectedException(
-                    RejectionReason.INVALID_STORAGE,
-                    "eviction of a hashed table must be one of %s, got %s"
-                        .formatted(String.join(", ", names()), Names.quote(name))));
-  }
-
-  private static List<String> names() {
-    return Arrays.stream(values()).map(Eviction::fileName).toList();
-  }
-
-  /** Returns the name in files and events: {@code lru}, say. */
-  public String fileName() {
-    return name().toLowerCase(Locale.ROOT);
+  public static Eviction of(String label) {
+    return Named.parse(
+        Eviction.class, label, "eviction of a hashed table", RejectionReason.INVALID_STORAGE);
   }
 }

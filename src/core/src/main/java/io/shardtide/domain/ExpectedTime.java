@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.time.Instant;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -11,11 +10,4 @@ import java.util.Optional;
  * @param median it is earlier in half of the cases
  * @param latest it is later in 5% of cases; empty if that is more than half a year away
  */
-public record ExpectedTime(Instant earliest, Instant median, Optional<Instant> latest) {
-  /** Checks that nothing is missing. */
-  public ExpectedTime {
-    Objects.requireNonNull(earliest, "earliest");
-    Objects.requireNonNull(median, "median");
-    Objects.requireNonNull(latest, "latest");
-  }
-}
+public record ExpectedTime(Instant earliest, Instant median, Optional<Instant> latest) {}

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.Comparator;
-import java.util.Objects;
 
 /**
  * Why a table was cut, why its rows are split or copied, why a part of it moved, or why there are
@@ -63,12 +62,5 @@ public record Explanation(
     MEMORY,
     /** The device was lost. */
     DEVICE_LOST
-  }
-
-  /** Checks that there are names. */
-  public Explanation {
-    Objects.requireNonNull(kind, "kind");
-    Objects.requireNonNull(table, "table");
-    Objects.requireNonNull(cause, "cause");
   }
 }

@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -46,20 +45,12 @@ public record FeedbackState(
    * @param run the run
    * @param step the last step that it measured
    */
-  public record MeasuredRun(String run, long step) {
-    /** Checks that there is a run. */
-    public MeasuredRun {
-      Objects.requireNonNull(run, "run");
-    }
-  }
+  public record MeasuredRun(String run, long step) {}
 
   /** Checks that nothing is missing. */
   public FeedbackState {
-    Objects.requireNonNull(cluster, "cluster");
-    Objects.requireNonNull(plans, "plans");
     measurements = List.copyOf(measurements);
     runs = List.copyOf(runs);
-    Objects.requireNonNull(measuredPlan, "measuredPlan");
     speeds = List.copyOf(speeds);
   }
 

@@ -1,6 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -13,12 +12,6 @@ import java.util.Optional;
  */
 public record HeldRecord(
     SourcePosition source, long timestamp, Optional<Bytes> key, Optional<Bytes> value) {
-  /** Checks what must be there. */
-  public HeldRecord {
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(key, "key");
-    Objects.requireNonNull(value, "value");
-  }
 
   /** Returns how many bytes its key and value have. */
   public long bytes() {

@@ -1,15 +1,11 @@
 package io.shardtide.domain;
 
-import java.util.Arrays;
-import java.util.List;
-import java.util.Locale;
-
 /**
  * Where the weights of a table's ids come from, if they have some (FBGEMM's {@code
  * per_sample_weights}): a number in single precision for each lookup, by which its row is
  * multiplied.
  */
-public enum IdWeights {
+public enum IdWeights implements Named {
   /** A batch has them, as with TorchRec's {@code EmbeddingBagCollection(is_weighted=True)}. */
   GIVEN(4),
   /**
@@ -24,34 +20,17 @@ public enum IdWeights {
     this.bytesPerLookup = bytesPerLookup;
   }
 
-  /**
-   * Returns the weights with a name.
-   *
-   * @throws RejectedException if there are none
-   */
-  public static IdWeights of(String name) {
-    return Arrays.stream(values())
-        .filter(weights -> weights.fileName().equals(name))
-        .findFirst()
-        .orElseThrow(
-            () ->
-                new RejectedException(
-                    RejectionReason.INVALID_FEATURES,
-                    "weights of ids must be one of %s, got %s"
-                        .formatted(String.join(", ", names()), Names.quote(name))));
-  }
-
-  private static List<String> names() {
-    return Arrays.stream(values()).map(IdWeights::fileName).toList();
-  }
-
-  /** Returns the name in files and events: {@code given}, say. */
-  public String fileName() {
-    return name().toLowerCase(Locale.ROOT);
-  }
-
   /** Returns the bytes that the weight of a lookup, and its gradient if it has one, take. */
   public int bytesPerLookup() {
     return bytesPerLookup;
+  }
+
+  /**
+   * Returns the constant with a label.
+   *
+   * @throws RejectedException if there is none
+   */
+  public static IdWeights of(String label) {
+    return Named.parse(IdWeights.class, label, "weights of ids", RejectionReason.INVALID_FEATURES);
   }
 }

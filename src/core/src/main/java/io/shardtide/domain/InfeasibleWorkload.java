@@ -1,6 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -20,14 +19,4 @@ public record InfeasibleWorkload(
     SourcePosition source,
     String modelId,
     Shortfall shortfall,
-    Optional<ExpectedTime> expected) {
-
-  /** Checks that nothing is missing. */
-  public InfeasibleWorkload {
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(shortfall, "shortfall");
-    Objects.requireNonNull(expected, "expected");
-  }
-}
+    Optional<ExpectedTime> expected) {}

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.List;
-import java.util.Objects;
 
 /**
  * A search's analysis of its plan.
@@ -25,7 +24,6 @@ public record Insight(
 
   /** Copies what may change. */
   public Insight {
-    Objects.requireNonNull(bottleneck, "bottleneck");
     explanations = List.copyOf(explanations);
   }
 }

@@ -2,8 +2,6 @@ package io.shardtide.domain;
 
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
-import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -24,19 +22,18 @@ public record MeasuredCollective(
    * @throws RejectedException if no step has this collective, or a duration is outside its range
    */
   public MeasuredCollective {
-    Objects.requireNonNull(collective, "collective");
     ms = List.copyOf(ms);
     if (!scope.collectives(direction).contains(collective)) {
       throw invalid(
           "no step has %s; %s for scope %s must be %s"
               .formatted(
                   shown(collective, direction, scope),
-                  direction.fileName(),
-                  scope.fileName(),
+                  direction.label(),
+                  scope.label(),
                   scope.collectives(direction).isEmpty()
                       ? "none"
                       : scope.collectives(direction).stream()
-                          .map(Collective::fileName)
+                          .map(Collective::label)
                           .collect(Collectors.joining(" or "))));
     }
     for (int d = 0; d < ms.size(); d++) {
@@ -54,30 +51,18 @@ public record MeasuredCollective(
   }
 
   /**
-   * Returns a collective of names: those of {@link ShardScope#fileName}, {@link
-   * Collective#fileName} and {@link Direction#fileName}.
+   * Returns a collective of labels.
    *
    * @throws RejectedException if a name is unknown, or as the constructor
    */
   public static MeasuredCollective ofNames(
       String scope, String collective, String direction, List<Double> ms) {
+    RejectionReason reason = RejectionReason.INVALID_MEASUREMENT;
     return new MeasuredCollective(
-        known("scope of a collective", ShardScope.ofFileName(scope), scope, ShardScope.fileNames()),
-        known("collective", Collective.ofFileName(collective), collective, Collective.fileNames()),
-        known(
-            "direction of a collective",
-            Direction.ofFileName(direction),
-            direction,
-            Direction.fileNames()),
+        Named.parse(ShardScope.class, scope, "scope of a collective", reason),
+        Named.parse(Collective.class, collective, "collective", reason),
+        Named.parse(Direction.class, direction, "direction of a collective", reason),
         ms);
-  }
-
-  private static <T> T known(String what, Optional<T> found, String name, List<String> names) {
-    return found.orElseThrow(
-        () ->
-            invalid(
-                "%s must be one of %s, got %s"
-                    .formatted(what, String.join(", ", names), Names.quote(name))));
   }
 
   /** Returns whether it is the same collective of a step as another one. */
@@ -91,8 +76,7 @@ public record MeasuredCollective(
   }
 
   private static String shown(Collective collective, Direction direction, ShardScope scope) {
-    return "%s %s for scope %s"
-        .formatted(direction.fileName(), collective.fileName(), scope.fileName());
+    return "%s %s for scope %s".formatted(direction.label(), collective.label(), scope.label());
   }
 
   private static RejectedException invalid(String message) {

@@ -3,7 +3,6 @@ package io.shardtide.domain;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -43,9 +42,6 @@ public record MeasuredCosts(
   public MeasuredCosts {
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
     Names.check(measurementId, "measurement id", RejectionReason.INVALID_MEASUREMENT);
-    Objects.requireNonNull(planId, "planId");
-    Objects.requireNonNull(run, "run");
-    Objects.requireNonNull(measuredAt, "measuredAt");
     Names.check(source, "source", RejectionReason.INVALID_MEASUREMENT);
     devices = List.copyOf(devices);
     collectives = List.copyOf(collectives);

@@ -1,7 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Locale;
-import java.util.Objects;
 import java.util.OptionalDouble;
 
 /**
@@ -21,11 +19,6 @@ public record MeasuredDevice(
   /** No part of a step takes ten minutes; a clock that jumped would measure more. */
   public static final double MAX_MS = 600_000;
 
-  /** Checks what must be there. */
-  public MeasuredDevice {
-    Objects.requireNonNull(forwardComputeMs, "forwardComputeMs");
-  }
-
   /** A device whose forward computation was not measured apart. */
   public MeasuredDevice(double computeMs, double forwardCommMs, double backwardCommMs) {
     this(computeMs, forwardCommMs, backwardCommMs, OptionalDouble.empty());
@@ -41,29 +34,16 @@ public record MeasuredDevice(
 
   /** Throws a {@link RejectedException} if a cost is outside its range. */
   void check(int device) {
-    check(device, "computation", computeMs);
-    check(device, "forward communication", forwardCommMs);
-    check(device, "backward communication", backwardCommMs);
-    if (forwardComputeMs.isPresent()
-        && !(forwardComputeMs.getAsDouble() > 0 && forwardComputeMs.getAsDouble() < computeMs)) {
-      throw new RejectedException(
-          RejectionReason.INVALID_MEASUREMENT,
-          "forward computation of device %s must be above 0 and below its computation of %s ms, got %s ms"
-              .formatted(device, computeMs, forwardComputeMs.getAsDouble()));
-    }
-  }
-
-  private static void check(int device, String what, double ms) {
-    if (!(ms >= 0 && ms <= MAX_MS)) {
-      throw new RejectedException(
-          RejectionReason.INVALID_MEASUREMENT,
-          String.format(
-              Locale.ROOT,
-              "%s of device %d must be between 0 and %.0f ms, got %s ms",
-              what,
-              device,
-              MAX_MS,
-              ms));
+    Limits limits =
+        Limits.of(RejectionReason.INVALID_MEASUREMENT, "device " + device)
+            .in(" ms")
+            .within("computation", computeMs, 0, MAX_MS)
+            .within("forward communication", forwardCommMs, 0, MAX_MS)
+            .within("backward communication", backwardCommMs, 0, MAX_MS);
+    double forwardMs = forwardComputeMs.orElse(computeMs / 2);
+    if (forwardComputeMs.isPresent() && !(forwardMs > 0 && forwardMs < computeMs)) {
+      throw limits.failure(
+          "forward computation", "above 0 and below its computation of " + computeMs, forwardMs);
     }
   }
 }

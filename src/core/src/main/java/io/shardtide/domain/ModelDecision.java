@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
@@ -60,16 +59,6 @@ public record ModelDecision(
      * measurements to retrain such a model.
      */
     COLD_START
-  }
-
-  /** Checks what must be there. */
-  public ModelDecision {
-    Objects.requireNonNull(hardware, "hardware");
-    Objects.requireNonNull(trigger, "trigger");
-    Objects.requireNonNull(championId, "championId");
-    Objects.requireNonNull(challengerId, "challengerId");
-    Objects.requireNonNull(reason, "reason");
-    Objects.requireNonNull(decidedAt, "decidedAt");
   }
 
   /**

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.Comparator;
-import java.util.Objects;
 
 /**
  * A part of a table that goes from one device to another, or to each other one.
@@ -22,7 +21,6 @@ public record Move(Overlap overlap, long bytes) {
    * @throws IllegalArgumentException if the overlap stays on its device, or bytes are below 0
    */
   public Move {
-    Objects.requireNonNull(overlap, "overlap");
     if (!overlap.changesDevice()) {
       throw new IllegalArgumentException(
           "a move must be between two devices, got device %s twice for table %s"

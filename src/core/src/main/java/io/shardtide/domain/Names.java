@@ -1,6 +1,7 @@
 package io.shardtide.domain;
 
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Checks names of workloads, tables and hardware. */
 public final class Names {
@@ -29,7 +30,7 @@ public final class Names {
    * @throws RejectedException with {@code reason} if it is empty, too long, contains a control
    *     character (store keys use them as separators) or is not well-formed Unicode
    */
-  public static void check(String name, String what, RejectionReason reason) {
+  public static void check(@Nullable String name, String what, RejectionReason reason) {
     String flaw =
         name == null || name.isBlank()
             ? "is empty"
@@ -55,7 +56,7 @@ public final class Names {
   }
 
   /** Returns a name as messages show it: short, on one line. */
-  public static String quote(String name) {
+  public static String quote(@Nullable String name) {
     if (name == null) {
       return "(none)";
     }

@@ -3,7 +3,6 @@ package io.shardtide.domain;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.Comparator;
-import java.util.Objects;
 
 /**
  * A value outside the training range of a cost model, where it extrapolates.
@@ -29,8 +28,6 @@ public record OutOfRange(String subject, String quantity, double value, double m
 
   /** Checks that the value is outside the range. */
   public OutOfRange {
-    Objects.requireNonNull(subject, "subject");
-    Objects.requireNonNull(quantity, "quantity");
     if (value >= min && value <= max) {
       throw new IllegalArgumentException(
           "value must be outside of %s to %s, got %s".formatted(min, max, value));

@@ -1,12 +1,10 @@
 package io.shardtide.domain;
 
-import java.util.Arrays;
-
 /**
  * The number format of a table's outputs and of their gradients, as the device that looks them up
  * passes them on: those of TorchRec's {@code DataType} that FBGEMM's training kernels write.
  */
-public enum OutputType {
+public enum OutputType implements Named {
   /** Single precision. */
   FP32(4),
   /** Half precision. */
@@ -25,25 +23,23 @@ public enum OutputType {
     this.bytes = bytes;
   }
 
-  /**
-   * Returns the type with TorchRec's name.
-   *
-   * @throws RejectedException if there is none
-   */
-  public static OutputType of(String name) {
-    return Arrays.stream(values())
-        .filter(type -> type.name().equals(name))
-        .findFirst()
-        .orElseThrow(
-            () ->
-                new RejectedException(
-                    RejectionReason.INVALID_CONSTRAINTS,
-                    "output type of a table must be one of FP32, FP16, BF16, INT8, got "
-                        + Names.quote(name)));
-  }
-
   /** Returns the bytes of a number; the scale and the bias of {@link #INT8} are not counted. */
   public int bytes() {
     return bytes;
+  }
+
+  /**
+   * Returns the constant with a label.
+   *
+   * @throws RejectedException if there is none
+   */
+  public static OutputType of(String label) {
+    return Named.parse(
+        OutputType.class, label, "output type of a table", RejectionReason.INVALID_CONSTRAINTS);
+  }
+
+  @Override
+  public String label() {
+    return name();
   }
 }

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 
 /**
  * A part of a table that two plans both hold. Devices are ranks: of replica groups, each takes what
@@ -23,11 +22,6 @@ import java.util.Objects;
  * @param toDevice device that holds it in the second plan
  */
 public record Overlap(String table, Region region, int fromDevice, int toDevice) {
-  /** Checks that nothing is missing. */
-  public Overlap {
-    Objects.requireNonNull(table, "table");
-    Objects.requireNonNull(region, "region");
-  }
 
   /** Returns whether a device gets the part. */
   public boolean changesDevice() {

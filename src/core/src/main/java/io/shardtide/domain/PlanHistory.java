@@ -3,7 +3,6 @@ package io.shardtide.domain;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -42,10 +41,6 @@ public record PlanHistory(
   /** Copies what may change. */
   public PlanHistory {
     ids = List.copyOf(ids);
-    Objects.requireNonNull(adopted, "adopted");
-    Objects.requireNonNull(movedFrom, "movedFrom");
-    Objects.requireNonNull(reportedStep, "reportedStep");
-    Objects.requireNonNull(reportedRun, "reportedRun");
   }
 
   /** Returns the latest plan. */

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -31,12 +30,6 @@ public record PlanOrigin(
 
   /** Checks that nothing is missing, and the generations. */
   public PlanOrigin {
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(effort, "effort");
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(settings, "settings");
-    Objects.requireNonNull(previousPlanId, "previousPlanId");
     slow = List.copyOf(slow);
     if (firstGeneration < 1 || firstGeneration > generation) {
       throw new IllegalArgumentException(

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.List;
-import java.util.Objects;
 
 /**
  * Predicted costs of a plan, and what the search found out about it.
@@ -30,7 +29,6 @@ public record PlanPrediction(
   /** Copies what may change. */
   public PlanPrediction {
     deviceCosts = List.copyOf(deviceCosts);
-    Objects.requireNonNull(insight, "insight");
     outOfRange = List.copyOf(outOfRange);
     cacheMisses = List.copyOf(cacheMisses);
   }

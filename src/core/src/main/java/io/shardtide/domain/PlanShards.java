@@ -3,7 +3,6 @@ package io.shardtide.domain;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 
@@ -26,7 +25,6 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
   /** Copies what may change. */
   public PlanShards {
     shards = List.copyOf(shards);
-    Objects.requireNonNull(groups, "groups");
     if (devices < 0) {
       throw new IllegalArgumentException("devices must be at least 0, got " + devices);
     }

@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import java.time.Instant;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -50,21 +49,11 @@ public record PlanStatus(
    */
   public PlanStatus {
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
-    Objects.requireNonNull(planId, "planId");
-    Objects.requireNonNull(kind, "kind");
-    Objects.requireNonNull(reason, "reason");
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(run, "run");
-    Objects.requireNonNull(occurredAt, "occurredAt");
-    if (step < 0) {
-      throw new RejectedException(
-          RejectionReason.INVALID_STATUS, "step of a status must be at least 0, got " + step);
-    }
+    Limits limits = Limits.of(RejectionReason.INVALID_STATUS, "a status");
+    limits.atLeast("step", step, 0);
     if (wave < 1 || wave > waves) {
-      throw new RejectedException(
-          RejectionReason.INVALID_STATUS,
-          "wave of a status must be between 1 and its waves, got wave %s of %s"
-              .formatted(wave, waves));
+      throw limits.failure(
+          "wave", "between 1 and its waves", "wave %s of %s".formatted(wave, waves));
     }
   }
 

@@ -3,7 +3,6 @@ package io.shardtide.domain;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * How a planned table's lookups are computed, as its publisher decided; a plan lists the tables of
@@ -16,12 +15,6 @@ import java.util.Objects;
 public record PlannedKernel(String table, TableKernel kernel, boolean enforceHbm) {
   /** The order in a plan: by table. */
   public static final Comparator<PlannedKernel> ORDER = Comparator.comparing(PlannedKernel::table);
-
-  /** Checks that nothing is null. */
-  public PlannedKernel {
-    Objects.requireNonNull(table, "table");
-    Objects.requireNonNull(kernel, "kernel");
-  }
 
   /** Returns those of tables, in {@link #ORDER}. */
   public static List<PlannedKernel> of(Collection<TableSpec> tables) {

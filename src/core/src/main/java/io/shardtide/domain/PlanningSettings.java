@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -66,8 +65,6 @@ public record PlanningSettings(
 
   /** Checks the ranges. */
   public PlanningSettings {
-    Objects.requireNonNull(quick, "quick");
-    Objects.requireNonNull(deep, "deep");
     WAIT_MS.check("debounce in ms", debounce.toMillis());
     WAIT_MS.check("longestWait in ms", longestWait.toMillis());
     DEEP_AFTER_MS.check("deepAfter in ms", deepAfter.toMillis());

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -37,22 +36,12 @@ public record PlanningState(
    * @param cluster the workload's cluster
    */
   public record PredictedGeneration(
-      long generation, SourcePosition source, String modelId, ClusterSpec cluster) {
-    /** Checks that nothing is missing. */
-    public PredictedGeneration {
-      Objects.requireNonNull(source, "source");
-      Objects.requireNonNull(modelId, "modelId");
-      Objects.requireNonNull(cluster, "cluster");
-    }
-  }
+      long generation, SourcePosition source, String modelId, ClusterSpec cluster) {}
 
   /**
    * @throws IllegalArgumentException if something is to be done and nothing is predicted
    */
   public PlanningState {
-    Objects.requireNonNull(predicted, "predicted");
-    Objects.requireNonNull(state, "state");
-    Objects.requireNonNull(plans, "plans");
     slow = List.copyOf(slow);
     if (predicted.isEmpty() && state != PendingWork.IDLE) {
       throw new IllegalArgumentException(

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.time.Instant;
-import java.util.Objects;
 
 /**
  * How much slower than its peers a position in the replica groups is.
@@ -11,10 +10,6 @@ import java.util.Objects;
  * @param since when the measurement was made that raised the alarm
  */
 public record PositionSpeed(double slowdown, double standardError, Instant since) {
-  /** Checks that nothing is missing; {@link DeviceSpeed} checks the ranges. */
-  public PositionSpeed {
-    Objects.requireNonNull(since, "since");
-  }
 
   /** Returns the speed of a rank with this position. */
   public DeviceSpeed of(int rank, CostPart part) {

@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -33,16 +32,6 @@ public record Quarantine(
     boolean deleted,
     String version,
     Instant at) {
-
-  /** Checks what must be there. */
-  public Quarantine {
-    Objects.requireNonNull(topology, "topology");
-    Objects.requireNonNull(key, "key");
-    Objects.requireNonNull(error, "error");
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(version, "version");
-    Objects.requireNonNull(at, "at");
-  }
 
   /** Returns the quarantine as the key leaves it. */
   public Quarantine left(String byVersion, Instant now) {

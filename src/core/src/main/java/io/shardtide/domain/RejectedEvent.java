@@ -1,6 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -19,15 +18,4 @@ public record RejectedEvent(
     RejectionReason reason,
     String message,
     Optional<Bytes> key,
-    Optional<Bytes> value) {
-
-  /** Checks that nothing is missing. */
-  public RejectedEvent {
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(reason, "reason");
-    Objects.requireNonNull(message, "message");
-    Objects.requireNonNull(key, "key");
-    Objects.requireNonNull(value, "value");
-  }
-}
+    Optional<Bytes> value) {}

@@ -1,7 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Objects;
-
 /**
  * The devices of a cluster as groups of equal size. Each group holds all sharded tables, placed
  * alike, and trains on its part of the batch; every few steps, an all-reduce over the devices with
@@ -17,11 +15,10 @@ public record ReplicaGroups(int count, GroupLayout layout) {
 
   /** Checks the number of groups. */
   public ReplicaGroups {
-    Objects.requireNonNull(layout, "layout");
     if (count < 1 || (count == 1 && layout != GroupLayout.CONSECUTIVE)) {
       throw new IllegalArgumentException(
           "groups must be at least 1, and one group consecutive; got %s, %s"
-              .formatted(count, layout.fileName()));
+              .formatted(count, layout.label()));
     }
   }
 
@@ -89,6 +86,6 @@ public record ReplicaGroups(int count, GroupLayout layout) {
 
   /** Returns these groups for people. */
   public String describe() {
-    return count == 1 ? "one group" : "%s %s groups".formatted(count, layout.fileName());
+    return count == 1 ? "one group" : "%s %s groups".formatted(count, layout.label());
   }
 }

@@ -1,7 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Objects;
-
 /**
  * The replica groups of a plan and how they are kept equal.
  *
@@ -17,7 +15,6 @@ public record Replication(
 
   /** Checks the ranges. */
   public Replication {
-    Objects.requireNonNull(groups, "groups");
     if (synchronizationSteps < 1 || !(synchronizationMs >= 0)) {
       throw new IllegalArgumentException(
           "a synchronization must be after at least 1 step and take at least 0 ms, got %s steps and %s ms"

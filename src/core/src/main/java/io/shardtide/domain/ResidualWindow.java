@@ -3,7 +3,6 @@ package io.shardtide.domain;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -29,12 +28,7 @@ public record ResidualWindow(
 
   /** Checks what must be there. */
   public ResidualWindow {
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(baseline, "baseline");
     residuals = List.copyOf(residuals);
-    Objects.requireNonNull(slowIn, "slowIn");
-    Objects.requireNonNull(slowSince, "slowSince");
-    Objects.requireNonNull(backIn, "backIn");
   }
 
   /** Returns an empty series. */

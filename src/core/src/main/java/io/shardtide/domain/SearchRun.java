@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.time.Instant;
-import java.util.Objects;
 
 /**
  * The run of the search that found a plan.
@@ -10,9 +9,4 @@ import java.util.Objects;
  * @param searchMillis duration of the search in milliseconds; not part of a plan's id
  * @param createdAt when the plan was created; not part of a plan's id
  */
-public record SearchRun(long evaluations, double searchMillis, Instant createdAt) {
-  /** Checks that nothing is missing. */
-  public SearchRun {
-    Objects.requireNonNull(createdAt, "createdAt");
-  }
-}
+public record SearchRun(long evaluations, double searchMillis, Instant createdAt) {}

@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * Settings of the search. Each shapes the result, so that each is recorded in the plan.
@@ -104,7 +103,6 @@ public record SearchSettings(
     MOVE_OVERHEAD_MS.check("moveOverheadMs", moveOverheadMs);
     RESHARD_MS.check("reshardMs", reshardMs);
     PAYBACK_STEPS.check("paybackSteps", paybackSteps);
-    Objects.requireNonNull(columnCuts, "columnCuts");
     RISK.check("risk", risk);
   }
 

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.Comparator;
-import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 
@@ -35,15 +34,12 @@ public record Shard(
    *     each device holds a copy
    */
   public Shard {
-    Objects.requireNonNull(table, "table");
-    Objects.requireNonNull(region, "region");
-    Objects.requireNonNull(kind, "kind");
     boolean isCopied = kind.scope() == ShardScope.COPIES;
     if (isCopied ? device != EVERY_DEVICE : device < 0) {
       throw new IllegalArgumentException(
           "device of a %s shard of table %s must be %s, got %s"
               .formatted(
-                  kind.torchRecName(),
+                  kind.label(),
                   Names.quote(table),
                   isCopied ? "-1, each device" : "at least 0",
                   device));
@@ -53,8 +49,7 @@ public record Shard(
       if (isCopied || !(share >= 0 && share <= 1)) {
         throw new IllegalArgumentException(
             "cache share of a %s shard of table %s must be %s, got %s"
-                .formatted(
-                    kind.torchRecName(), Names.quote(table), isCopied ? "none" : "0 to 1", share));
+                .formatted(kind.label(), Names.quote(table), isCopied ? "none" : "0 to 1", share));
       }
     }
   }

@@ -1,12 +1,7 @@
 package io.shardtide.domain;
 
-import java.util.Arrays;
-import java.util.List;
-import java.util.Locale;
-import java.util.Optional;
-
 /** How a table is sharded: TorchRec's {@code ShardingType}, and one more. */
-public enum ShardKind {
+public enum ShardKind implements Named {
   /** The whole table on one device. */
   TABLE_WISE,
   /** Ranges of columns, on any devices. */
@@ -38,23 +33,8 @@ public enum ShardKind {
     };
   }
 
-  /** Returns the kind with a name in TorchRec's style, if there is one. */
-  public static Optional<ShardKind> ofTorchRecName(String name) {
-    return Arrays.stream(values()).filter(kind -> kind.torchRecName().equals(name)).findFirst();
-  }
-
-  /** Returns the names of all kinds in TorchRec's style. */
-  public static List<String> torchRecNames() {
-    return Arrays.stream(values()).map(ShardKind::torchRecName).toList();
-  }
-
   /** Returns whether a table is only sharded so if its constraints name the kind. */
   public boolean mustBeNamed() {
     return this == PARTIAL_ROW_WISE;
-  }
-
-  /** Returns the name in TorchRec's style: {@code table_wise}, say. */
-  public String torchRecName() {
-    return name().toLowerCase(Locale.ROOT);
   }
 }

@@ -1,12 +1,9 @@
 package io.shardtide.domain;
 
-import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
-import java.util.Optional;
 
 /** Where the rows of a column part are, which decides what a step communicates for it. */
-public enum ShardScope {
+public enum ShardScope implements Named {
   /** All on one device: an all-to-all of outputs, and one of gradients. */
   DEVICE,
   /**
@@ -45,20 +42,5 @@ public enum ShardScope {
       case NODE -> Math.min(all, perNode);
       case CLUSTER, COPIES -> all;
     };
-  }
-
-  /** Returns the name in events: {@code device}, say. */
-  public String fileName() {
-    return name().toLowerCase(Locale.ROOT);
-  }
-
-  /** Returns the scope of a name in events, if there is one. */
-  public static Optional<ShardScope> ofFileName(String name) {
-    return Arrays.stream(values()).filter(s -> s.fileName().equals(name)).findFirst();
-  }
-
-  /** Returns all names in events. */
-  public static List<String> fileNames() {
-    return Arrays.stream(values()).map(ShardScope::fileName).toList();
   }
 }

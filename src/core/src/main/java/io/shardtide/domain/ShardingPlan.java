@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * How the tables of a workload are sharded over its devices: over those of each replica group
@@ -38,16 +37,9 @@ public record ShardingPlan(
 
   /** Copies what may change. */
   public ShardingPlan {
-    Objects.requireNonNull(planId, "planId");
-    Objects.requireNonNull(origin, "origin");
-    Objects.requireNonNull(reason, "reason");
     shards = List.copyOf(shards);
-    Objects.requireNonNull(replication, "replication");
     codecs = List.copyOf(codecs);
     kernels = List.copyOf(kernels);
-    Objects.requireNonNull(prediction, "prediction");
-    Objects.requireNonNull(transition, "transition");
-    Objects.requireNonNull(run, "run");
   }
 
   /** Returns this plan with the id that follows from its content. */

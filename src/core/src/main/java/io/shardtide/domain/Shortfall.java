@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import java.util.List;
-import java.util.Objects;
 
 /**
  * Memory that a workload lacks on its cluster.
@@ -21,7 +20,6 @@ public record Shortfall(
       throw new IllegalArgumentException(
           "bytes of a shortfall must be at least 0, got " + bytesShort);
     }
-    Objects.requireNonNull(message, "message");
     tablesToBlame = List.copyOf(tablesToBlame);
   }
 
@@ -38,10 +36,5 @@ public record Shortfall(
    * @param table name of the table
    * @param bytes bytes of the whole table
    */
-  public record TableBytes(String table, long bytes) {
-    /** Checks that there is a name. */
-    public TableBytes {
-      Objects.requireNonNull(table, "table");
-    }
-  }
+  public record TableBytes(String table, long bytes) {}
 }

@@ -1,7 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Objects;
-
 /**
  * Where a record lies in the log.
  *
@@ -10,10 +8,6 @@ import java.util.Objects;
  * @param offset offset of the record in the partition, from 0
  */
 public record SourcePosition(String topic, int partition, long offset) {
-  /** Checks that there is a topic. */
-  public SourcePosition {
-    Objects.requireNonNull(topic, "topic");
-  }
 
   @Override
   public String toString() {

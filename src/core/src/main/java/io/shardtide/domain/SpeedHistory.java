@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import java.time.Instant;
 import java.util.Comparator;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -23,13 +22,6 @@ public record SpeedHistory(
       Comparator.comparingDouble(
               (SpeedHistory history) -> history.slow.map(PositionSpeed::slowdown).orElse(0.0))
           .thenComparingInt(SpeedHistory::episodes);
-
-  /** Checks what must be there. */
-  public SpeedHistory {
-    Objects.requireNonNull(position, "position");
-    Objects.requireNonNull(part, "part");
-    Objects.requireNonNull(slow, "slow");
-  }
 
   /** Returns the history of a position that was never slow. */
   public static SpeedHistory none(Position position, CostPart part) {

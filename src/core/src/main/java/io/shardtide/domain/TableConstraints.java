@@ -5,7 +5,6 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -48,13 +47,8 @@ public record TableConstraints(
     kinds =
         Collections.unmodifiableSet(
             kinds.isEmpty() ? EnumSet.noneOf(ShardKind.class) : EnumSet.copyOf(kinds));
-    Objects.requireNonNull(sameDevicesAs, "sameDevicesAs");
-    if (leastColumns < 0 || leastColumns > TableSpec.MAX_COLUMNS) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CONSTRAINTS,
-          "least columns of a table's constraints must be between 0 and %s, got %s"
-              .formatted(TableSpec.MAX_COLUMNS, leastColumns));
-    }
+    Limits.of(RejectionReason.INVALID_CONSTRAINTS, "a table's constraints")
+        .whole("least columns", leastColumns, 0, TableSpec.MAX_COLUMNS);
     sameDevicesAs.ifPresent(
         name ->
             Names.check(name, "table name in constraints", RejectionReason.INVALID_CONSTRAINTS));
@@ -71,27 +65,15 @@ public record TableConstraints(
    * @throws RejectedException if a name is no kind's
    */
   public static Set<ShardKind> kindsOf(Collection<String> names) {
-    Set<ShardKind> kinds = EnumSet.noneOf(ShardKind.class);
-    for (String name : names) {
-      kinds.add(
-          ShardKind.ofTorchRecName(name)
-              .orElseThrow(
-                  () ->
-                      new RejectedException(
-                          RejectionReason.INVALID_CONSTRAINTS,
-                          "allowed kind of a table's constraints must be one of %s, got %s"
-                              .formatted(
-                                  String.join(", ", ShardKind.torchRecNames()),
-                                  Names.quote(name)))));
-    }
-    return kinds;
+    String what = "allowed kind of a table's constraints";
+    return names.stream()
+        .map(name -> Named.parse(ShardKind.class, name, what, RejectionReason.INVALID_CONSTRAINTS))
+        .collect(Collectors.toCollection(() -> EnumSet.noneOf(ShardKind.class)));
   }
 
   /** Returns the allowed kinds as people read them: {@code row_wise, data_parallel}, say. */
   public String describeKinds() {
-    return kinds.isEmpty()
-        ? "all kinds"
-        : kinds.stream().map(ShardKind::torchRecName).collect(Collectors.joining(", "));
+    return kinds.isEmpty() ? "all kinds" : Named.join(kinds);
   }
 
   /** Returns whether there are none. */
@@ -168,8 +150,7 @@ public record TableConstraints(
       throw new RejectedException(
           RejectionReason.INVALID_CONSTRAINTS,
           "constraints of hashed table %s must allow a kind other than %s, since each copy would store other ids; got %s"
-              .formatted(
-                  Names.quote(table), ShardKind.DATA_PARALLEL.torchRecName(), describeKinds()));
+              .formatted(Names.quote(table), ShardKind.DATA_PARALLEL.label(), describeKinds()));
     }
     Set<ShardKind> others =
         Arrays.stream(ShardKind.values())

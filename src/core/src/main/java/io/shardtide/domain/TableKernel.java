@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
@@ -45,18 +44,8 @@ public record TableKernel(
    * @throws RejectedException if the load factor is outside its range
    */
   public TableKernel {
-    Objects.requireNonNull(computeKernel, "computeKernel");
-    Objects.requireNonNull(cacheAlgorithm, "cacheAlgorithm");
-    Objects.requireNonNull(outputType, "outputType");
-    Objects.requireNonNull(stochasticRounding, "stochasticRounding");
-    if (cacheLoadFactor.isPresent()) {
-      double share = cacheLoadFactor.getAsDouble();
-      if (!(share > 0 && share <= 1)) {
-        throw new RejectedException(
-            RejectionReason.INVALID_CONSTRAINTS,
-            "cache load factor of a table must be above 0 and at most 1, got " + share);
-      }
-    }
+    Limits.of(RejectionReason.INVALID_CONSTRAINTS, "a table")
+        .above("cache load factor", cacheLoadFactor.orElse(1), 0, 1);
   }
 
   /** Returns whether nothing is decided. */

@@ -1,16 +1,11 @@
 package io.shardtide.domain;
 
-import java.util.Arrays;
-import java.util.List;
-import java.util.Locale;
-import java.util.Optional;
-
 /**
  * How a training program overlaps batches, which says how many of them are in device memory at
  * once: TorchRec's {@code PipelineType}. Numbers of batches are those of its classes in release
  * 1.6.1; of {@link #NONE} and {@link #SPARSE_DIST} they were measured (docs/MODELS.md).
  */
-public enum TrainingPipeline {
+public enum TrainingPipeline implements Named {
   /** One batch after another: a loop in the program, or {@code TrainPipelineBase} on a CPU. */
   NONE(1, 1, 1),
   /**
@@ -36,38 +31,6 @@ public enum TrainingPipeline {
   }
 
   /**
-   * Returns the pipeline with a name.
-   *
-   * @throws RejectedException if there is none
-   */
-  public static TrainingPipeline of(String name) {
-    return Arrays.stream(values())
-        .filter(pipeline -> pipeline.fileName().equals(name))
-        .findFirst()
-        .orElseThrow(
-            () ->
-                new RejectedException(
-                    RejectionReason.INVALID_CLUSTER,
-                    "pipeline of a cluster must be one of %s, got %s"
-                        .formatted(String.join(", ", names()), Names.quote(name))));
-  }
-
-  /** Returns the names of all pipelines. */
-  public static List<String> names() {
-    return Arrays.stream(values()).map(TrainingPipeline::fileName).toList();
-  }
-
-  /** Returns a pipeline's name for people, {@code (none named)} without one. */
-  public static String describe(Optional<TrainingPipeline> pipeline) {
-    return pipeline.map(TrainingPipeline::fileName).orElse("(none named)");
-  }
-
-  /** Returns the name in files and events: {@code sparse_dist}, say. */
-  public String fileName() {
-    return name().toLowerCase(Locale.ROOT);
-  }
-
-  /**
    * Returns how many batches of a device's own samples its memory holds, as the program has them.
    */
   public int batches() {
@@ -85,5 +48,15 @@ public enum TrainingPipeline {
   /** Returns of how many batches a device holds the ids that its shards look up. */
   public int distributedBatches() {
     return distributedBatches;
+  }
+
+  /**
+   * Returns the constant with a label.
+   *
+   * @throws RejectedException if there is none
+   */
+  public static TrainingPipeline of(String label) {
+    return Named.parse(
+        TrainingPipeline.class, label, "pipeline of a cluster", RejectionReason.INVALID_CLUSTER);
   }
 }

@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Duration;
-import java.util.Objects;
 
 /**
  * When cost models are retrained on measurements, on how many, and when the result takes over.
@@ -68,7 +67,6 @@ public record TrainingPolicy(
 
   /** Checks the ranges. */
   public TrainingPolicy {
-    Objects.requireNonNull(schedule, "schedule");
     SAMPLES.check("samples", samples);
     SAMPLES.check("samplesAfterDrift", samplesAfterDrift);
     SAMPLES.check("recent", recent);

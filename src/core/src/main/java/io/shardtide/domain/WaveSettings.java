@@ -1,6 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -29,7 +28,6 @@ public record WaveSettings(
   /** Checks the ranges. */
   public WaveSettings {
     LINK_SHARE.check("linkShare", linkShare);
-    Objects.requireNonNull(usableMemory, "usableMemory");
     if (!(longestMs > 0)) {
       throw new IllegalArgumentException("longestMs must be above 0, got " + longestMs);
     }

@@ -3,7 +3,6 @@ package io.shardtide.domain;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -34,7 +33,6 @@ public record Workload(
   /** Copies what may change. */
   public Workload {
     Names.check(id, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
-    Objects.requireNonNull(cluster, "cluster");
     tables = Collections.unmodifiableSortedMap(new TreeMap<>(tables));
   }
 

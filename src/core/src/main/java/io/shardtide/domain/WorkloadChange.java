@@ -2,7 +2,6 @@ package io.shardtide.domain;
 
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.UUID;
 
@@ -35,10 +34,6 @@ public record WorkloadChange(
    *     is not the only change
    */
   public WorkloadChange {
-    Objects.requireNonNull(eventId, "eventId");
-    Objects.requireNonNull(occurredAt, "occurredAt");
-    Objects.requireNonNull(source, "source");
-    Objects.requireNonNull(expectedGeneration, "expectedGeneration");
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
     checkCount(changes.size());
     changes = List.copyOf(changes);

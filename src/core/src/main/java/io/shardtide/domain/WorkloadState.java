@@ -1,6 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 
@@ -29,11 +28,4 @@ public record WorkloadState(
   /** Before the first event. */
   public static final WorkloadState NONE =
       new WorkloadState(0, Optional.empty(), Optional.empty(), Optional.empty());
-
-  /** Checks that nothing is missing. */
-  public WorkloadState {
-    Objects.requireNonNull(cluster, "cluster");
-    Objects.requireNonNull(modelId, "modelId");
-    Objects.requireNonNull(lastEvent, "lastEvent");
-  }
 }

@@ -1,7 +1,5 @@
 package io.shardtide.growth;
 
-import java.util.Objects;
-
 /**
  * What forecasts of a workload were made from, beside reports and tables.
  *
@@ -10,9 +8,4 @@ import java.util.Objects;
  *     more than there is
  * @param policy when tables are resized, and for how long
  */
-public record GrowthInputs(int parts, double memoryBytes, CapacityPolicy policy) {
-  /** Checks that there is a policy. */
-  public GrowthInputs {
-    Objects.requireNonNull(policy, "policy");
-  }
-}
+public record GrowthInputs(int parts, double memoryBytes, CapacityPolicy policy) {}

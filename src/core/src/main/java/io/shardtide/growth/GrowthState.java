@@ -7,7 +7,6 @@ import io.shardtide.domain.Newest;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -42,8 +41,6 @@ public record GrowthState(
 
   /** Copies the lists. */
   public GrowthState {
-    Objects.requireNonNull(cluster, "cluster");
-    Objects.requireNonNull(announced, "announced");
     reports = List.copyOf(reports);
     runs = List.copyOf(runs);
   }

@@ -1,6 +1,5 @@
 package io.shardtide.growth;
 
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -37,9 +36,6 @@ public record HashedTable(
    * @throws IllegalArgumentException if a number is outside its range
    */
   public HashedTable {
-    Objects.requireNonNull(name, "name");
-    Objects.requireNonNull(forecast, "forecast");
-    Objects.requireNonNull(hits, "hits");
     if (capacity < 1 || !(bytesPerSlot > 0) || !(lookups >= 0)) {
       throw new IllegalArgumentException(
           "capacity must be 1 or more, bytes of a slot above 0 and lookups 0 or more, got %s, %s and %s"

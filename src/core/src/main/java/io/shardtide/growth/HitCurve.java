@@ -3,7 +3,6 @@ package io.shardtide.growth;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.HashedStorage;
 import java.util.List;
-import java.util.Objects;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
@@ -16,10 +15,6 @@ import java.util.stream.LongStream;
  *     holds if it evicts
  */
 public record HitCurve(AccessCdf shares, long ids) {
-  /** Checks that there are shares. */
-  public HitCurve {
-    Objects.requireNonNull(shares, "shares");
-  }
 
   /** Returns the numbers of slots whose share is described, ascending; the last one is all ids. */
   LongStream described() {

@@ -5,7 +5,6 @@ import io.shardtide.domain.Shortfall;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -20,12 +19,6 @@ public record MemoryWarning(Shortfall shortfall, ExpectedTime time) {
 
   /** A time that moves by less than this share of what was left is no news. */
   private static final double NEWS = 0.25;
-
-  /** Checks that nothing is missing. */
-  public MemoryWarning {
-    Objects.requireNonNull(shortfall, "shortfall");
-    Objects.requireNonNull(time, "time");
-  }
 
   static MemoryWarning of(
       MemoryEnd end, List<HashedTable> tables, CapacityPolicy policy, Instant measuredAt) {

@@ -1,7 +1,6 @@
 package io.shardtide.growth;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -37,14 +36,4 @@ public record TableForecast(
     Range inWeek,
     Range inFourWeeks,
     Optional<Range> daysUntilFull,
-    Optional<TableInputs> inputs) {
-  /** Checks that nothing is missing. */
-  public TableForecast {
-    Objects.requireNonNull(table, "table");
-    Objects.requireNonNull(inDay, "inDay");
-    Objects.requireNonNull(inWeek, "inWeek");
-    Objects.requireNonNull(inFourWeeks, "inFourWeeks");
-    Objects.requireNonNull(daysUntilFull, "daysUntilFull");
-    Objects.requireNonNull(inputs, "inputs");
-  }
-}
+    Optional<TableInputs> inputs) {}

@@ -3,7 +3,6 @@ package io.shardtide.growth;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -31,13 +30,8 @@ public record TableForecasts(
     Optional<GrowthInputs> inputs) {
   /** Copies the lists. */
   public TableForecasts {
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(reportId, "reportId");
-    Objects.requireNonNull(measuredAt, "measuredAt");
     tables = List.copyOf(tables);
     resizes = List.copyOf(resizes);
-    Objects.requireNonNull(memoryEnd, "memoryEnd");
-    Objects.requireNonNull(inputs, "inputs");
   }
 
   /**

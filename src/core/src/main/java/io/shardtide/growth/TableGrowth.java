@@ -1,7 +1,5 @@
 package io.shardtide.growth;
 
-import java.util.Objects;
-
 /**
  * What was reported of a hashed table, and which capacity was asked for.
  *
@@ -17,11 +15,6 @@ public record TableGrowth(FillHistory history, long slots, long askedRows, long 
    * through the workload's topology.
    */
   private static final long ASK_AGAIN_MS = 600_000;
-
-  /** Checks that there is a history. */
-  public TableGrowth {
-    Objects.requireNonNull(history, "history");
-  }
 
   /** Returns the capacity that the table has, or gets soon. */
   long capacity(long rows, long nowMs) {

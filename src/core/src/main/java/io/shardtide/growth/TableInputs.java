@@ -1,7 +1,5 @@
 package io.shardtide.growth;
 
-import java.util.Objects;
-
 /**
  * What the forecast of a hashed table was made from.
  *
@@ -11,9 +9,4 @@ import java.util.Objects;
  * @param bytesPerSlot bytes of a slot: weights, optimizer state, key and score; above 0
  */
 public record TableInputs(
-    TableGrowth growth, double idsPerDay, boolean evicts, double bytesPerSlot) {
-  /** Checks that there is a history. */
-  public TableInputs {
-    Objects.requireNonNull(growth, "growth");
-  }
-}
+    TableGrowth growth, double idsPerDay, boolean evicts, double bytesPerSlot) {}

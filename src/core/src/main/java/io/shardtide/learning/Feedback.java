@@ -5,7 +5,6 @@ import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.DriftAlarm;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
 
@@ -31,6 +30,5 @@ public record Feedback(
   public Feedback {
     samples = List.copyOf(samples);
     alarms = List.copyOf(alarms);
-    Objects.requireNonNull(speeds, "speeds");
   }
 }

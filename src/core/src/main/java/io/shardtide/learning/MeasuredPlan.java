@@ -3,11 +3,9 @@ package io.shardtide.learning;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
-import io.shardtide.cost.HotColdTable;
 import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepComm;
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Collective;
@@ -25,6 +23,9 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.VersionedTable;
+import io.shardtide.option.HotColdTable;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -83,10 +84,10 @@ record MeasuredPlan(
     SortedMap<Integer, List<DeviceShard>> shards = new TreeMap<>();
     Set<ShardScope> scopes = EnumSet.noneOf(ShardScope.class);
     List<Shard> held = HotRows.separate(plan.shards());
-    List<TablePart> parts = TablePart.of(held);
-    for (int i = 0; i < parts.size(); i++) {
+    List<Option> options = Option.of(held);
+    for (int i = 0; i < options.size(); i++) {
       Shard shard = held.get(i);
-      TablePart part = parts.get(i);
+      TablePart part = options.get(i).part();
       TableSpec table = separated.get(shard.table());
       DeviceShard onDevice = DeviceShard.of(table, part, shard.device(), cluster);
       scopes.add(part.collectives(table));
@@ -142,9 +143,9 @@ record MeasuredPlan(
         throw incomparable(
             "The plan needs no %s for scope %s; the collectives must be for scope %s"
                 .formatted(
-                    collective.collective().fileName(),
-                    collective.scope().fileName(),
-                    scopes.stream().map(ShardScope::fileName).collect(Collectors.joining(" or "))));
+                    collective.collective().label(),
+                    collective.scope().label(),
+                    scopes.stream().map(ShardScope::label).collect(Collectors.joining(" or "))));
       }
       if (collective.scope() == ShardScope.DEVICE && communicates()) {
         checkAllToAll(collective);

@@ -1,7 +1,6 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.StepMemory;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ByteSizes;
 import io.shardtide.domain.ClusterSpec;
@@ -12,6 +11,8 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.Shortfall.TableBytes;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -73,62 +74,47 @@ public final class Feasibility {
     }
 
     static SmallestPart of(TableGroup group, ClusterSpec cluster, PartMemory memory) {
+      TableSpec first = group.tables().get(0).table();
       SmallestPart smallest =
           group.isConstrained()
-              ? ofConstrained(group, cluster, memory)
-              : ofColumns(group.tables().get(0).table(), memory);
-      for (TablePart split : group.parts(cluster)) {
-        long bytes = 0;
-        for (TablePrediction table : group.tables()) {
-          int columns = group.columnsOf(table.table(), split.columns());
-          bytes += split.withColumns(columns).bytes(table.table(), cluster);
-        }
-        int parts = split.count(group.columns());
-        long most = memory.most(split.scope(), parts);
-        if (group.allows(split, cluster)
-            && (smallest.bytes() < 0 || bytes - most < smallest.bytesShort())) {
-          TableSpec table = group.tables().get(0).table();
-          smallest =
-              new SmallestPart(
-                  table,
-                  split.scope(),
-                  parts,
-                  bytes,
-                  most,
-                  () ->
-                      String.format(
-                          Locale.ROOT,
-                          "The smallest shard of %s, %,d rows of %d columns%s",
-                          describe(group),
-                          split.rows(table, cluster),
-                          split.columns(),
-                          split.cacheShare().isPresent() ? ", with the least cache" : ""));
+              ? new SmallestPart(first, ShardScope.DEVICE, 1, -1, 0, () -> describe(group))
+              : ofColumns(first, memory);
+      for (Option option : group.options(cluster)) {
+        if (option.hotRows() == 0 && group.allows(option.part(), cluster)) {
+          SmallestPart part = of(group, option, cluster, memory);
+          boolean isSmaller = smallest.bytes() < 0 || part.bytesShort() < smallest.bytesShort();
+          smallest = isSmaller ? part : smallest;
         }
       }
       return smallest;
     }
 
-    private static SmallestPart ofConstrained(
-        TableGroup group, ClusterSpec cluster, PartMemory memory) {
-      int narrowest = 0;
-      for (int parts = 1; parts <= group.maxColumnParts(cluster); parts++) {
-        if (group.isDivisible(parts)
-            && group.allows(new TablePart(ShardScope.DEVICE, group.columns() / parts), cluster)) {
-          narrowest = parts;
-        }
+    private static SmallestPart of(
+        TableGroup group, Option option, ClusterSpec cluster, PartMemory memory) {
+      TableSpec first = group.tables().get(0).table();
+      TablePart part = option.part();
+      long bytes = 0;
+      for (TablePrediction table : group.tables()) {
+        bytes += group.of(option, table.table()).part().bytes(table.table(), cluster);
       }
-      TableSpec table = group.tables().get(0).table();
-      if (narrowest == 0) {
-        return new SmallestPart(table, ShardScope.DEVICE, 1, -1, 0, () -> describe(group));
-      }
-      int columns = group.columns() / narrowest;
+      int parts = part.isOnDevice() ? 1 : part.count(group.columns());
       return new SmallestPart(
-          table,
-          ShardScope.DEVICE,
-          1,
-          group.bytes(columns),
-          memory.most(ShardScope.DEVICE, 1),
-          () -> "The narrowest shard of %s, %s columns".formatted(describe(group), columns));
+          first,
+          part.scope(),
+          parts,
+          bytes,
+          memory.most(part.scope(), parts),
+          () ->
+              part.isOnDevice()
+                  ? "The narrowest shard of %s, %s columns"
+                      .formatted(describe(group), part.columns())
+                  : String.format(
+                      Locale.ROOT,
+                      "The smallest shard of %s, %,d rows of %d columns%s",
+                      describe(group),
+                      part.rows(first, cluster),
+                      part.columns(),
+                      part.cacheShare().isPresent() ? ", with the least cache" : ""));
     }
 
     private static String describe(TableGroup group) {
@@ -175,8 +161,9 @@ public final class Feasibility {
     if (table.table().constraints().isAlwaysCopied()) {
       return cluster.devices();
     }
-    return table.parts().stream()
-        .mapToDouble(of -> of.part().cacheShare().orElse(1))
+    return table.towers().keySet().stream()
+        .filter(option -> option.hotRows() == 0)
+        .mapToDouble(option -> option.part().cacheShare().orElse(1))
         .min()
         .orElse(1);
   }
@@ -208,8 +195,7 @@ public final class Feasibility {
         Stream.of(ShardKind.ROW_WISE, ShardKind.TABLE_ROW_WISE, ShardKind.GRID_SHARD)
             .filter(table.constraints()::allows)
             .anyMatch(kind -> !Region.hasRowsForEach(table.rows(), kind.scope().devices(cluster)));
-    String kernel =
-        table.kernel().computeKernel().map(of -> ", kernel " + of.torchRecName()).orElse("");
+    String kernel = table.kernel().computeKernel().map(of -> ", kernel " + of.label()).orElse("");
     return table.constraints().describeKinds()
         + kernel
         + (leavesNone

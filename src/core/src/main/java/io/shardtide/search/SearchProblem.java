@@ -7,7 +7,6 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanShards;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * The input of a search in one replica group.
@@ -30,11 +29,6 @@ public record SearchProblem(
   /** Copies what may change. */
   public SearchProblem {
     tables = List.copyOf(tables);
-    Objects.requireNonNull(cluster, "cluster");
-    Objects.requireNonNull(model, "model");
-    Objects.requireNonNull(running, "running");
-    Objects.requireNonNull(synchronization, "synchronization");
-    Objects.requireNonNull(slowdowns, "slowdowns");
   }
 
   /** A problem of one group: all devices, which are well. */

@@ -1,12 +1,12 @@
 package io.shardtide.search;
 
-import io.shardtide.cost.PartTower;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -122,9 +122,17 @@ public record TableGroup(List<TablePrediction> tables) {
 
   /** Returns the bytes of some columns, of each table its share of them; 2^60 at most. */
   public long bytes(int ofColumns) {
+    return bytes(0, ofColumns);
+  }
+
+  /** Returns the bytes of some columns of all rows that are not hot; 2^60 at most. */
+  public long bytes(long hotRows, int ofColumns) {
     long bytes = 0;
-    for (TablePrediction table : tables) {
-      bytes = Math.min(MAX_BYTES, bytes + table.table().bytes(columnsOf(table.table(), ofColumns)));
+    for (TablePrediction of : tables) {
+      TableSpec table = of.table();
+      bytes +=
+          Math.min(
+              MAX_BYTES - bytes, table.bytes(table.rows() - hotRows, columnsOf(table, ofColumns)));
     }
     return bytes;
   }
@@ -234,36 +242,53 @@ public record TableGroup(List<TablePrediction> tables) {
   }
 
   /**
-   * Returns the parts that are split, copied or cached and predicted of all tables. Each device
-   * that shares rows gets some of each table; predictions of earlier versions have other parts.
+   * Returns the options that all tables have predictions of: those without hot rows first, and
+   * among them those in the memory of one device, the fewest parts first.
    */
-  public List<TablePart> parts(ClusterSpec cluster) {
-    return predictedParts().stream()
-        .filter(
-            part -> tables.stream().allMatch(table -> part.hasRowsForEach(table.table(), cluster)))
-        .toList();
-  }
-
-  private List<TablePart> predictedParts() {
-    if (!isShared()) {
-      return tables.get(0).parts().stream().map(PartTower::part).toList();
-    }
-    List<TablePart> parts = new ArrayList<>();
-    for (PartTower tower : tables.get(0).parts()) {
-      TablePart part = tower.part();
-      int count = part.count(tables.get(0).table().columns());
-      boolean areAll =
-          tables.stream()
-              .allMatch(
-                  table ->
-                      table.table().columns() % count == 0
-                          && table
-                              .tower(part.withColumns(table.table().columns() / count))
-                              .isPresent());
-      if (areAll) {
-        parts.add(part.withColumns(columns() / count));
+  public List<Option> options(ClusterSpec cluster) {
+    TablePrediction first = tables.get(0);
+    int most = maxColumnParts(cluster);
+    List<Option> options = new ArrayList<>();
+    int begin = 0;
+    long hotRows = 0;
+    for (Option own : first.towers().keySet()) {
+      if (own.hotRows() != hotRows) {
+        hotRows = own.hotRows();
+        begin = options.size();
+      }
+      int count = own.part().count(first.table().columns());
+      Option option = isShared() ? own.withColumns(columns() / count) : own;
+      boolean isOnDevice = own.part().isOnDevice();
+      if ((!isOnDevice || count <= most)
+          && !own.isOfHotRows()
+          && first.table().columns() % own.part().columns() == 0
+          && isPredicted(option, cluster)) {
+        options.add(isOnDevice ? begin : options.size(), option);
       }
     }
-    return parts;
+    return options;
+  }
+
+  /**
+   * Returns whether all tables have predictions of an option. Each device that shares rows gets
+   * some of each table; predictions of earlier versions have other parts.
+   */
+  public boolean isPredicted(Option option, ClusterSpec cluster) {
+    int columns = option.part().columns();
+    return columns() % columns == 0
+        && tables.stream()
+            .allMatch(
+                table -> {
+                  Option own = of(option, table.table());
+                  return (long) own.part().columns() * columns()
+                          == (long) columns * table.table().columns()
+                      && table.towers().containsKey(own)
+                      && own.part().hasRowsForEach(table.table(own), cluster);
+                });
+  }
+
+  /** Returns what an option of the group is of one of its tables. */
+  public Option of(Option option, TableSpec table) {
+    return isShared() ? option.withColumns(columnsOf(table, option.part().columns())) : option;
   }
 }

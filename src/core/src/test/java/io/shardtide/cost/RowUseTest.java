@@ -8,6 +8,7 @@ import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.UseKnowledge;
+import io.shardtide.option.RowUse;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -180,8 +180,7 @@ class ShardFeaturesTest {
       Map<String, Double> features = features(new TableShapes(table, BATCH).ofColumns(4));
       for (Optimizer other : Optimizer.values()) {
         if (other != Optimizer.DEFAULT) {
-          assertThat(features)
-              .containsEntry("is_" + other.fileName(), other == optimizer ? 1.0 : 0.0);
+          assertThat(features).containsEntry("is_" + other.label(), other == optimizer ? 1.0 : 0.0);
         }
       }
     }

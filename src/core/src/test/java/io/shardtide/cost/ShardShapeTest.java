@@ -12,6 +12,8 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.OptionalDouble;
@@ -52,7 +54,7 @@ class ShardShapeTest {
 
   private static List<Work> work(Sharding sharding) {
     List<Shard> shards = sharding.shards(TABLE, CLUSTER);
-    List<TablePart> parts = TablePart.of(shards);
+    List<TablePart> parts = Option.of(shards).stream().map(Option::part).toList();
     return IntStream.range(0, shards.size())
         .mapToObj(i -> Work.of(SHAPES.of(parts.get(i), shards.get(i).device(), CLUSTER)))
         .toList();
@@ -103,7 +105,8 @@ class ShardShapeTest {
     double lookups = 0;
     double distinct = 0;
     for (Shard shard : shards) {
-      ShardShape shape = shapes.of(TablePart.of(List.of(shard)).get(0), shard.device(), cluster);
+      ShardShape shape =
+          shapes.of(Option.of(List.of(shard)).get(0).part(), shard.device(), cluster);
       assertThat(shape.rows()).isEqualTo(block);
       assertThat(shape.outputs()).isEqualTo(BATCH);
       assertThat(shape.lookups())
@@ -145,7 +148,7 @@ class ShardShapeTest {
   @Test
   void a_shard_with_all_rows_has_those_of_the_table() {
     Shard shard = Fixtures.shard(Fixtures.table("a", 10, 16, 2.5), 0, 16, 0);
-    assertThat(SHAPES.of(TablePart.of(List.of(shard)).get(0), shard.device(), CLUSTER))
+    assertThat(SHAPES.of(Option.of(List.of(shard)).get(0).part(), shard.device(), CLUSTER))
         .isEqualTo(SHAPES.ofColumns(16));
   }
 

@@ -64,7 +64,7 @@ class MeasuredCollectiveTest {
     "rack, all_to_all, forward, 'scope of a collective must be one of device, node, cluster, copies, got \"rack\"'",
     "device, broadcast, forward, 'collective must be one of all_to_all, reduce_scatter, all_gather, all_reduce, got \"broadcast\"'",
     "device, ALL_TO_ALL, forward, 'collective must be one of all_to_all, reduce_scatter, all_gather, all_reduce, got \"ALL_TO_ALL\"'",
-    "device, all_to_all, both, 'direction of a collective must be one of forward, backward, got \"both\"'"
+    "device, all_to_all, both, 'direction of a collective must be forward or backward, got \"both\"'"
   })
   void unknown_names_are_rejected(
       String scope, String collective, String direction, String message) {

@@ -296,7 +296,7 @@ public sealed interface Sharding {
       throw invalid(
           table,
           "must have the shards of %s sharding, %s, got %s"
-              .formatted(sharding.kind().torchRecName(), expected, sorted));
+              .formatted(sharding.kind().label(), expected, sorted));
     }
     return sharding;
   }

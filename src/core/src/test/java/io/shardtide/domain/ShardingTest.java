@@ -106,7 +106,7 @@ class ShardingTest {
   @Test
   void the_names_are_in_torchrecs_style() {
     assertThat(ShardKind.values())
-        .extracting(ShardKind::torchRecName)
+        .extracting(ShardKind::label)
         .containsExactly(
             "table_wise",
             "column_wise",

@@ -11,12 +11,13 @@ class TrainingPipelineTest {
 
   @Test
   void each_has_the_name_that_it_is_found_by() {
-    assertThat(TrainingPipeline.names()).containsExactly("none", "sparse_dist", "prefetch");
+    assertThat(Named.labels(TrainingPipeline.class))
+        .containsExactly("none", "sparse_dist", "prefetch");
     for (TrainingPipeline pipeline : TrainingPipeline.values()) {
-      assertThat(TrainingPipeline.of(pipeline.fileName())).isEqualTo(pipeline);
-      assertThat(TrainingPipeline.describe(Optional.of(pipeline))).isEqualTo(pipeline.fileName());
+      assertThat(TrainingPipeline.of(pipeline.label())).isEqualTo(pipeline);
+      assertThat(Named.describe(Optional.of(pipeline))).isEqualTo(pipeline.label());
     }
-    assertThat(TrainingPipeline.describe(Optional.empty())).isEqualTo("(none named)");
+    assertThat(Named.describe(Optional.empty())).isEqualTo("(none named)");
   }
 
   @Test

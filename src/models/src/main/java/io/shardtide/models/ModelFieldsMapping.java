@@ -11,9 +11,12 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelOrigin;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.Optimizer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
 
@@ -48,40 +51,28 @@ interface ModelFieldsMapping {
   @Mapping(target = "corrected", ignore = true)
   CollectiveNet fromAvro(CollectiveModel avro);
 
-  default String name(Collective collective) {
-    return collective.fileName();
-  }
-
   default Collective collective(String name) {
-    return Collective.ofFileName(name)
-        .orElseThrow(
-            () ->
-                new InvalidModelException(
-                    "nets of a model must be of %s, got %s"
-                        .formatted(Collective.fileNames(), name)));
-  }
-
-  default String name(Optimizer optimizer) {
-    return optimizer.fileName();
+    return Named.parse(
+        Collective.class, name, "collective of a model's net", InvalidModelException::new);
   }
 
   default Optimizer optimizer(String name) {
     return Optimizer.of(name);
   }
 
-  default String name(Direction direction) {
-    return direction == null ? null : direction.fileName();
+  default String label(Named named) {
+    return named.label();
   }
 
-  default Direction direction(String name) {
-    if (name == null) {
-      return null;
-    }
-    return Direction.ofFileName(name)
-        .orElseThrow(
-            () ->
-                new InvalidModelException(
-                    "direction of a model's net must be forward or backward, got " + name));
+  default @Nullable String label(Optional<? extends Named> named) {
+    return named.map(Named::label).orElse(null);
+  }
+
+  default @Nullable Direction direction(@Nullable String name) {
+    return name == null
+        ? null
+        : Named.parse(
+            Direction.class, name, "direction of a model's net", InvalidModelException::new);
   }
 
   default List<Double> numbers(double[] values) {

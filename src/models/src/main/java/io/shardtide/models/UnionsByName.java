@@ -35,6 +35,7 @@ public final class UnionsByName<A extends SpecificRecord> implements DatumReader
   public UnionsByName(Class<A> type) {
     data = SpecificData.getForClass(type);
     reader = data.getSchema(type);
+    avro = new SpecificDatumReader<>(type);
   }
 
   @Override

@@ -32,17 +32,6 @@ public final class SampleFolderReader {
   private SampleFolderReader() {}
 
   /**
-   * Returns whether a folder has a file of this format.
-   *
-   * @throws MalformedFileException if a file is there both plain and as gzip
-   */
-  public static boolean isPresent(Path folder) throws MalformedFileException {
-    return Files.isRegularFile(folder.resolve(SampleTables.NAME))
-        || TextFiles.find(folder, COMPUTE).isPresent()
-        || TextFiles.find(folder, COLLECTIVES).isPresent();
-  }
-
-  /**
    * Reads all samples.
    *
    * @param folder the folder
@@ -128,13 +117,13 @@ public final class SampleFolderReader {
   }
 
   private static CollectiveSample collective(JsonFields json) {
-    Collective collective = json.choice("collective", Collective.values(), Collective::fileName);
+    Collective collective = json.choice("collective", Collective.values(), Collective::label);
     int devices = json.wholeNumber("devices", 2);
     boolean isAllToAll = collective == Collective.ALL_TO_ALL;
     return new CollectiveSample(
         collective,
         json.has("direction")
-            ? Optional.of(json.choice("direction", Direction.values(), Direction::fileName))
+            ? Optional.of(json.choice("direction", Direction.values(), Direction::label))
             : Optional.empty(),
         devices,
         (int) json.wholeNumber("devicesPerNode", 1, devices),

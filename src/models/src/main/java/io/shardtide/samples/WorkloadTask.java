@@ -24,7 +24,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -107,8 +106,6 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
    *     on the devices of a table that there is not
    */
   public WorkloadTask {
-    Objects.requireNonNull(name, "name");
-    Objects.requireNonNull(cluster, "cluster");
     tables = tables.stream().map(table -> table.withOptimizerOf(cluster)).toList();
     if (tables.isEmpty()) {
       throw new IllegalArgumentException("tables must have at least one table, got none");

@@ -1,5 +1,5 @@
 /**
- * Reads and writes sample folders, labelled samples of shards and collectives, in the format of
+ * Reads sample folders, labelled samples of shards and collectives, in the format of
  * docs/MODELS.md, and reads files of workloads to plan, in that of docs/PLANNING.md.
  *
  * <p>In and out: files, {@link io.shardtide.cost.SampleSet} and {@link

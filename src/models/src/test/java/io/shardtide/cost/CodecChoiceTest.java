@@ -13,6 +13,7 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
@@ -51,7 +52,7 @@ class CodecChoiceTest {
                 evaluator,
                 new float[towerSize],
                 TABLE,
-                shapes.of(TablePart.of(List.of(shard)).get(0), shard.device(), TEN),
+                shapes.of(Option.of(List.of(shard)).get(0).part(), shard.device(), TEN),
                 sharding.kind().scope(),
                 TEN);
         shard.holders(TEN.devices()).forEach(d -> loads.get(d).add(load));

@@ -14,6 +14,9 @@ import io.shardtide.domain.TableFeature;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.option.Option;
+import io.shardtide.option.PredictionInputs;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
@@ -149,12 +152,15 @@ class FeatureCostsTest {
     TablePrediction prediction = towers.predict(List.of(table), scene.cluster).get(0);
     TableShapes shapes = new TableShapes(table, BATCH);
     CostEvaluator evaluator = scene.model.evaluator();
-    for (PartTower of : prediction.parts()) {
-      TablePart part = of.part();
+    for (Option option : prediction.towers().keySet()) {
+      if (option.hotRows() > 0) {
+        continue;
+      }
+      TablePart part = option.part();
+      float[] tower = prediction.towers().get(option);
       ShardShape shape = shapes.of(part, PredictionInputs.of(scene.cluster));
-      ShapeLoad load = ShapeLoad.of(evaluator, of.tower(), part, table, scene.cluster);
-      ShapeLoad ofShape =
-          ShapeLoad.of(evaluator, of.tower(), table, shape, part.scope(), scene.cluster);
+      ShapeLoad load = prediction.load(option, evaluator, scene.cluster).orElseThrow();
+      ShapeLoad ofShape = ShapeLoad.of(evaluator, tower, table, shape, part.scope(), scene.cluster);
       assertThat(load.elements()).isCloseTo(ofShape.elements(), within(1.0));
       assertThat(load.bytes()).isCloseTo(ofShape.bytes(), within(1L));
     }
@@ -185,10 +191,10 @@ class FeatureCostsTest {
   private static double[] lookups(Scene scene, TableSpec table) {
     double[] lookups = new double[scene.cluster.devices()];
     TableShapes shapes = new TableShapes(table, BATCH);
-    List<TablePart> parts = TablePart.of(scene.shards);
-    for (int i = 0; i < parts.size(); i++) {
+    List<Option> options = Option.of(scene.shards);
+    for (int i = 0; i < options.size(); i++) {
       Shard shard = scene.shards.get(i);
-      double own = shapes.of(parts.get(i), shard.device(), scene.cluster).lookups();
+      double own = shapes.of(options.get(i).part(), shard.device(), scene.cluster).lookups();
       shard.holders(scene.cluster.devices()).forEach(d -> lookups[d] += own);
     }
     return lookups;

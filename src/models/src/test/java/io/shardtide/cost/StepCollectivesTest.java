@@ -14,6 +14,7 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.StepCosts;
@@ -71,7 +72,7 @@ class StepCollectivesTest {
                 evaluator,
                 new float[towerSize],
                 TABLE,
-                shapes.of(TablePart.of(List.of(shard)).get(0), shard.device(), cluster),
+                shapes.of(Option.of(List.of(shard)).get(0).part(), shard.device(), cluster),
                 sharding.kind().scope(),
                 cluster);
         shard.holders(cluster.devices()).forEach(d -> loads.get(d).add(load));
@@ -298,7 +299,8 @@ class StepCollectivesTest {
         double[] sum = new double[model.towerSize()];
         for (Shard shard : shards) {
           if (shard.isCopied() || shard.device() == d) {
-            ShardShape shape = shapes.of(TablePart.of(List.of(shard)).get(0), shard.device(), TEN);
+            ShardShape shape =
+                shapes.of(Option.of(List.of(shard)).get(0).part(), shard.device(), TEN);
             TowerSums.add(sum, TowerSums.exact(towers.towers(List.of(shape)).get(0)));
           }
         }

@@ -94,7 +94,7 @@ class MeasuredPlanTest {
     List<Shard> shards = new ArrayList<>();
     for (ShardKind kind : kinds) {
       TableSpec table =
-          Fixtures.table(kind.torchRecName(), rows, 64, 20 + tables.size())
+          Fixtures.table(kind.label(), rows, 64, 20 + tables.size())
               .withConstraints(
                   kind.mustBeNamed()
                       ? TableConstraints.NONE.withKinds(EnumSet.allOf(ShardKind.class))

@@ -168,11 +168,11 @@ class ModelFilesTest {
     avro = ModelBundleMapping.toAvro(TestModels.bundle());
     avro.getCollectives().get(0).setCollective("all_to_some");
     write(avro);
-    assertRefused("nets of a model must be of [all_to_all, ");
+    assertRefused("collective of a model's net must be one of all_to_all, ");
     avro = ModelBundleMapping.toAvro(TestModels.bundle());
     avro.getCollectives().get(0).setDirection("sideways");
     write(avro);
-    assertRefused("direction of a model's net must be forward or backward, got sideways");
+    assertRefused("direction of a model's net must be forward or backward, got \"sideways\"");
     avro = ModelBundleMapping.toAvro(TestModels.bundle());
     avro.setTower(avro.getTower().subList(0, 1));
     write(avro);

@@ -13,7 +13,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
-import io.shardtide.neuroshard.TableConfigs;
+import io.shardtide.samples.SampleFolderReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -45,8 +45,13 @@ public final class Machine {
   public Machine(int firstTable, CostChange change, double noise) {
     try {
       List<TableSpec> all =
-          TableConfigs.read(Path.of("src/models/src/test/resources/reference/table_configs.json"));
-      tables = all.subList(firstTable, firstTable + 40);
+          SampleFolderReader.read(
+                  Path.of("src/models/src/test/resources/reference/valid"), Optional.empty())
+              .tables();
+      tables =
+          all.subList(firstTable, firstTable + 40).stream()
+              .map(table -> table.withColumns(128))
+              .toList();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

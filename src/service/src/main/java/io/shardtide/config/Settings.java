@@ -85,7 +85,7 @@ public final class Settings {
       Setting.optional(
           "models.unknown.hardware",
           "one of nearest, reject",
-          UnknownHardware.NEAREST.key(),
+          UnknownHardware.NEAREST.label(),
           "What happens to events for hardware without a cost model: nearest begins with the model of the nearest"
               + " hardware and retrains it on measured costs, reject rejects them.",
           Values::unknownHardware);

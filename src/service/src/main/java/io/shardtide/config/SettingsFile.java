@@ -186,7 +186,7 @@ public final class SettingsFile {
     removed(
         warnings,
         "planning.column.cuts",
-        ColumnCuts.EQUAL.key(),
+        ColumnCuts.EQUAL.label(),
         "is what every search does now",
         "column parts of a table have equal widths now, which TorchRec requires");
     removed(

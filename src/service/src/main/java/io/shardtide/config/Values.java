@@ -1,5 +1,6 @@
 package io.shardtide.config;
 
+import io.shardtide.domain.Named;
 import io.shardtide.domain.NumberRange;
 import io.shardtide.domain.UnknownHardware;
 import java.io.IOException;
@@ -59,7 +60,8 @@ final class Values {
   }
 
   static UnknownHardware unknownHardware(String text) {
-    return UnknownHardware.of(text);
+    return Named.parse(
+        UnknownHardware.class, text, "unknown hardware", IllegalArgumentException::new);
   }
 
   static String brokers(String text) {

@@ -100,7 +100,8 @@ class OpenPredictorsTest {
   private static List<List<Float>> predict(TowerPredictor predictor) {
     return predictor.predict(TABLES, 65_536).stream()
         .map(
-            prediction -> prediction.towers().stream().flatMap(OpenPredictorsTest::floats).toList())
+            prediction ->
+                prediction.towers().values().stream().flatMap(OpenPredictorsTest::floats).toList())
         .toList();
   }
 

@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import io.shardtide.files.TextFiles;
 import io.shardtide.testing.Samples;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
@@ -53,18 +54,17 @@ class BadInputTest {
         .contains(parts);
   }
 
-  private String tasks(String more) {
-    return "plan --tables %s --tasks %s --devices 4 --out %s %s"
-        .formatted(
-            REFERENCE.resolve("table_configs.json"),
-            REFERENCE.resolve("tasks/4gpu_dim4.txt"),
-            folder.resolve("plans.jsonl"),
-            more);
+  private String plan(String from, String to) throws IOException {
+    Path workloads =
+        Files.writeString(
+            folder.resolve("tasks.jsonl"),
+            TextFiles.read(REFERENCE.resolve("tasks/4gpu_dim4.jsonl.gz")).replace(from, to));
+    return "plan --workloads %s --out %s".formatted(workloads, folder.resolve("plans.jsonl"));
   }
 
   @Test
-  void an_infeasible_plan() {
-    assertThat(run(tasks("--memory-gib 0.001"))).isEqualTo(1);
+  void an_infeasible_plan() throws IOException {
+    assertThat(run(plan("4294967296", "1000000"))).isEqualTo(1);
     assertOneLine("none of 6 tasks fits; the first: ");
   }
 
@@ -108,9 +108,9 @@ class BadInputTest {
   }
 
   @Test
-  void a_wrong_batch_size() {
-    assertThat(run(tasks("--memory-gib 4 --batch-size 0"))).isEqualTo(2);
-    assertOneLine("must be between 1 and ", "got 0");
+  void a_wrong_batch_size() throws IOException {
+    assertThat(run(plan("65536", "0"))).isEqualTo(2);
+    assertOneLine("batchSize must be a whole number between 1 and ", "got 0");
   }
 
   @Test
@@ -174,10 +174,7 @@ class BadInputTest {
         List.of(
             "publish " + CLUSTER + "--events " + latin1,
             "plan --workloads " + latin1 + out,
-            "plan --devices 4 --memory-gib 4 --tables %s --tasks %s"
-                    .formatted(latin1, REFERENCE.resolve("tasks/4gpu_dim4.txt"))
-                + out,
-            tasks("--memory-gib 4").replaceFirst("--tasks \\S+", "--tasks " + latin1),
+            "evaluate --samples %s --tables %s".formatted(REFERENCE.resolve("valid"), latin1),
             "plan --workloads %s --predict %s".formatted(workloads, latin1) + out,
             "replay --events " + latin1 + out,
             "pools set p " + CLUSTER + "--file " + latin1,
@@ -204,7 +201,7 @@ class BadInputTest {
         "watch CLUSTER --kafka-config nowhere.properties",
         "plan --workloads nowhere.jsonl --out DIR/out",
         "plan --workloads README.md --out DIR/out",
-        "plan --tables nowhere.json --tasks t --devices 4 --memory-gib 4 --out DIR/out",
+        "pretrain --samples src/models/src/test/resources/reference/valid --tables nowhere --hardware h --out DIR/out",
         "evaluate --samples nowhere",
         "evaluate --samples src/models/src/test/resources/reference/valid --model README.md",
         "pretrain --samples nowhere --hardware h --out DIR/out",
@@ -270,10 +267,9 @@ class BadInputTest {
   }
 
   @Test
-  void a_full_disk() {
+  void a_full_disk() throws IOException {
     assumeThat(Path.of("/dev/full")).exists();
-    String command = tasks("--memory-gib 4");
-    assertThat(run(command.replaceFirst("--out \\S+", "--out /dev/full"))).isEqualTo(1);
+    assertThat(run(plan("", "").replaceFirst("--out \\S+", "--out /dev/full"))).isEqualTo(1);
     assertOneLine("/dev/full cannot be written: No space left on device");
   }
 }

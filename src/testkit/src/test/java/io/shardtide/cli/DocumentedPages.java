@@ -27,7 +27,6 @@ import org.junit.jupiter.api.io.TempDir;
  */
 abstract class DocumentedPages {
   private static final Path REFERENCE = HERE.resolve("src/models/src/test/resources/reference");
-  private static final Path TABLES = REFERENCE.resolve("table_configs.json");
 
   /** Options that shorten commands which would take long, or run for ever. */
   private static final Map<String, String> SHORTENED = Map.of("./shardtide watch", "--once");
@@ -51,17 +50,12 @@ abstract class DocumentedPages {
     for (String folder : List.of("src", "models")) {
       Files.createSymbolicLink(home.resolve(folder), HERE.resolve(folder));
     }
-    Path data = home.resolve("data");
-    for (String samples :
-        List.of(
-            "data/cost_data", "data/held_back", "samples/train", "samples/valid", "cpu-samples")) {
-      for (String kind : List.of("compute/data.txt", "comm_4/data.txt.gz")) {
-        copy(REFERENCE.resolve("valid").resolve(kind), home.resolve(samples).resolve(kind));
+    for (String samples : List.of("samples/train", "samples/valid", "cpu-samples")) {
+      for (String file : List.of("compute.jsonl.gz", "collectives.jsonl.gz")) {
+        copy(REFERENCE.resolve("valid").resolve(file), home.resolve(samples).resolve(file));
       }
-      copy(TABLES, home.resolve(samples).resolve("table_configs.json"));
+      copy(REFERENCE.resolve("tables.jsonl"), home.resolve(samples).resolve("tables.jsonl"));
     }
-    copy(TABLES, data.resolve("dlrm_datasets/table_configs.json"));
-    copy(REFERENCE.resolve("tasks/4gpu_dim64.txt"), data.resolve("tasks/4_gpu/data.txt"));
     Files.writeString(home.resolve("workloads.jsonl"), documentedWorkload());
   }
 

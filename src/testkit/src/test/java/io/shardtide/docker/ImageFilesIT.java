@@ -110,14 +110,8 @@ class ImageFilesIT {
                         .formatted(nowhere, nowhere, nowhere)),
                 bin.resolve("entrypoint").toString(),
                 "plan",
-                "--tables",
-                "src/models/src/test/resources/reference/table_configs.json",
-                "--tasks",
-                "src/models/src/test/resources/reference/tasks/4gpu_dim16.txt",
-                "--devices",
-                "4",
-                "--memory-gib",
-                "4",
+                "--workloads",
+                "src/models/src/test/resources/reference/tasks/4gpu_dim16.jsonl.gz",
                 "--out",
                 folder.resolve("plans.jsonl").toString()))
         .as(out())

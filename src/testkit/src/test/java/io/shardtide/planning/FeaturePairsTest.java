@@ -26,6 +26,7 @@ import io.shardtide.domain.MeasuredCosts;
 import io.shardtide.domain.MeasuredCostsBuilder;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanStatus;
@@ -631,7 +632,7 @@ class FeaturePairsTest {
         .countsStepMemory(counts)
         .pipeline(
             counts && random.nextBoolean()
-                ? Optional.of(TrainingPipeline.of(TrainingPipeline.names().get(random.nextInt(3))))
+                ? Optional.of(TrainingPipeline.of(Named.labels(TrainingPipeline.class).get(random.nextInt(3))))
                 : Optional.empty())
         .forwardBytesPerElement(random.nextBoolean() ? 4 : 2)
         .replicaGroups(groups(random, cluster))

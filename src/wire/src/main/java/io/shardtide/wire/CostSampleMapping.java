@@ -11,7 +11,6 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.models.AvroMapping;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
 import org.mapstruct.Named;
@@ -85,15 +84,12 @@ interface CostSampleMapping {
   }
 
   default Collective collective(String name) {
-    return known("collective", Collective.ofFileName(name), name);
+    return io.shardtide.domain.Named.parse(
+        Collective.class, name, "collective", IllegalArgumentException::new);
   }
 
   default Direction direction(String name) {
-    return known("direction", Direction.ofFileName(name), name);
-  }
-
-  private static <T> T known(String what, Optional<T> found, String name) {
-    return found.orElseThrow(
-        () -> new IllegalArgumentException("unknown %s %s".formatted(what, name)));
+    return io.shardtide.domain.Named.parse(
+        Direction.class, name, "direction", IllegalArgumentException::new);
   }
 }

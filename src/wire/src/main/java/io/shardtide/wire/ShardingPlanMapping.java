@@ -3,6 +3,7 @@ package io.shardtide.wire;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Move;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanPrediction;
 import io.shardtide.domain.PlannedKernel;
@@ -60,11 +61,11 @@ interface ShardingPlanMapping {
   PlannedKernel fromAvro(io.shardtide.avro.PlannedKernel kernel);
 
   default ShardScope scope(String name) {
-    return ShardScope.ofFileName(name).orElseThrow();
+    return Named.parse(ShardScope.class, name, "scope", IllegalArgumentException::new);
   }
 
   default Direction direction(String name) {
-    return Direction.ofFileName(name).orElseThrow();
+    return Named.parse(Direction.class, name, "direction", IllegalArgumentException::new);
   }
 
   @Mapping(target = ".", source = "region")

@@ -2,7 +2,6 @@ package io.shardtide.wire;
 
 import io.shardtide.domain.CacheAlgorithm;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Collective;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.ComputeKernel;
 import io.shardtide.domain.DeviceMemory;
@@ -10,11 +9,11 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.Eviction;
 import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.IdWeights;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.OutputType;
 import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableFeature;
@@ -89,10 +88,6 @@ interface SpecMapping {
 
   OutOfRange fromAvro(io.shardtide.avro.OutOfRange place);
 
-  default String name(ShardKind kind) {
-    return kind.torchRecName();
-  }
-
   default Set<ShardKind> kinds(List<String> names) {
     return TableConstraints.kindsOf(names);
   }
@@ -101,71 +96,39 @@ interface SpecMapping {
     return CommCodec.directionsOf(codec.getName(), codec.getDirections());
   }
 
-  default String name(Optional<Optimizer> optimizer) {
-    return optimizer.map(Optimizer::fileName).orElse(null);
-  }
-
   default Optional<Optimizer> optimizer(String name) {
     return Optional.ofNullable(name).map(Optimizer::of);
-  }
-
-  default String weightsName(Optional<IdWeights> weights) {
-    return weights.map(IdWeights::fileName).orElse(null);
   }
 
   default Optional<IdWeights> idWeights(String name) {
     return Optional.ofNullable(name).map(IdWeights::of);
   }
 
-  default String name(Eviction eviction) {
-    return eviction.fileName();
-  }
-
   default Eviction eviction(String name) {
     return Eviction.of(name);
-  }
-
-  default String kernelName(Optional<ComputeKernel> kernel) {
-    return kernel.map(ComputeKernel::torchRecName).orElse(null);
   }
 
   default Optional<ComputeKernel> computeKernel(String name) {
     return Optional.ofNullable(name).map(ComputeKernel::of);
   }
 
-  default String algorithmName(Optional<CacheAlgorithm> algorithm) {
-    return algorithm.map(Enum::name).orElse(null);
-  }
-
   default Optional<CacheAlgorithm> cacheAlgorithm(String name) {
     return Optional.ofNullable(name).map(CacheAlgorithm::of);
-  }
-
-  default String typeName(Optional<OutputType> type) {
-    return type.map(Enum::name).orElse(null);
   }
 
   default Optional<OutputType> outputType(String name) {
     return Optional.ofNullable(name).map(OutputType::of);
   }
 
-  default String pipelineName(Optional<TrainingPipeline> pipeline) {
-    return pipeline.map(TrainingPipeline::fileName).orElse(null);
-  }
-
   default Optional<TrainingPipeline> pipeline(String name) {
     return Optional.ofNullable(name).map(TrainingPipeline::of);
   }
 
-  default String name(Direction direction) {
-    return direction.fileName();
+  default String label(Named named) {
+    return named.label();
   }
 
-  default String name(Collective collective) {
-    return collective.fileName();
-  }
-
-  default String name(ShardScope scope) {
-    return scope.fileName();
+  default String label(Optional<? extends Named> named) {
+    return named.map(Named::label).orElse(null);
   }
 }

@@ -5,21 +5,24 @@ import io.shardtide.avro.GroupPredicted;
 import io.shardtide.avro.SplitPredicted;
 import io.shardtide.avro.TablePredicted;
 import io.shardtide.avro.UsePredicted;
-import io.shardtide.cost.GroupPrediction;
-import io.shardtide.cost.HotColdPrediction;
-import io.shardtide.cost.PartTower;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.domain.Named;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.Floats;
 import io.shardtide.models.Nullable;
+import io.shardtide.option.HotColdTable;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.stream.Stream;
+import java.util.Map;
+import java.util.function.Predicate;
+import java.util.function.ToIntFunction;
 
 final class TablePredictionMapping {
   private TablePredictionMapping() {}
@@ -29,36 +32,62 @@ final class TablePredictionMapping {
   }
 
   private static TablePredicted toAvro(TablePrediction prediction, boolean withTowers) {
-    return new TablePredicted(
-        SpecMapping.INSTANCE.toAvro(prediction.table()),
-        withTowers ? prediction.towers().stream().map(Floats::toList).toList() : List.of(),
-        prediction.outOfRange().stream().map(SpecMapping.INSTANCE::toAvro).toList(),
-        prediction.parts().stream()
-            .map(
-                of ->
-                    new SplitPredicted(
-                        of.part().scope().fileName(),
-                        of.part().columns(),
-                        withTowers ? Floats.toList(of.tower()) : List.of(),
-                        Nullable.of(of.part().cacheShare()),
-                        of.part().blocks()))
-            .toList(),
-        prediction.byUse().stream()
-            .map(
-                use ->
-                    new UsePredicted(
-                        use.hotRows(),
-                        toAvro(use.hot(), withTowers),
-                        toAvro(use.others(), withTowers)))
-            .toList(),
-        prediction.byGroups().stream()
+    TablePredicted avro =
+        toAvro(prediction.table(), prediction, option -> option.hotRows() == 0, withTowers);
+    avro.setOutOfRange(prediction.outOfRange().stream().map(SpecMapping.INSTANCE::toAvro).toList());
+    List<UsePredicted> byUse = new ArrayList<>();
+    prediction
+        .cuts()
+        .forEach(
+            (hotRows, cut) -> {
+              Predicate<Option> isOfCut = option -> option.hotRows() == hotRows;
+              byUse.add(
+                  new UsePredicted(
+                      hotRows,
+                      toAvro(cut.hot(), prediction, isOfCut.and(Option::isOfHotRows), withTowers),
+                      toAvro(
+                          cut.others(),
+                          prediction,
+                          isOfCut.and(option -> !option.isOfHotRows()),
+                          withTowers)));
+            });
+    avro.setByUse(byUse);
+    avro.setByGroups(
+        prediction.byGroups().entrySet().stream()
             .map(
                 of ->
                     new GroupPredicted(
-                        of.groups().count(),
-                        GroupLayout.valueOf(of.groups().layout().name()),
-                        toAvro(of.prediction(), withTowers)))
+                        of.getKey().count(),
+                        GroupLayout.valueOf(of.getKey().layout().name()),
+                        toAvro(of.getValue(), withTowers)))
             .toList());
+    return avro;
+  }
+
+  private static TablePredicted toAvro(
+      TableSpec table, TablePrediction prediction, Predicate<Option> isOf, boolean withTowers) {
+    List<List<Float>> towers = new ArrayList<>();
+    List<SplitPredicted> splits = new ArrayList<>();
+    prediction
+        .towers()
+        .forEach(
+            (option, tower) -> {
+              TablePart part = option.part();
+              List<Float> written = withTowers ? Floats.toList(tower) : List.of();
+              if (isOf.test(option) && !part.isOnDevice()) {
+                splits.add(
+                    new SplitPredicted(
+                        part.scope().label(),
+                        part.columns(),
+                        written,
+                        Nullable.of(part.cacheShare()),
+                        part.blocks()));
+              } else if (isOf.test(option) && withTowers) {
+                towers.add(written);
+              }
+            });
+    return new TablePredicted(
+        SpecMapping.INSTANCE.toAvro(table), towers, List.of(), splits, List.of(), List.of());
   }
 
   static io.shardtide.avro.DatedPrediction toAvro(VersionedPrediction dated) {
@@ -69,13 +98,8 @@ final class TablePredictionMapping {
   }
 
   private static void addTowers(TablePrediction prediction, List<float[]> towers) {
-    towers.addAll(prediction.towers());
-    prediction.parts().forEach(of -> towers.add(of.tower()));
-    for (HotColdPrediction use : prediction.byUse()) {
-      addTowers(use.hot(), towers);
-      addTowers(use.others(), towers);
-    }
-    prediction.byGroups().forEach(of -> addTowers(of.prediction(), towers));
+    towers.addAll(prediction.towers().values());
+    prediction.byGroups().values().forEach(inGroups -> addTowers(inGroups, towers));
   }
 
   static VersionedPrediction fromAvro(io.shardtide.avro.DatedPrediction avro) {
@@ -84,20 +108,16 @@ final class TablePredictionMapping {
       // Written before version 5.
       return new VersionedPrediction(fromAvro(predicted), avro.getSince());
     }
-    int widths = widths(predicted);
+    ToIntFunction<TablePredicted> widths = of -> of.getTable().getColumns() / TableSpec.COLUMN_UNIT;
     Iterator<float[]> towers =
         Floats.ofBytes(avro.getFloats(), towers(predicted, widths)).iterator();
-    return new VersionedPrediction(ofTowers(predicted, towers, widths), avro.getSince());
+    return new VersionedPrediction(fromAvro(predicted, towers, widths), avro.getSince());
   }
 
-  private static int widths(TablePredicted predicted) {
-    return predicted.getTable().getColumns() / TableSpec.COLUMN_UNIT;
-  }
-
-  private static int towers(TablePredicted avro, int widths) {
-    int towers = widths + avro.getSplits().size();
+  private static int towers(TablePredicted avro, ToIntFunction<TablePredicted> widths) {
+    int towers = widths.applyAsInt(avro) + avro.getSplits().size();
     for (UsePredicted use : avro.getByUse()) {
-      towers += towers(use.getHot(), 0) + towers(use.getOthers(), widths);
+      towers += use.getHot().getSplits().size() + towers(use.getOthers(), widths);
     }
     for (GroupPredicted of : avro.getByGroups()) {
       towers += towers(of.getPrediction(), widths);
@@ -105,56 +125,75 @@ final class TablePredictionMapping {
     return towers;
   }
 
-  /** Returns predictions whose towers are elsewhere, in the order of {@link #addTowers}. */
-  private static TablePrediction ofTowers(
-      TablePredicted avro, Iterator<float[]> towers, int widths) {
-    List<float[]> ofWidths = next(towers, widths);
-    List<float[]> ofParts = next(towers, avro.getSplits().size());
-    List<HotColdPrediction> byUse = new ArrayList<>();
-    for (UsePredicted use : avro.getByUse()) {
-      TablePrediction hot = ofTowers(use.getHot(), towers, 0);
-      byUse.add(
-          new HotColdPrediction(use.getHotRows(), hot, ofTowers(use.getOthers(), towers, widths)));
-    }
-    List<GroupPrediction> byGroups = new ArrayList<>();
-    for (GroupPredicted of : avro.getByGroups()) {
-      byGroups.add(new GroupPrediction(groups(of), ofTowers(of.getPrediction(), towers, widths)));
-    }
-    return fromAvro(avro, ofWidths, ofParts, byUse, byGroups);
-  }
-
-  private static List<float[]> next(Iterator<float[]> towers, int count) {
-    return Stream.generate(towers::next).limit(count).toList();
-  }
-
   static TablePrediction fromAvro(TablePredicted avro) {
-    return fromAvro(
-        avro,
-        avro.getTowers().stream().map(Floats::toArray).toList(),
-        avro.getSplits().stream().map(split -> Floats.toArray(split.getTower())).toList(),
-        avro.getByUse().stream()
-            .map(
-                use ->
-                    new HotColdPrediction(
-                        use.getHotRows(), fromAvro(use.getHot()), fromAvro(use.getOthers())))
-            .toList(),
-        avro.getByGroups().stream()
-            .map(of -> new GroupPrediction(groups(of), fromAvro(of.getPrediction())))
-            .toList());
+    List<float[]> towers = new ArrayList<>();
+    addTowers(avro, towers);
+    return fromAvro(avro, towers.iterator(), of -> of.getTowers().size());
   }
 
-  private static ReplicaGroups groups(GroupPredicted of) {
-    return new ReplicaGroups(
-        of.getGroups(), io.shardtide.domain.GroupLayout.valueOf(of.getLayout().name()));
+  private static void addTowers(TablePredicted avro, List<float[]> towers) {
+    avro.getTowers().forEach(tower -> towers.add(Floats.toArray(tower)));
+    avro.getSplits().forEach(split -> towers.add(Floats.toArray(split.getTower())));
+    for (UsePredicted use : avro.getByUse()) {
+      addTowers(use.getHot(), towers);
+      addTowers(use.getOthers(), towers);
+    }
+    avro.getByGroups().forEach(of -> addTowers(of.getPrediction(), towers));
   }
 
+  /**
+   * Returns predictions.
+   *
+   * @param towers of all options, in the order of {@link #addTowers}
+   * @param widths how many of them are of parts in the memory of one device
+   */
   private static TablePrediction fromAvro(
+      TablePredicted avro, Iterator<float[]> towers, ToIntFunction<TablePredicted> widths) {
+    Map<Option, float[]> byOption = new LinkedHashMap<>();
+    Map<Long, HotColdTable> cuts = new LinkedHashMap<>();
+    Map<ReplicaGroups, TablePrediction> byGroups = new LinkedHashMap<>();
+    add(byOption, 0, avro, towers, widths.applyAsInt(avro));
+    for (UsePredicted use : avro.getByUse()) {
+      add(byOption, use.getHotRows(), use.getHot(), towers, 0);
+      float[] copies = byOption.get(copies(use));
+      add(byOption, use.getHotRows(), use.getOthers(), towers, widths.applyAsInt(use.getOthers()));
+      // Until 0.2.0, copies of the other rows were predicted, which no plan may have.
+      byOption.put(copies(use), copies);
+      cuts.put(
+          use.getHotRows(),
+          new HotColdTable(
+              SpecMapping.INSTANCE.fromAvro(use.getHot().getTable()),
+              SpecMapping.INSTANCE.fromAvro(use.getOthers().getTable())));
+    }
+    for (GroupPredicted of : avro.getByGroups()) {
+      ReplicaGroups groups =
+          new ReplicaGroups(
+              of.getGroups(), io.shardtide.domain.GroupLayout.valueOf(of.getLayout().name()));
+      byGroups.put(groups, fromAvro(of.getPrediction(), towers, widths));
+    }
+    return new TablePrediction(
+        SpecMapping.INSTANCE.fromAvro(avro.getTable()),
+        byOption,
+        cuts,
+        byGroups,
+        avro.getOutOfRange().stream().map(SpecMapping.INSTANCE::fromAvro).toList());
+  }
+
+  private static Option copies(UsePredicted use) {
+    return new Option(
+        use.getHotRows(), new TablePart(ShardScope.COPIES, use.getHot().getTable().getColumns()));
+  }
+
+  private static void add(
+      Map<Option, float[]> byOption,
+      long hotRows,
       TablePredicted avro,
-      List<float[]> towers,
-      List<float[]> partTowers,
-      List<HotColdPrediction> byUse,
-      List<GroupPrediction> byGroups) {
-    List<PartTower> parts = new ArrayList<>();
+      Iterator<float[]> towers,
+      int widths) {
+    for (int units = 1; units <= widths; units++) {
+      Option option = Option.ofColumns(units * TableSpec.COLUMN_UNIT);
+      byOption.put(hotRows == 0 ? option : new Option(hotRows, option.part()), towers.next());
+    }
     for (SplitPredicted split : avro.getSplits()) {
       TablePart part =
           new TablePart(
@@ -162,23 +201,12 @@ final class TablePredictionMapping {
               split.getColumns(),
               split.getBlocks(),
               Nullable.optional(split.getCacheShare()));
-      parts.add(new PartTower(part, partTowers.get(parts.size())));
+      byOption.put(new Option(hotRows, part), towers.next());
     }
-    return new TablePrediction(
-        SpecMapping.INSTANCE.fromAvro(avro.getTable()),
-        towers,
-        parts,
-        byUse,
-        byGroups,
-        avro.getOutOfRange().stream().map(SpecMapping.INSTANCE::fromAvro).toList());
   }
 
   private static ShardScope scope(String name) {
-    return ShardScope.ofFileName(name)
-        .orElseThrow(
-            () ->
-                new IllegalArgumentException(
-                    "scope of predictions must be one of %s, got %s"
-                        .formatted(ShardScope.fileNames(), name)));
+    return Named.parse(
+        ShardScope.class, name, "scope of predictions", IllegalArgumentException::new);
   }
 }

@@ -35,7 +35,7 @@ class ConstraintsFuzzTest {
   private static List<String> kinds(Random random) {
     List<String> kinds = new ArrayList<>();
     for (int i = random.nextInt(4); i > 0; i--) {
-      String kind = KINDS.get(random.nextInt(KINDS.size())).torchRecName();
+      String kind = KINDS.get(random.nextInt(KINDS.size())).label();
       kinds.add(random.nextInt(6) > 0 ? kind : random.nextBoolean() ? name(random) : kind + " ");
     }
     return kinds;
@@ -88,7 +88,7 @@ class ConstraintsFuzzTest {
       return;
     }
     TableConstraints read = ((Change.TableUpserted) change.changes().get(0)).table().constraints();
-    assertThat(read.kinds().stream().map(ShardKind::torchRecName).toList())
+    assertThat(read.kinds().stream().map(ShardKind::label).toList())
         .containsExactlyInAnyOrderElementsOf(List.copyOf(new TreeSet<>(kinds)));
     assertThat(read.leastColumns()).isEqualTo(least);
     assertThat(read.sameDevicesAs().orElse(null)).isEqualTo(same);

@@ -3,14 +3,12 @@ package io.shardtide.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.shardtide.avro.SplitPredicted;
+import io.shardtide.avro.TablePredicted;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostPredictionsBuilder;
-import io.shardtide.cost.GroupPrediction;
-import io.shardtide.cost.HotColdPrediction;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.PartTower;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.AcceptedStatus;
@@ -57,14 +55,20 @@ import io.shardtide.domain.pool.PoolMember;
 import io.shardtide.domain.pool.StoredPool;
 import io.shardtide.growth.GrowthState;
 import io.shardtide.growth.Range;
+import io.shardtide.option.HotColdTable;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PoolSamples;
 import io.shardtide.testing.Samples;
 import io.shardtide.testing.TestModels;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
@@ -400,43 +404,47 @@ class RoundTripTest {
     Arrays.fill(rows, Float.MIN_VALUE);
     float[] copies = new float[length];
     Arrays.fill(copies, -0f);
-    PartTower copy =
-        new PartTower(new TablePart(ShardScope.COPIES, columns.table().columns()), copies);
-    PartTower cached =
-        new PartTower(
-            new TablePart(ShardScope.CLUSTER, columns.table().columns(), OptionalDouble.of(0.25)),
-            rows);
-    PartTower blocks =
-        new PartTower(
-            new TablePart(ShardScope.DEVICE, columns.table().columns(), 3, OptionalDouble.empty()),
-            copies);
     TableSpec table =
         TableSpecBuilder.builder(columns.table()).accessCdf(AccessCdf.UNKNOWN).build();
-    TablePrediction hot =
-        new TablePrediction(
-            table.withConstraints(TableConstraints.NONE.withKinds(Set.of(ShardKind.DATA_PARALLEL))),
-            List.of(),
-            List.of(copy),
-            List.of(),
-            List.of(),
-            List.of());
+    TableSpec hot =
+        table.withConstraints(TableConstraints.NONE.withKinds(Set.of(ShardKind.DATA_PARALLEL)));
+    int width = table.columns();
+    TablePart copy = new TablePart(ShardScope.COPIES, width);
+    Map<Option, float[]> inGroups = new LinkedHashMap<>(columns.towers());
+    inGroups.put(new Option(0, copy), rows);
     TablePrediction others =
-        new TablePrediction(
-            table,
-            columns.towers(),
-            List.of(new PartTower(copy.part(), rows)),
-            List.of(),
-            List.of(),
-            columns.outOfRange());
-    return new TablePrediction(
-        columns.table(),
-        columns.towers(),
-        List.of(cached, copy, blocks),
-        List.of(new HotColdPrediction(256, hot, others), new HotColdPrediction(1024, hot, others)),
-        List.of(
-            new GroupPrediction(new ReplicaGroups(2, GroupLayout.STRIDED), others),
-            new GroupPrediction(new ReplicaGroups(4, GroupLayout.CONSECUTIVE), others)),
-        columns.outOfRange());
+        new TablePrediction(table, inGroups, Map.of(), Map.of(), columns.outOfRange());
+    Map<Option, float[]> towers = new LinkedHashMap<>(columns.towers());
+    towers.put(
+        new Option(0, new TablePart(ShardScope.CLUSTER, width, 1, OptionalDouble.of(0.25))), rows);
+    towers.put(new Option(0, copy), copies);
+    towers.put(
+        new Option(0, new TablePart(ShardScope.DEVICE, width, 3, OptionalDouble.empty())), copies);
+    Map<Long, HotColdTable> cuts = new LinkedHashMap<>();
+    for (long hotRows : List.of(256L, 1024L)) {
+      cuts.put(hotRows, new HotColdTable(hot, table));
+      towers.put(new Option(hotRows, copy), copies);
+      columns
+          .towers()
+          .forEach((option, tower) -> towers.put(new Option(hotRows, option.part()), tower));
+      towers.put(new Option(hotRows, new TablePart(ShardScope.CLUSTER, width)), rows);
+    }
+    Map<ReplicaGroups, TablePrediction> byGroups = new LinkedHashMap<>();
+    byGroups.put(new ReplicaGroups(2, GroupLayout.STRIDED), others);
+    byGroups.put(new ReplicaGroups(4, GroupLayout.CONSECUTIVE), others);
+    return new TablePrediction(columns.table(), towers, cuts, byGroups, columns.outOfRange());
+  }
+
+  /** Until 0.2.0, copies of the rows that are not hot were predicted, too. */
+  @Test
+  void copies_of_rows_that_are_not_hot_are_left_out() {
+    TablePrediction prediction = predictionOfSplits();
+    TablePredicted avro = TablePredictionMapping.toAvro(prediction);
+    List<SplitPredicted> splits = new ArrayList<>(avro.getByUse().get(0).getOthers().getSplits());
+    SplitPredicted copies = SplitPredicted.newBuilder(splits.get(0)).setScope("copies").build();
+    splits.add(copies);
+    avro.getByUse().get(0).getOthers().setSplits(splits);
+    assertSame(TablePredictionMapping.fromAvro(avro), prediction);
   }
 
   private static void assertSame(VersionedPrediction read, VersionedPrediction written) {
@@ -447,24 +455,13 @@ class RoundTripTest {
   private static void assertSame(TablePrediction read, TablePrediction of) {
     assertThat(read.table()).isEqualTo(of.table());
     assertThat(read.outOfRange()).isEqualTo(of.outOfRange());
-    assertThat(read.towers()).containsExactlyElementsOf(of.towers());
-    assertThat(read.parts()).hasSameSizeAs(of.parts());
-    for (int p = 0; p < of.parts().size(); p++) {
-      PartTower part = read.parts().get(p);
-      assertThat(part.part()).isEqualTo(of.parts().get(p).part());
-      assertThat(part.tower()).containsExactly(of.parts().get(p).tower());
-    }
-    assertThat(read.byUse()).hasSameSizeAs(of.byUse());
-    for (int u = 0; u < of.byUse().size(); u++) {
-      assertThat(read.byUse().get(u).hotRows()).isEqualTo(of.byUse().get(u).hotRows());
-      assertSame(read.byUse().get(u).hot(), of.byUse().get(u).hot());
-      assertSame(read.byUse().get(u).others(), of.byUse().get(u).others());
-    }
-    assertThat(read.byGroups()).hasSameSizeAs(of.byGroups());
-    for (int g = 0; g < of.byGroups().size(); g++) {
-      assertThat(read.byGroups().get(g).groups()).isEqualTo(of.byGroups().get(g).groups());
-      assertSame(read.byGroups().get(g).prediction(), of.byGroups().get(g).prediction());
-    }
+    assertThat(List.copyOf(read.towers().keySet())).isEqualTo(List.copyOf(of.towers().keySet()));
+    read.towers()
+        .forEach((option, tower) -> assertThat(tower).containsExactly(of.towers().get(option)));
+    assertThat(read.cuts()).isEqualTo(of.cuts());
+    assertThat(List.copyOf(read.byGroups().keySet()))
+        .isEqualTo(List.copyOf(of.byGroups().keySet()));
+    read.byGroups().forEach((groups, table) -> assertSame(table, of.byGroups().get(groups)));
   }
 
   private static void assertSame(CostPredictions read) {

@@ -2,11 +2,10 @@ package io.shardtide.search.reference;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.ShapeLoad;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
 import java.util.List;
 
 /**
@@ -115,8 +114,7 @@ final class ShapeCosts {
     ShapeLoad load = loads[shape];
     if (load == null) {
       TablePrediction table = tables.get(tableOf[shape]);
-      TablePart part = new TablePart(ShardScope.DEVICE, columns(shape));
-      load = ShapeLoad.of(evaluator, table.tower(part).orElseThrow(), part, table.table(), cluster);
+      load = table.load(Option.ofColumns(columns(shape)), evaluator, cluster).orElseThrow();
       aloneMs[shape] = evaluator.computeMs(load.tower());
       loads[shape] = load;
     }

@@ -2,12 +2,11 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.Placer.PlacementStrategy;
@@ -41,8 +40,8 @@ class PackingTest {
 
     Packing on(int... devices) {
       for (int t = 0; t < devices.length; t++) {
-        TablePart part = new TablePart(ShardScope.DEVICE, TableSpec.COLUMN_UNIT);
-        state.add(t, search.ways.find(t, 0, part), devices[t]);
+        Way way = search.ways.find(t, Option.ofColumns(TableSpec.COLUMN_UNIT));
+        state.add(t, way, devices[t]);
       }
       return this;
     }

@@ -3,9 +3,7 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.neuroshard.TableConfigs;
-import io.shardtide.neuroshard.Task;
+import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.reference.BeamSearch;
@@ -13,7 +11,6 @@ import io.shardtide.search.reference.ReferenceSettings;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
 import java.nio.file.Path;
-import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -38,14 +35,13 @@ class ReferenceTasksTest {
   /** Plans the first tasks of each kind, of which a few may be a little worse. */
   private static void assertBetter(int ofEach, int expected, int maxWorse, double maxMean)
       throws Exception {
-    List<TableSpec> tables = TableConfigs.read(REFERENCE.resolve("table_configs.json"));
     double sum = 0;
     int tasks = 0;
     int worse = 0;
     for (int devices : new int[] {4, 8}) {
       for (int widest : new int[] {4, 8, 16, 32, 64, 128}) {
-        Path file = REFERENCE.resolve("tasks/%dgpu_dim%d.txt".formatted(devices, widest));
-        for (Task task : Task.read(file, tables).subList(0, ofEach)) {
+        Path file = REFERENCE.resolve("tasks/%dgpu_dim%d.jsonl.gz".formatted(devices, widest));
+        for (WorkloadTask task : WorkloadTask.read(file).subList(0, ofEach)) {
           SearchProblem problem =
               Plans.problem(task.tables(), Fixtures.cluster(devices, 4 * Fixtures.GIB));
           double reference =

@@ -42,7 +42,12 @@ final class BayesianRegression {
   /** Draws of all switches in an iteration. */
   private static final int SWEEPS = 3;
 
+  /** Observations that are added in one pass over the precision, in their order. */
+  private static final int BLOCK = 4;
+
+  /** Active functions of each observation, then zeros up to whole blocks. */
   private final double[][] rows;
+
   private final double[] variances;
   private final WeightPrior[] priors;
 
@@ -52,7 +57,7 @@ final class BayesianRegression {
   /** The regression in one state of its switches: the normal posterior of its active weights. */
   private final class Sampler {
     private final boolean[] isReason;
-    private double[][] covariance;
+    private double[][] covariance = {};
     private double[] mean;
 
     Sampler() {
@@ -185,13 +190,17 @@ final class BayesianRegression {
    * @param priors prior of each weight
    */
   BayesianRegression(double[][] rows, double[] variances, WeightPrior[] priors) {
-    this.rows = rows;
     this.variances = variances;
     this.priors = priors.clone();
     active =
         IntStream.range(0, priors.length)
             .filter(j -> Arrays.stream(rows).anyMatch(row -> row[j] != 0))
             .toArray();
+    this.rows = new double[(rows.length + BLOCK - 1) / BLOCK * BLOCK][active.length];
+    for (int i = 0; i < rows.length; i++) {
+      double[] row = rows[i];
+      Arrays.setAll(this.rows[i], j -> row[active[j]]);
+    }
   }
 
   /**
@@ -218,11 +227,11 @@ final class BayesianRegression {
 
   private void accumulate(
       double[] targets, double[] theta, int iteration, double[][] precision, double[] right) {
-    double[] squares = new double[rows.length];
-    for (int i = 0; i < rows.length; i++) {
+    double[] squares = new double[variances.length];
+    for (int i = 0; i < squares.length; i++) {
       double error = targets[i];
       for (int j = 0; j < active.length; j++) {
-        error -= rows[i][active[j]] * theta[j];
+        error -= rows[i][j] * theta[j];
       }
       squares[i] = error * error / variances[i];
     }
@@ -230,21 +239,36 @@ final class BayesianRegression {
         Math.max(
             Math.max(1, new Median().evaluate(squares) / MEDIAN_SQUARE),
             new Mean().evaluate(squares) * StrictMath.pow(COOLING, iteration));
-    for (int i = 0; i < rows.length; i++) {
-      double weight = (FREEDOM + 1) / (FREEDOM + squares[i] / noise) / (noise * variances[i]);
-      for (int j = 0; j < active.length; j++) {
-        double scaled = weight * rows[i][active[j]];
-        if (scaled != 0) {
-          right[j] += scaled * targets[i];
-          for (int k = 0; k <= j; k++) {
-            precision[j][k] += scaled * rows[i][active[k]];
-          }
-        }
-      }
+    double[] weights = new double[rows.length];
+    for (int i = 0; i < squares.length; i++) {
+      weights[i] = (FREEDOM + 1) / (FREEDOM + squares[i] / noise) / (noise * variances[i]);
+    }
+    double[] all = Arrays.copyOf(targets, rows.length);
+    for (int i = 0; i < rows.length; i += BLOCK) {
+      add(i, weights, all, precision, right);
     }
     for (int j = 0; j < active.length; j++) {
       for (int k = 0; k < j; k++) {
         precision[k][j] = precision[j][k];
+      }
+    }
+  }
+
+  /** Adds a block of observations, in their order. */
+  private void add(int i, double[] weights, double[] all, double[][] precision, double[] right) {
+    double[] a = rows[i];
+    double[] b = rows[i + 1];
+    double[] c = rows[i + 2];
+    double[] d = rows[i + 3];
+    for (int j = 0; j < right.length; j++) {
+      double ofA = weights[i] * a[j];
+      double ofB = weights[i + 1] * b[j];
+      double ofC = weights[i + 2] * c[j];
+      double ofD = weights[i + 3] * d[j];
+      right[j] = right[j] + ofA * all[i] + ofB * all[i + 1] + ofC * all[i + 2] + ofD * all[i + 3];
+      double[] sums = precision[j];
+      for (int k = 0; k <= j; k++) {
+        sums[k] = sums[k] + ofA * a[k] + ofB * b[k] + ofC * c[k] + ofD * d[k];
       }
     }
   }

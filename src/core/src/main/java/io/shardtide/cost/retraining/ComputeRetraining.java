@@ -42,7 +42,7 @@ final class ComputeRetraining {
   private final Map<MeasuredShard, Integer> numbers = new HashMap<>();
   private final List<ShardShape> shapes = new ArrayList<>();
   private final Map<MeasuredLoad, List<Double>> loads = new LinkedHashMap<>();
-  private double[][] towers;
+  private double[][] towers = {};
 
   /** A shard of a table, whatever the number of the table in its samples. */
   private record MeasuredShard(TableSpec table, SampledShard shard) {}

@@ -5,7 +5,6 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
@@ -39,11 +38,6 @@ public record Allocation(
 
   /** Sorts the workloads and checks that no node is given twice. */
   public Allocation {
-    Objects.requireNonNull(allocationId, "allocationId");
-    Objects.requireNonNull(poolId, "poolId");
-    Objects.requireNonNull(previousId, "previousId");
-    Objects.requireNonNull(policy, "policy");
-    Objects.requireNonNull(quality, "quality");
     curveIds = Collections.unmodifiableSortedMap(new TreeMap<>(curveIds));
     workloads =
         workloads.stream().sorted(Comparator.comparing(WorkloadAllocation::workloadId)).toList();

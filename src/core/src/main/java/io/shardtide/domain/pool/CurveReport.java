@@ -1,7 +1,6 @@
 package io.shardtide.domain.pool;
 
 import io.shardtide.domain.ClusterSpec;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -27,13 +26,6 @@ public record CurveReport(String poolId, String workloadId, Optional<PredictedCu
                 .formatted(cluster.batchSize(), curve.batchSize()));
       }
     }
-  }
-
-  /** Checks that nothing is missing. */
-  public CurveReport {
-    Objects.requireNonNull(poolId, "poolId");
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(predicted, "predicted");
   }
 
   /** Returns the curve, if the workload exists. */

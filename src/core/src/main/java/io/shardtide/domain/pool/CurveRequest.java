@@ -1,7 +1,6 @@
 package io.shardtide.domain.pool;
 
 import java.util.List;
-import java.util.Objects;
 import java.util.TreeMap;
 
 /**
@@ -16,8 +15,6 @@ import java.util.TreeMap;
 public record CurveRequest(String poolId, String workloadId, Pool type, List<Integer> devices) {
   /** Copies the list. */
   public CurveRequest {
-    Objects.requireNonNull(poolId, "poolId");
-    Objects.requireNonNull(workloadId, "workloadId");
     if (!type.nodes().isEmpty()) {
       throw new IllegalArgumentException(
           "type must have no nodes, got " + type.nodes().size() + " nodes");

@@ -1,7 +1,6 @@
 package io.shardtide.domain.pool;
 
 import io.shardtide.domain.ClusterSpec;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -22,14 +21,6 @@ public record CurveState(
   /** A workload that nothing is known of. */
   public static final CurveState NONE =
       new CurveState(0, Optional.empty(), Optional.empty(), Optional.empty(), "");
-
-  /** Checks that nothing is missing. */
-  public CurveState {
-    Objects.requireNonNull(cluster, "cluster");
-    Objects.requireNonNull(request, "request");
-    Objects.requireNonNull(report, "report");
-    Objects.requireNonNull(inputId, "inputId");
-  }
 
   /** Returns the state after a generation of the workload. */
   public CurveState with(long next, Optional<ClusterSpec> nextCluster) {

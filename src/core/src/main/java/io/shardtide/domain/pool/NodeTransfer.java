@@ -1,6 +1,5 @@
 package io.shardtide.domain.pool;
 
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -11,12 +10,4 @@ import java.util.Optional;
  * @param to the workload that has it now; empty if nobody
  * @param reason why, for people
  */
-public record NodeTransfer(String node, String from, Optional<String> to, String reason) {
-  /** Checks that nothing is missing. */
-  public NodeTransfer {
-    Objects.requireNonNull(node, "node");
-    Objects.requireNonNull(from, "from");
-    Objects.requireNonNull(to, "to");
-    Objects.requireNonNull(reason, "reason");
-  }
-}
+public record NodeTransfer(String node, String from, Optional<String> to, String reason) {}

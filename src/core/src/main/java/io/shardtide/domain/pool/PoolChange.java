@@ -5,7 +5,6 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import java.time.Instant;
 import java.util.List;
-import java.util.Objects;
 import java.util.UUID;
 
 /**
@@ -26,9 +25,6 @@ public record PoolChange(
    * @throws RejectedException if the pool id or the number of changes is invalid
    */
   public PoolChange {
-    Objects.requireNonNull(eventId, "eventId");
-    Objects.requireNonNull(occurredAt, "occurredAt");
-    Objects.requireNonNull(source, "source");
     Names.check(poolId, "pool id", RejectionReason.INVALID_POOL);
     updates = List.copyOf(updates);
     if (updates.isEmpty() || updates.size() > MAX_UPDATES) {

@@ -3,7 +3,6 @@ package io.shardtide.domain.pool;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.pool.CurveReport.PredictedCurve;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -19,12 +18,6 @@ public record PoolMember(
     Optional<CurveReport> report,
     Optional<ClusterSpec> sent,
     boolean isConfirmed) {
-  /** Checks that nothing is missing. */
-  public PoolMember {
-    Objects.requireNonNull(request, "request");
-    Objects.requireNonNull(report, "report");
-    Objects.requireNonNull(sent, "sent");
-  }
 
   /** Returns the latest curve; empty before the first, and if the workload is deleted. */
   public Optional<ThroughputCurve> curve() {

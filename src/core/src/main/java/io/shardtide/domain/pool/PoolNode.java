@@ -2,7 +2,6 @@ package io.shardtide.domain.pool;
 
 import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectionReason;
-import java.util.Objects;
 
 /**
  * A machine of a pool.
@@ -17,7 +16,6 @@ public record PoolNode(String name, String rack) implements Comparable<PoolNode>
    */
   public PoolNode {
     Names.check(name, "name of a node", RejectionReason.INVALID_POOL);
-    Objects.requireNonNull(rack, "rack");
     if (!rack.isEmpty()) {
       Names.check(rack, "rack of node " + Names.quote(name), RejectionReason.INVALID_POOL);
     }

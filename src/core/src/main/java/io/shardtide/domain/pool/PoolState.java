@@ -9,7 +9,6 @@ import io.shardtide.domain.pool.PoolUpdate.PoolNodeAdded;
 import io.shardtide.domain.pool.PoolUpdate.PoolNodeLost;
 import io.shardtide.domain.pool.PoolUpdate.PoolSet;
 import java.util.Collections;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -30,7 +29,6 @@ public record PoolState(
   /** Copies what may change. */
   public PoolState {
     Names.check(id, "pool id", RejectionReason.INVALID_POOL);
-    Objects.requireNonNull(pool, "pool");
     claims = Collections.unmodifiableSortedMap(new TreeMap<>(claims));
   }
 

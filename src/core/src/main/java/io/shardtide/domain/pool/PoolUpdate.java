@@ -2,7 +2,6 @@ package io.shardtide.domain.pool;
 
 import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectionReason;
-import java.util.Objects;
 
 /** One change to a pool. */
 public sealed interface PoolUpdate {
@@ -11,24 +10,14 @@ public sealed interface PoolUpdate {
    *
    * @param pool the pool as it is from now on
    */
-  record PoolSet(Pool pool) implements PoolUpdate {
-    /** Checks that there is a pool. */
-    public PoolSet {
-      Objects.requireNonNull(pool, "pool");
-    }
-  }
+  record PoolSet(Pool pool) implements PoolUpdate {}
 
   /**
    * A node is added, or returns.
    *
    * @param node the node
    */
-  record PoolNodeAdded(PoolNode node) implements PoolUpdate {
-    /** Checks that there is a node. */
-    public PoolNodeAdded {
-      Objects.requireNonNull(node, "node");
-    }
-  }
+  record PoolNodeAdded(PoolNode node) implements PoolUpdate {}
 
   /**
    * A node is lost.
@@ -49,12 +38,7 @@ public sealed interface PoolUpdate {
    *
    * @param claim the claim from now on
    */
-  record ClaimSet(Claim claim) implements PoolUpdate {
-    /** Checks that there is a claim. */
-    public ClaimSet {
-      Objects.requireNonNull(claim, "claim");
-    }
-  }
+  record ClaimSet(Claim claim) implements PoolUpdate {}
 
   /**
    * A workload no longer claims devices.

@@ -1,6 +1,5 @@
 package io.shardtide.domain.pool;
 
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -11,11 +10,6 @@ import java.util.Optional;
  * @param isDue whether something changed since the latest allocation
  */
 public record StoredPool(PoolState state, Optional<Allocation> allocation, boolean isDue) {
-  /** Checks that nothing is missing. */
-  public StoredPool {
-    Objects.requireNonNull(state, "state");
-    Objects.requireNonNull(allocation, "allocation");
-  }
 
   /** Returns the state of a pool before its first event. */
   public static StoredPool empty(String poolId) {

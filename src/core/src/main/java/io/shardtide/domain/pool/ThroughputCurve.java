@@ -2,7 +2,6 @@ package io.shardtide.domain.pool;
 
 import io.shardtide.domain.CanonicalHash;
 import java.util.List;
-import java.util.Objects;
 import java.util.OptionalDouble;
 
 /**
@@ -19,8 +18,6 @@ public record ThroughputCurve(
     String workloadId, long generation, String modelId, int batchSize, List<CurvePoint> points) {
   /** Checks the order of the points. */
   public ThroughputCurve {
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(modelId, "modelId");
     points = List.copyOf(points);
     if (points.isEmpty()) {
       throw new IllegalArgumentException("points must be at least 1, got 0");

@@ -1,7 +1,6 @@
 package io.shardtide.domain.pool;
 
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -28,10 +27,6 @@ public record WorkloadAllocation(
     Optional<RingPrediction> ring) {
   /** Copies the list and checks that there are devices if there are nodes. */
   public WorkloadAllocation {
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(change, "change");
-    Objects.requireNonNull(reason, "reason");
-    Objects.requireNonNull(ring, "ring");
     nodes = List.copyOf(nodes);
     if (nodes.isEmpty() != (devices == 0)) {
       throw new IllegalArgumentException(

@@ -6,6 +6,7 @@ import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.search.SearchProblem;
+import io.shardtide.search.TableGroup;
 import io.shardtide.search.bound.CommunicationFloor.AllToAll;
 import io.shardtide.search.bound.CommunicationFloor.Line;
 import io.shardtide.search.bound.WayList.Prices;
@@ -126,13 +127,13 @@ public final class PlanBound {
   private boolean[] isClose = {};
   private int closeLeft;
 
-  private PlanBound(SearchProblem problem, CostEvaluator evaluator, TableWays ways) {
+  private PlanBound(SearchProblem problem, CostEvaluator evaluator, WayList list) {
     this.evaluator = evaluator;
     bundle = problem.model().bundle();
     cluster = problem.cluster();
-    list = new WayList(ways.ofTables());
-    towers = ways.towers();
-    owners = ways.owners();
+    this.list = list;
+    towers = list.towers();
+    owners = list.owners();
     communication = new CommunicationFloor(cluster, evaluator);
     double[] some = loads();
     loads = new double[some.length * BETWEEN];
@@ -153,10 +154,9 @@ public final class PlanBound {
    */
   public static double of(SearchProblem problem, long work) {
     CostEvaluator evaluator = problem.model().evaluator();
-    TableWays ways = new TableWays(problem.tables(), problem.cluster(), evaluator);
-    boolean isKnown =
-        !ways.ofTables().isEmpty() && ways.ofTables().stream().noneMatch(List::isEmpty);
-    double ms = isKnown ? new PlanBound(problem, evaluator, ways).ms(work) * SAFETY : 0;
+    WayList list = new WayList(TableGroup.of(problem.tables()), problem.cluster(), evaluator);
+    boolean isKnown = list.tables() > 0 && list.areAllActive();
+    double ms = isKnown ? new PlanBound(problem, evaluator, list).ms(work) * SAFETY : 0;
     return ms + synchronizationMs(problem, evaluator);
   }
 

@@ -1,13 +1,31 @@
 package io.shardtide.search.bound;
 
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.ShapeLoad;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
+import io.shardtide.search.PartMemory;
+import io.shardtide.search.TableGroup;
 import io.shardtide.search.bound.CommunicationFloor.Line;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /** The ways of all tables in arrays, table by table, and what each costs at some prices. */
 final class WayList {
   private static final int DEVICE = Scopes.number(ShardScope.DEVICE);
+
+  private final ClusterSpec cluster;
+  private final PartMemory memory;
+  private final CostEvaluator evaluator;
+  private final List<double[]> towers = new ArrayList<>();
+  private final List<Integer> owners = new ArrayList<>();
+  private int owner;
 
   final TableWay[] ways;
 
@@ -28,21 +46,20 @@ final class WayList {
   private final double[] fewest = new double[Scopes.COUNT];
   private final double[] most = new double[Scopes.COUNT];
 
-  WayList(List<List<TableWay>> tables) {
-    ways = tables.stream().flatMap(List::stream).toArray(TableWay[]::new);
+  WayList(List<TableGroup> tables, ClusterSpec cluster, CostEvaluator evaluator) {
+    this.cluster = cluster;
+    this.evaluator = evaluator;
+    memory = new PartMemory(cluster);
     ends = new int[tables.size()];
-    isActive = new boolean[ways.length];
-    Arrays.fill(isActive, true);
-    weights = new double[ways.length];
-    otherMs = new double[ways.length];
     Arrays.fill(fewest, Double.POSITIVE_INFINITY);
-    int end = 0;
+    List<TableWay> all = new ArrayList<>();
     for (int t = 0; t < ends.length; t++) {
-      end += tables.get(t).size();
-      ends[t] = end;
+      int begin = all.size();
+      add(all, tables.get(t));
+      ends[t] = all.size();
       for (int s = 0; s < Scopes.COUNT; s++) {
         double mostOfTable = 0;
-        for (TableWay way : tables.get(t)) {
+        for (TableWay way : all.subList(begin, ends[t])) {
           double elements = way.elements()[s];
           if (elements > 0) {
             fewest[s] = Math.min(fewest[s], elements);
@@ -52,6 +69,85 @@ final class WayList {
         most[s] += mostOfTable;
       }
     }
+    ways = all.toArray(TableWay[]::new);
+    isActive = new boolean[ways.length];
+    Arrays.fill(isActive, true);
+    weights = new double[ways.length];
+    otherMs = new double[ways.length];
+  }
+
+  /** Adds all ways to shard a table that a plan may have, and perhaps more. */
+  private void add(List<TableWay> ways, TableGroup group) {
+    long hotRows = 0;
+    Optional<TableWay> copies = Optional.empty();
+    owner++;
+    for (Option option : group.options(cluster)) {
+      if (option.hotRows() != hotRows) {
+        hotRows = option.hotRows();
+        owner++;
+        copies = way(group, new Option(hotRows, new TablePart(ShardScope.COPIES, group.columns())));
+        owner++;
+      }
+      if (group.allows(option.part(), cluster)) {
+        Optional<TableWay> way = way(group, option);
+        (option.hotRows() == 0 ? way : copies.flatMap(hot -> way.map(hot::with)))
+            .ifPresent(ways::add);
+      }
+    }
+  }
+
+  /** Returns a way to shard a table, or its hot rows; empty if a part is too large. */
+  private Optional<TableWay> way(TableGroup group, Option option) {
+    ShardScope scope = option.part().scope();
+    int count = option.part().count(group.columns());
+    int devices = scope.devices(cluster);
+    ShapeLoad load = null;
+    double bytes = 0;
+    for (TablePrediction table : group.tables()) {
+      Option own = group.of(option, table.table());
+      TableSpec spec = table.table(own);
+      ShapeLoad one = table.load(own, evaluator, cluster).orElseThrow();
+      load = load == null ? one : load.plus(one);
+      // The last device of a split part may have fewer rows than the others.
+      double rows = spec.rows() * (scope == ShardScope.COPIES ? devices : 1.0);
+      double held = (double) own.part().rows(spec, cluster) * devices;
+      double share = rows * spec.columns() / (held * own.part().columns() * count);
+      bytes += Math.max(0, count * (share * one.bytes() * devices - devices));
+    }
+    if (load.bytes() > memory.most(scope, count)
+        || load.hostBytes() > cluster.hostMemoryBytesPerDevice()) {
+      return Optional.empty();
+    }
+    double[] elements = new double[Scopes.COUNT];
+    ShardScope collectives = load.scope();
+    double sum = load.elements() * count;
+    elements[Scopes.number(collectives)] =
+        switch (collectives) {
+          case DEVICE -> sum * devices / cluster.devices();
+          case NODE -> sum / cluster.nodes();
+          case CLUSTER, COPIES -> sum;
+        };
+    towers.add(load.tower());
+    owners.add(owner);
+    return Optional.of(
+        new TableWay(
+            new int[] {towers.size() - 1},
+            new int[] {count * devices},
+            elements,
+            Scopes.set(collectives),
+            bytes));
+  }
+
+  /** Returns what each part adds to the sum of towers of a device. */
+  List<double[]> towers() {
+    return towers;
+  }
+
+  /**
+   * Returns a number of what each part is a part of: a device has no two parts of the same number.
+   */
+  int[] owners() {
+    return owners.stream().mapToInt(Integer::intValue).toArray();
   }
 
   /** Returns the fewest elements of a scope that a plan has which has any. */

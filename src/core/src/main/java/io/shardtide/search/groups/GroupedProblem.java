@@ -11,7 +11,6 @@ import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchProblem;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * The input of a search that also chooses the replica groups.
@@ -40,9 +39,6 @@ public record GroupedProblem(
   public GroupedProblem {
     tables = List.copyOf(tables);
     slow = List.copyOf(slow);
-    Objects.requireNonNull(cluster, "cluster");
-    Objects.requireNonNull(model, "model");
-    Objects.requireNonNull(running, "running");
   }
 
   /**

@@ -1,6 +1,5 @@
 package io.shardtide.search.local;
 
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.PlanShards;
@@ -8,6 +7,8 @@ import io.shardtide.domain.Region;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -173,8 +174,8 @@ final class CurrentPlan {
     Map<RunningPart, Integer> found = new LinkedHashMap<>();
     Map<Integer, Integer> blocks = new HashMap<>();
     List<Shard> sorted = shards.stream().sorted(Shard.ORDER).toList();
-    List<TablePart> parts = TablePart.of(sorted);
-    for (int i = 0; i < parts.size(); i++) {
+    List<Option> options = Option.of(sorted);
+    for (int i = 0; i < options.size(); i++) {
       Shard shard = sorted.get(i);
       blocks.merge(shard.columnOffset(), 1, Integer::sum);
       if (shard.device() < places.devices()) {
@@ -183,7 +184,7 @@ final class CurrentPlan {
             scope == ShardScope.DEVICE
                 ? shard.region()
                 : Region.ofColumns(table, shard.columnOffset(), shard.columns());
-        found.merge(new RunningPart(parts.get(i), place, region), 1, Integer::sum);
+        found.merge(new RunningPart(options.get(i).part(), place, region), 1, Integer::sum);
       }
     }
     if (scope == ShardScope.DEVICE) {

@@ -1,6 +1,5 @@
 package io.shardtide.search.local;
 
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.Bottleneck;
 import io.shardtide.domain.Explanation;
 import io.shardtide.domain.Explanation.Cause;
@@ -10,6 +9,8 @@ import io.shardtide.domain.Overlap;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
@@ -118,9 +119,9 @@ final class Explainer {
   /** Merges a table's shards on one of their devices. */
   private Explanation cut(int table) {
     Way way = state.way(table);
+    int columns = tables.get(table).columns();
     Way whole =
-        ways.find(
-            table, way.hotRows, new TablePart(ShardScope.DEVICE, tables.get(table).columns()));
+        ways.find(table, new Option(way.hotRows, new TablePart(ShardScope.DEVICE, columns)));
     if (whole == null || whole.load.bytes() > state.memory[state.place(table, 0)]) {
       return explanation(ExplainedAction.SPLIT, table, Cause.MEMORY, 0);
     }
@@ -204,21 +205,21 @@ final class Explainer {
             .toArray();
     Move best = null;
     double bestMs = Double.POSITIVE_INFINITY;
-    for (int count = 1; count <= group.maxColumnParts(problem.cluster()); count++) {
-      if (!group.isDivisible(count)) {
+    for (Option option : group.options(problem.cluster())) {
+      if (option.hotRows() > 0 || !option.part().isOnDevice()) {
         continue;
       }
-      Way way = ways.find(table, 0, new TablePart(ShardScope.DEVICE, group.columns() / count));
+      Way way = ways.find(table, option);
       Move found = new Move();
       found.begin();
       int[] at = found.add(table, way);
       int placed = 0;
       for (int d : readyFirst) {
-        if (placed < count && state.mayAdd(table, way, d)) {
+        if (placed < way.parts && state.mayAdd(table, way, d)) {
           at[placed++] = d;
         }
       }
-      if (placed == count && objective.costAfter(found) < bestMs) {
+      if (placed == way.parts && objective.costAfter(found) < bestMs) {
         best = found;
         bestMs = objective.movedCostMs();
       }
@@ -229,7 +230,7 @@ final class Explainer {
   /** Returns the table where it was, if there is room for it. */
   private Move asBefore(int table) {
     List<CurrentPlan.RunningPart> parts = running.parts(table);
-    Way way = ways.find(table, running.hotRows(table), parts.get(0).part());
+    Way way = ways.find(table, new Option(running.hotRows(table), parts.get(0).part()));
     if (way == null || way.parts != parts.size()) {
       return null;
     }
@@ -269,7 +270,7 @@ final class Explainer {
 
   /** Leaves hot rows where all others are. */
   private Explanation hotRows(int table) {
-    Way uncut = ways.find(table, 0, state.way(table).part);
+    Way uncut = ways.find(table, new Option(0, state.way(table).part));
     if (uncut == null) {
       return explanation(ExplainedAction.HOT_ROWS, table, Cause.COMMUNICATION, 0);
     }

@@ -142,8 +142,8 @@ final class MovePrice {
       int more = way.part.columns() - running.columns(table, at[i]);
       if (more > 0) {
         sum +=
-            msPerMove * places.size(at[i]) * way.group.tables().size()
-                + settings.moveMs((double) way.group.bytes(more));
+            msPerMove * places.size(at[i]) * tables.get(table).tables().size()
+                + settings.moveMs((double) tables.get(table).bytes(way.hotRows, more));
       }
     }
     return sum;

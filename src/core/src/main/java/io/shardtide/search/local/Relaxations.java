@@ -19,6 +19,7 @@ import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -155,7 +156,7 @@ final class Relaxations {
       Set<ShardKind> more = EnumSet.copyOf(constraints.kinds());
       more.add(kind);
       if (fitsWith(t, constraints.withKinds(more))) {
-        return "with %s allowed for table %s".formatted(kind.torchRecName(), name);
+        return "with %s allowed for table %s".formatted(kind.label(), name);
       }
     }
     if (constraints.leastColumns() > 0 && fitsWith(t, constraints.withLeastColumns(0))) {
@@ -199,9 +200,8 @@ final class Relaxations {
               ? new TablePrediction(
                   table.table().withConstraints(constraints),
                   table.towers(),
-                  table.parts(),
-                  table.byUse(),
-                  List.of(),
+                  table.cuts(),
+                  Map.of(),
                   table.outOfRange())
               : table);
     }

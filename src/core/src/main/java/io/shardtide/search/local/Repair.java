@@ -1,8 +1,9 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -75,8 +76,9 @@ final class Repair {
     if (!areEqual) {
       return null;
     }
-    Way way = search.ways.find(table, search.running.hotRows(table), first.part());
-    return way == null ? search.ways.find(table, 0, first.part()) : way;
+    Option option = new Option(search.running.hotRows(table), first.part());
+    Way way = search.ways.find(table, option);
+    return way == null ? search.ways.find(table, new Option(0, first.part())) : way;
   }
 
   private boolean keepsConstraints(TableGroup group, List<CurrentPlan.RunningPart> running) {

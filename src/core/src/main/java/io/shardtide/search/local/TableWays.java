@@ -3,15 +3,15 @@ package io.shardtide.search.local;
 import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
-import io.shardtide.cost.HotColdPrediction;
 import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.StepComm;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.ShardScope;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.PartMemory;
 import io.shardtide.search.TableGroup;
 import java.util.ArrayList;
@@ -21,6 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -57,11 +58,11 @@ final class TableWays {
 
   /** The ways of one table. */
   private static final class OfTable {
-    /** The table uncut, and cut with each number of hot rows. */
-    final List<Variant> variants = new ArrayList<>();
+    /** The copies of each number of hot rows that the table may have. */
+    final Map<Long, Way> hot = new HashMap<>();
 
-    /** Every way that was ever asked for, by what it is. */
-    final Map<Key, Way> known = new HashMap<>();
+    /** Every way that was ever asked for. */
+    final Map<Option, Way> known = new HashMap<>();
 
     /** Those that a search tries, the ones with the least work first; null until needed. */
     Way[] ways;
@@ -72,10 +73,6 @@ final class TableWays {
     /** Whether one way fits. */
     boolean isOnly;
   }
-
-  private record Variant(long hotRows, TableGroup group, Way hot) {}
-
-  private record Key(long hotRows, TablePart part) {}
 
   TableWays(
       List<TableGroup> tables,
@@ -110,22 +107,17 @@ final class TableWays {
     for (int t = 0; t < tables.size(); t++) {
       keepsPartsInNode[t] = tables.get(t).keepsPartsInNode();
       ofTables.add(new OfTable());
-      addVariants(t, names);
+      addHotRows(t, names);
     }
   }
 
-  private void addVariants(int table, Set<String> names) {
+  private void addHotRows(int table, Set<String> names) {
     TableGroup group = tables.get(table);
-    List<Variant> variants = ofTables.get(table).variants;
-    variants.add(new Variant(0, group, null));
-    if (group.isShared() || names.contains(HotRows.name(group.name()))) {
-      return;
-    }
-    for (HotColdPrediction use : group.tables().get(0).byUse()) {
-      TablePrediction copies = use.hot();
-      TablePart part = new TablePart(ShardScope.COPIES, copies.table().columns());
-      Way hot = way(table, 0, new TableGroup(List.of(copies)), part, null);
-      variants.add(new Variant(use.hotRows(), new TableGroup(List.of(use.others())), hot));
+    if (!group.isShared() && !names.contains(HotRows.name(group.name()))) {
+      for (long hotRows : group.tables().get(0).cuts().keySet()) {
+        TablePart part = new TablePart(ShardScope.COPIES, group.columns());
+        ofTables.get(table).hot.put(hotRows, way(table, new Option(hotRows, part), null));
+      }
     }
   }
 
@@ -146,27 +138,15 @@ final class TableWays {
   Way[] of(int table) {
     OfTable of = ofTables.get(table);
     if (of.ways == null) {
-      List<Way> fitting = new ArrayList<>();
-      List<Way> plausible = new ArrayList<>();
-      List<List<Way>> byVariant = new ArrayList<>();
-      double best = Double.POSITIVE_INFINITY;
-      for (Variant variant : of.variants) {
-        List<Way> ways = fitting(table, variant);
-        byVariant.add(ways);
-        fitting.addAll(ways);
-        for (Way way : ways) {
-          best = Math.min(best, way.workMs);
-        }
-      }
+      List<Way> fitting = fitting(table);
+      double best =
+          fitting.stream().mapToDouble(way -> way.workMs).min().orElse(Double.POSITIVE_INFINITY);
       long bytes = tables.get(table).bytes();
-      for (List<Way> ways : byVariant) {
-        for (Way way : ways) {
-          if (isPlausible(way, ways, best, bytes)) {
-            plausible.add(way);
-          }
-        }
-      }
-      plausible.sort(Comparator.comparingDouble(way -> way.workMs));
+      List<Way> plausible =
+          fitting.stream()
+              .filter(way -> isPlausible(way, fitting, best, bytes))
+              .sorted(Comparator.comparingDouble(way -> way.workMs))
+              .toList();
       linkCaches(plausible);
       of.smallest = fitting.stream().min(Comparator.comparingLong(Way::bytes)).orElse(null);
       of.isOnly = fitting.size() == 1;
@@ -186,76 +166,58 @@ final class TableWays {
         && (way.scope == ShardScope.COPIES ? bytes <= SMALL_BYTES : bytes > LARGE * memory.least());
   }
 
-  /** Returns whether no other way has less work and at most as many bytes. */
-  private boolean isWorthItsBytes(Way way, List<Way> others) {
+  /** Returns whether no other way of the same hot rows has less work and at most as many bytes. */
+  private static boolean isWorthItsBytes(Way way, List<Way> others) {
     for (Way other : others) {
-      if (other.workMs < way.workMs && other.totalBytes <= way.totalBytes) {
+      if (other.option.hotRows() == way.option.hotRows()
+          && other.workMs < way.workMs
+          && other.totalBytes <= way.totalBytes) {
         return false;
       }
     }
     return true;
   }
 
-  private List<Way> fitting(int table, Variant variant) {
-    TableGroup group = variant.group();
-    List<Way> ways = new ArrayList<>();
-    int most = group.maxColumnParts(cluster);
-    for (int count = 1; count <= most; count++) {
-      TablePart part = new TablePart(ShardScope.DEVICE, group.columns() / count);
-      if (group.isDivisible(count) && (!group.isConstrained() || group.allows(part, cluster))) {
-        addFitting(ways, table, variant, part);
-      }
-    }
-    for (TablePart part : group.parts(cluster)) {
-      if (group.allows(part, cluster)) {
-        addFitting(ways, table, variant, part);
-      }
-    }
-    return ways;
+  private List<Way> fitting(int table) {
+    TableGroup group = tables.get(table);
+    return group.options(cluster).stream()
+        .filter(option -> mayHave(table, option) && group.allows(option.part(), cluster))
+        .map(option -> known(table, option))
+        .filter(this::fits)
+        .toList();
   }
 
-  private void addFitting(List<Way> ways, int table, Variant variant, TablePart part) {
-    Way way = known(table, variant, part);
+  /** Returns whether a table may be cut by use as an option is, if it is. */
+  private boolean mayHave(int table, Option option) {
+    return option.hotRows() == 0 || ofTables.get(table).hot.containsKey(option.hotRows());
+  }
+
+  private boolean fits(Way way) {
     long ofHot = way.hot == null ? 0 : way.hot.load.bytes();
-    if (way.bytes() <= memory.most(way.scope, way.parts)
+    return way.bytes() <= memory.most(way.scope, way.parts)
         && ofHot <= memory.least()
-        && way.load.hostBytes() <= cluster.hostMemoryBytesPerDevice()) {
-      ways.add(way);
-    }
+        && way.load.hostBytes() <= cluster.hostMemoryBytesPerDevice();
   }
 
-  private Way known(int table, Variant variant, TablePart part) {
-    Key key = new Key(variant.hotRows(), part);
-    Map<Key, Way> known = ofTables.get(table).known;
-    Way way = known.get(key);
-    if (way == null) {
-      way = way(table, variant.hotRows(), variant.group(), part, variant.hot());
-      known.put(key, way);
-    }
-    return way;
+  private Way known(int table, Option option) {
+    OfTable of = ofTables.get(table);
+    return of.known.computeIfAbsent(option, o -> way(table, option, of.hot.get(option.hotRows())));
   }
 
   /** Returns a way, also one that a search would not try; null if it was not predicted. */
-  Way find(int table, long hotRows, TablePart part) {
-    for (Variant variant : ofTables.get(table).variants) {
-      if (variant.hotRows() == hotRows) {
-        boolean isPredicted =
-            part.isOnDevice()
-                ? variant.group().columns() % part.columns() == 0
-                : variant.group().parts(cluster).contains(part);
-        return isPredicted ? known(table, variant, part) : null;
-      }
-    }
-    return null;
+  Way find(int table, Option option) {
+    return mayHave(table, option) && tables.get(table).isPredicted(option, cluster)
+        ? known(table, option)
+        : null;
   }
 
-  private Way way(int table, long hotRows, TableGroup group, TablePart part, Way hot) {
+  private Way way(int table, Option option, Way hot) {
+    TableGroup group = tables.get(table);
     ShapeLoad sum = null;
     ShapeLoad other = null;
     for (TablePrediction member : group.tables()) {
-      TablePart own = part.withColumns(group.columnsOf(member.table(), part.columns()));
       ShapeLoad load =
-          ShapeLoad.of(evaluator, member.tower(own).orElseThrow(), own, member.table(), cluster);
+          member.load(group.of(option, member.table()), evaluator, cluster).orElseThrow();
       if (sum != null && load.scope() != sum.scope()) {
         ShapeLoad sent =
             new ShapeLoad(new double[load.tower().length], load.scope(), load.elements(), 0, 0, 0);
@@ -266,13 +228,12 @@ final class TableWays {
       }
       sum = sum == null ? load : sum.plus(load);
     }
+    TablePart part = option.part();
     Way way =
         new Way(
             table,
-            group,
-            part,
+            option,
             part.count(group.columns()),
-            hotRows,
             sum,
             other,
             hot,
@@ -290,11 +251,8 @@ final class TableWays {
 
   /** Links each cached way with those that differ in nothing but the size of the cache. */
   private static void linkCaches(List<Way> ways) {
-    Map<Key, List<Way>> bySize = new HashMap<>();
-    for (Way way : ways) {
-      Key key = new Key(way.hotRows, way.part.withoutCache());
-      bySize.computeIfAbsent(key, k -> new ArrayList<>()).add(way);
-    }
+    Map<Option, List<Way>> bySize =
+        ways.stream().collect(Collectors.groupingBy(way -> way.option.withoutCache()));
     for (List<Way> same : bySize.values()) {
       same.sort(Comparator.comparingDouble(way -> way.part.cacheShare().orElse(2)));
       for (int i = 1; i < same.size(); i++) {
@@ -335,7 +293,8 @@ final class TableWays {
         : IntStream.range(0, tables.size())
             .filter(
                 t ->
-                    tables.get(t).parts(cluster).stream().anyMatch(p -> p.cacheShare().isPresent()))
+                    tables.get(t).options(cluster).stream()
+                        .anyMatch(o -> o.hotRows() == 0 && o.part().cacheShare().isPresent()))
             .toArray();
   }
 

@@ -1,9 +1,9 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.ShapeLoad;
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ShardScope;
-import io.shardtide.search.TableGroup;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 
 /**
  * A way to shard a table: into how many equal parts, where their rows are, with which cache, and
@@ -15,7 +15,9 @@ final class Way {
   /** The table, by position. */
   final int table;
 
-  /** Where the rows of each part are, its columns and its cache. */
+  final Option option;
+
+  /** What each part is. */
   final TablePart part;
 
   /** Where the rows of each part are. */
@@ -26,9 +28,6 @@ final class Way {
 
   /** Rows of which every device has a copy; 0 if the table is not cut by use. */
   final long hotRows;
-
-  /** The tables that are sharded together; of one that is cut by use, its rows that are not hot. */
-  final TableGroup group;
 
   /** What a part adds to each device of its place. */
   final ShapeLoad load;
@@ -80,10 +79,8 @@ final class Way {
 
   Way(
       int table,
-      TableGroup group,
-      TablePart part,
+      Option option,
       int parts,
-      long hotRows,
       ShapeLoad load,
       ShapeLoad otherCollective,
       Way hot,
@@ -91,10 +88,10 @@ final class Way {
       int groupSize,
       double aloneMs) {
     this.table = table;
-    this.group = group;
-    this.part = part;
+    this.option = option;
+    part = option.part();
+    hotRows = option.hotRows();
     this.parts = parts;
-    this.hotRows = hotRows;
     this.load = load;
     this.otherCollective = otherCollective;
     this.hot = hot;

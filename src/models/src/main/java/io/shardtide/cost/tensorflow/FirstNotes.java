@@ -4,6 +4,7 @@ import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerPointer;
+import org.jspecify.annotations.Nullable;
 import org.tensorflow.Graph;
 import org.tensorflow.Result;
 import org.tensorflow.Session;
@@ -72,7 +73,7 @@ final class FirstNotes {
    * Calls a C function of up to three arguments, each a pointer or an integer of its size.
    * TensorFlow's type of a deallocator is one of these, and JavaCPP can call it.
    */
-  private static void call(Pointer function, Pointer first, long second, Pointer third) {
+  private static void call(Pointer function, Pointer first, long second, @Nullable Pointer third) {
     try (PointerPointer<Pointer> holder = new PointerPointer<>(1)) {
       holder.put(function);
       new Deallocator_Pointer_long_Pointer(holder).call(first, second, third);

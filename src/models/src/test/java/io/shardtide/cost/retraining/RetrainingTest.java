@@ -69,7 +69,7 @@ class RetrainingTest {
                           .filter(c -> c.sample().direction().equals(Optional.of(direction)))
                           .toList())
                   .mape())
-          .as(direction.fileName())
+          .as(direction.label())
           .isLessThan(0.036);
     }
   }

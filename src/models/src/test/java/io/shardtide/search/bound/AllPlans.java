@@ -3,21 +3,21 @@ package io.shardtide.search.bound;
 import io.shardtide.cost.CodecChoice;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceLoad;
-import io.shardtide.cost.HotColdPrediction;
-import io.shardtide.cost.PartTower;
 import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.StepComm;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.StepMemory;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.UsableMemory;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
 /**
@@ -55,10 +55,11 @@ final class AllPlans {
             problem.tables().stream().map(TablePrediction::table).toList(), cluster);
     evaluator = problem.model().evaluator();
     for (TablePrediction table : problem.tables()) {
-      List<Placement> placements = new ArrayList<>(placements(table));
-      for (HotColdPrediction use : table.byUse()) {
-        for (Placement hot : placements(use.hot())) {
-          for (Placement others : placements(use.others())) {
+      List<Placement> placements = placements(table, o -> o.hotRows() == 0);
+      for (long hotRows : table.cuts().keySet()) {
+        Predicate<Option> isCut = o -> o.hotRows() == hotRows;
+        for (Placement hot : placements(table, isCut.and(Option::isOfHotRows))) {
+          for (Placement others : placements(table, isCut.and(o -> !o.isOfHotRows()))) {
             placements.add(hot.with(others));
           }
         }
@@ -80,31 +81,24 @@ final class AllPlans {
         .ofTables.stream().mapToDouble(List::size).reduce(1, (a, b) -> a * b);
   }
 
-  private List<Placement> placements(TablePrediction table) {
+  private List<Placement> placements(TablePrediction table, Predicate<Option> isAsked) {
     List<Placement> placements = new ArrayList<>();
-    TableSpec spec = table.table();
-    for (int columns = TableSpec.COLUMN_UNIT;
-        columns <= spec.columns() && !table.towers().isEmpty();
-        columns += TableSpec.COLUMN_UNIT) {
-      if (spec.columns() % columns == 0) {
-        add(placements, table, new TablePart(ShardScope.DEVICE, columns), table.tower(columns));
-      }
-    }
-    for (PartTower of : table.parts()) {
-      add(placements, table, of.part(), of.tower());
-    }
+    table.towers().keySet().stream()
+        .filter(isAsked)
+        .filter(option -> table.table().columns() % option.part().columns() == 0)
+        .forEach(option -> add(placements, table, option));
     return placements;
   }
 
-  private void add(
-      List<Placement> placements, TablePrediction table, TablePart part, float[] tower) {
-    TableSpec spec = table.table();
+  private void add(List<Placement> placements, TablePrediction table, Option option) {
+    TableSpec spec = table.table(option);
+    TablePart part = option.part();
     // A table cut into blocks of rows has all of them, each on a device of its own.
     int count = part.count(spec.columns());
     if (!part.isAllowed(spec)) {
       return;
     }
-    ShapeLoad load = ShapeLoad.of(evaluator, tower, part, spec, cluster);
+    ShapeLoad load = table.load(option, evaluator, cluster).orElseThrow();
     int places =
         switch (part.scope()) {
           case DEVICE -> cluster.devices();

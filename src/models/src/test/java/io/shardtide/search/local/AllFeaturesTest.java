@@ -722,7 +722,7 @@ class AllFeaturesTest {
   private void count(SearchProblem problem, SearchResult.Found found) {
     List<Shard> shards = found.shards();
     for (ShardKind kind : KINDS) {
-      count(kind.torchRecName(), shards.stream().anyMatch(s -> s.kind() == kind));
+      count(kind.label(), shards.stream().anyMatch(s -> s.kind() == kind));
     }
     count("hot rows", !HotRows.byTable(shards).isEmpty());
     count("caches", shards.stream().anyMatch(s -> s.cacheShare().isPresent()));

@@ -211,9 +211,8 @@ class ConstraintsTest {
                         ? new TablePrediction(
                             t.table().withConstraints(constraints),
                             t.towers(),
-                            t.parts(),
-                            t.byUse(),
-                            List.of(),
+                            t.cuts(),
+                            Map.of(),
                             t.outOfRange())
                         : t)
             .toList();
@@ -424,7 +423,7 @@ class ConstraintsTest {
       }
       tables.add(
           TableSpecBuilder.builder(table)
-              .name(kind.torchRecName())
+              .name(kind.label())
               .columns(Math.max(8, table.columns()))
               .pooled(isPooled)
               .constraints(new TableConstraints(kinds, 0, Optional.empty()))

@@ -16,6 +16,7 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.option.Option;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.bound.PlanBound;
@@ -23,6 +24,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.StepCosts;
 import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -115,7 +117,7 @@ class HotRowsTest {
         TableConstraints.NONE.withKinds(
             EnumSet.of(ShardKind.DATA_PARALLEL, ShardKind.TABLE_ROW_WISE));
     TableSpec table = table("skewed", 0.02).withConstraints(rows);
-    assertThat(problem(List.of(table), PlanShards.NONE).tables().get(0).byUse()).isEmpty();
+    assertThat(problem(List.of(table), PlanShards.NONE).tables().get(0).cuts()).isEmpty();
   }
 
   /** A table whose devices another one must share is not cut: nothing says where its copies go. */
@@ -168,12 +170,17 @@ class HotRowsTest {
     assertThat(bound).isLessThanOrEqualTo(found.predictedMs());
     for (TablePrediction table : problem.tables()) {
       table
-          .byUse()
+          .cuts()
           .forEach(
-              use ->
-                  assertThat(use.others().table().rows() + use.hotRows())
-                      .isEqualTo(table.table().rows()));
+              (hotRows, cut) ->
+                  assertThat(cut.others().rows() + hotRows).isEqualTo(table.table().rows()));
     }
+  }
+
+  private static Map<Option, float[]> withoutHotRows(Map<Option, float[]> towers) {
+    Map<Option, float[]> without = new LinkedHashMap<>(towers);
+    without.keySet().removeIf(option -> option.hotRows() > 0);
+    return without;
   }
 
   /** As those of tables that are gone: a log may have predictions of an earlier version. */
@@ -186,7 +193,7 @@ class HotRowsTest {
             .map(
                 t ->
                     new TablePrediction(
-                        t.table(), t.towers(), t.parts(), List.of(), List.of(), t.outOfRange()))
+                        t.table(), withoutHotRows(t.towers()), Map.of(), Map.of(), t.outOfRange()))
             .toList();
     List<Shard> shards = found.shards();
     assertThat(StepCosts.of(without, shards, CLUSTER, problem.model()).predictedMs())

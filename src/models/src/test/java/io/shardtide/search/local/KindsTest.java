@@ -175,7 +175,9 @@ class KindsTest {
       List<Shard> running = new Sharding.RowWise().shards(table, cluster);
       SearchProblem problem = problem(List.of(table), cluster, new PlanShards(running, 4));
       List<ShardScope> scopes =
-          problem.tables().get(0).parts().stream().map(part -> part.part().scope()).toList();
+          problem.tables().get(0).towers().keySet().stream()
+              .map(option -> option.part().scope())
+              .toList();
       boolean isSplit = rows == 4 || rows == 7 || rows == 8;
       assertThat(running).hasSize(isSplit ? 4 : Math.min(rows, 3));
       assertThat(scopes.contains(ShardScope.CLUSTER)).as("%d rows", rows).isEqualTo(isSplit);

@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.PredictionInputs;
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Overlap;
@@ -14,10 +12,11 @@ import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.groups.GroupedProblem;
 import io.shardtide.testing.Fixtures;
@@ -52,12 +51,13 @@ class MovePriceTest {
       Places places = search.places;
       for (int t = 0; t < search.tables.size(); t++) {
         int columns = search.tables.get(t).columns();
-        List<TablePart> possible =
-            new ArrayList<>(
-                TablePart.of(
-                    problem.tables().get(t).table(), PredictionInputs.of(problem.cluster())));
-        possible.add(new TablePart(ShardScope.DEVICE, columns));
-        TablePart part = possible.get(random.nextInt(possible.size()));
+        List<Option> possible =
+            problem.tables().get(t).towers().keySet().stream()
+                .filter(option -> option.hotRows() == 0)
+                .filter(o -> !o.part().isOnDevice() || o.part().columns() == columns)
+                .toList();
+        Option option = possible.get(random.nextInt(possible.size()));
+        TablePart part = option.part();
         List<Integer> at =
             new ArrayList<>(
                 IntStream.range(0, places.countOf(part.scope()))
@@ -66,7 +66,7 @@ class MovePriceTest {
                     .toList());
         Collections.shuffle(at, random);
         for (int p = 0; p < part.count(columns); p++) {
-          state.add(t, search.ways.find(t, 0, part), at.get(p));
+          state.add(t, search.ways.find(t, option), at.get(p));
         }
       }
       return new RandomPlacement(problem, search, state);

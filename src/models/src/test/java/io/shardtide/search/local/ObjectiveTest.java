@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.StepComm;
-import io.shardtide.cost.TablePart;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.option.Option;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
@@ -28,8 +28,7 @@ class ObjectiveTest {
   private final State state = search.empty();
 
   private Way whole(int table) {
-    return search.ways.find(
-        table, 0, new TablePart(ShardScope.DEVICE, TABLES.get(table).columns()));
+    return search.ways.find(table, Option.ofColumns(TABLES.get(table).columns()));
   }
 
   private Objective objective() {

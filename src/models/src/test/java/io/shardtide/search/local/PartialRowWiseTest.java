@@ -5,9 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.PartTower;
 import io.shardtide.cost.StepCost;
-import io.shardtide.cost.TablePart;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
@@ -20,6 +18,8 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
@@ -69,10 +69,10 @@ class PartialRowWiseTest {
     return KindsTest.problem(List.of(table), cluster, PlanShards.NONE)
         .tables()
         .get(0)
-        .parts()
+        .towers()
+        .keySet()
         .stream()
-        .map(PartTower::part)
-        .map(TablePart::blocks)
+        .map(option -> option.part().blocks())
         .filter(blocks -> blocks > 1)
         .toList();
   }
@@ -145,7 +145,7 @@ class PartialRowWiseTest {
         problem(cluster, PlanShards.NONE, withAll(Fixtures.table("a", 1 << 28, 16, 2)))
             .tables()
             .get(0);
-    List<TablePart> parts = table.parts().stream().map(PartTower::part).toList();
+    List<TablePart> parts = table.towers().keySet().stream().map(Option::part).toList();
     assertThat(parts).anyMatch(part -> part.cacheShare().isPresent());
     assertThat(parts).anyMatch(part -> part.blocks() > 1);
     assertThat(parts).noneMatch(part -> part.blocks() > 1 && part.cacheShare().isPresent());
@@ -318,7 +318,7 @@ class PartialRowWiseTest {
       assertThatThrownBy(() -> new TablePart(scope, 16, blocks, none))
           .hasMessage(
               "blocks of rows of a part must be at least 1, and several are on single devices; got %d of scope %s"
-                  .formatted(blocks, scope.fileName()));
+                  .formatted(blocks, scope.label()));
     }
   }
 
