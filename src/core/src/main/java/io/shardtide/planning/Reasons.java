@@ -117,8 +117,7 @@ final class Reasons {
                 moves.shards(found.placed()),
                 Imbalance.stepCost(
                         request.tables(),
-                        before.placed(),
-                        before.codecs(),
+                        before,
                         request.predicted().cluster(),
                         request.model(),
                         request.slow())
