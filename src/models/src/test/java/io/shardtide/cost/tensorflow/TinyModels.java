@@ -101,7 +101,7 @@ final class TinyModels {
       drawn.add(new ComputeSample(shards, 1));
     }
     CostModel teacher = new CostModel(ModelFiles.shipped());
-    SampleSet set = new SampleSet(drawn, List.of());
+    SampleSet set = new SampleSet(tables.stream().map(TableSpec::name).toList(), drawn, List.of());
     List<ComputeSample> compute;
     try (TensorFlowTowers towers = new TensorFlowTowers(teacher.bundle())) {
       compute =
