@@ -4,6 +4,7 @@ import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.LinkDataSheet;
@@ -11,7 +12,6 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
@@ -87,25 +87,25 @@ final class TinyModels {
   /** Returns columns of the tables of the reference kit, as the shipped model costs them. */
   static SampleSet columns(int computations, int allToAlls) throws IOException {
     List<TableSpec> tables =
-        SampleFolderReader.read(
-                Path.of("src/models/src/test/resources/reference/valid"), Optional.empty())
-            .tables();
+        SampleFolderReader.tables(
+            Path.of("src/models/src/test/resources/reference/tables.jsonl"));
     Random random = new Random(1);
     List<ComputeSample> drawn = new ArrayList<>();
     for (int s = 0; s < computations; s++) {
-      List<SampledShard> shards = new ArrayList<>();
+      List<DeviceShard> shards = new ArrayList<>();
       for (int n = 1 + random.nextInt(15); n > 0; n--) {
         int columns = WIDTHS[random.nextInt(WIDTHS.length)];
-        shards.add(SampledShard.ofColumns(random.nextInt(tables.size()), columns, BATCH));
+        TableSpec table = tables.get(random.nextInt(tables.size()));
+        shards.add(DeviceShard.ofColumns(table.withColumns(columns), BATCH));
       }
       drawn.add(new ComputeSample(shards, 1));
     }
     CostModel teacher = new CostModel(ModelFiles.shipped());
-    SampleSet set = new SampleSet(tables, BATCH, drawn, List.of());
+    SampleSet set = new SampleSet(tables.stream().map(TableSpec::name).toList(), drawn, List.of());
     List<ComputeSample> compute;
     try (TensorFlowTowers towers = new TensorFlowTowers(teacher.bundle())) {
       compute =
-          Evaluation.ofKnownUse(teacher, towers, set).computations().stream()
+          Evaluation.of(teacher, towers, set).computations().stream()
               .map(one -> new ComputeSample(one.sample().shards(), one.predictedMs()))
               .toList();
     }
