@@ -4,8 +4,8 @@ import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.DenseLayer;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.LinkDataSheet;
 import io.shardtide.cost.ModelBundle;
@@ -87,8 +87,7 @@ final class TinyModels {
   /** Returns columns of the tables of the reference kit, as the shipped model costs them. */
   static SampleSet columns(int computations, int allToAlls) throws IOException {
     List<TableSpec> tables =
-        SampleFolderReader.tables(
-            Path.of("src/models/src/test/resources/reference/tables.jsonl"));
+        SampleFolderReader.tables(Path.of("src/models/src/test/resources/reference/tables.jsonl"));
     Random random = new Random(1);
     List<ComputeSample> drawn = new ArrayList<>();
     for (int s = 0; s < computations; s++) {
