@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.Optional;
@@ -15,6 +16,7 @@ import java.util.Optional;
  * @param episodes how often it became slow, at least 1; forgotten with this history
  * @param fast measurements since it recovered
  */
+@RecordBuilder
 public record SpeedHistory(
     Position position, CostPart part, Optional<PositionSpeed> slow, int episodes, int fast) {
   /** The slowest last; of those that recovered, the one that was slow most often. */
@@ -28,34 +30,29 @@ public record SpeedHistory(
     return new SpeedHistory(position, part, Optional.empty(), 0, 0);
   }
 
-  /** Returns the same history of another position. */
-  public SpeedHistory at(Position other) {
-    return new SpeedHistory(other, part, slow, episodes, fast);
-  }
-
   /**
    * Returns this with an estimate of the speed.
    *
    * @param since when the position became slow, if it was not
    */
   public SpeedHistory slow(double slowdown, double standardError, Instant since) {
-    return new SpeedHistory(
-        position,
-        part,
-        Optional.of(
-            new PositionSpeed(
-                slowdown, standardError, slow.map(PositionSpeed::since).orElse(since))),
-        slow.isPresent() ? episodes : episodes + 1,
-        0);
+    return with()
+        .slow(
+            Optional.of(
+                new PositionSpeed(
+                    slowdown, standardError, slow.map(PositionSpeed::since).orElse(since))))
+        .episodes(slow.isPresent() ? episodes : episodes + 1)
+        .fast(0)
+        .build();
   }
 
   /** Returns this after the position recovered. */
   public SpeedHistory recovered() {
-    return new SpeedHistory(position, part, Optional.empty(), episodes, 0);
+    return with().slow(Optional.empty()).fast(0).build();
   }
 
-  /** Returns this after another measurement of the position, which is not slow. */
-  public SpeedHistory measuredFast() {
-    return new SpeedHistory(position, part, slow, episodes, fast + 1);
+  /** Returns a builder of a copy. */
+  public SpeedHistoryBuilder with() {
+    return SpeedHistoryBuilder.builder(this);
   }
 }

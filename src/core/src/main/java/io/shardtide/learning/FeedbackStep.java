@@ -1,7 +1,6 @@
 package io.shardtide.learning;
 
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ClusterSpec;
@@ -17,8 +16,6 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SpeedHistory;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.VersionedTable;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -49,34 +46,21 @@ public final class FeedbackStep {
   }
 
   /** Applies one part of a generation's predictions. */
-  public void onPredictions(FeedbackStore store, CostPredictions part) {
+  public void onPredictions(FeedbackTables store, CostPredictions part) {
     String id = part.workloadId();
-    if (part.update().orElse(null) instanceof Update.Predicted predicted) {
-      TableSpec table = predicted.prediction().table();
-      Optional<VersionedTable> known = store.table(id, table.name());
-      // A new prediction of an unchanged table, by another model for example, keeps its generation.
-      if (known.isEmpty() || !known.get().table().equals(table)) {
-        store.putTable(id, new VersionedTable(table, part.generation()));
-      }
-    } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
-      store.removeTable(id, dropped.name());
-    }
-    FeedbackState before = header(store, id);
-    FeedbackState after;
+    store.apply(part);
+    FeedbackState before = store.header(id);
+    FeedbackState after = before.with(part.cluster(), part.generation());
     if (part.isDeletion()) {
       List<String> deleted =
           Stream.concat(before.plans().ids().stream(), Stream.of(before.measuredPlan()))
-              .filter(plan -> !isAfter(part.generation(), store.plan(id, plan)))
+              .filter(plan -> !isAfter(part.generation(), store.plans().get(id, plan)))
               .toList();
-      deleted.forEach(plan -> store.removePlan(id, plan));
-      store.removeWindows(id);
+      deleted.forEach(plan -> store.plans().delete(id, plan));
+      store.windows().range(id).keySet().forEach(series -> store.windows().delete(id, series));
       after = FeedbackState.deleted(part.generation(), before.plans().without(deleted));
-    } else {
-      after = before.with(part.cluster(), part.generation());
     }
-    if (!after.equals(before)) {
-      store.putHeader(id, after);
-    }
+    store.putHeader(id, after);
   }
 
   private static boolean isAfter(long generation, Optional<ShardingPlan> plan) {
@@ -87,41 +71,32 @@ public final class FeedbackStep {
    * Stores a plan, and removes the oldest one that nothing runs or returns to. Ignores a plan of a
    * workload that was deleted since.
    */
-  public void onPlan(FeedbackStore store, ShardingPlan plan) {
+  public void onPlan(FeedbackTables store, ShardingPlan plan) {
     String id = plan.workloadId();
-    FeedbackState header = header(store, id);
+    FeedbackState header = store.header(id);
     if (header.isDeletedAfter(plan.generation())) {
       return;
     }
-    store.putPlan(plan);
+    store.plans().put(id, plan.planId(), plan);
     store.putHeader(
         id,
-        header.with(
-            header
-                .plans()
-                .follow(
-                    plan,
-                    of -> store.plan(id, of).flatMap(ShardingPlan::previousPlanId),
-                    expired -> removeUnmeasured(store, header, id, expired))));
-  }
-
-  /**
-   * Returns the header of a workload, with the judgement of planning about which plan runs. It may
-   * have been read before the plan, or after later ones: the result is the same.
-   */
-  static FeedbackState header(FeedbackStore store, String workloadId) {
-    FeedbackState header = store.header(workloadId);
-    return store
-        .accepted(workloadId)
-        .map(accepted -> header.with(header.plans().with(accepted)))
-        .orElse(header);
+        header
+            .with()
+            .plans(
+                header
+                    .plans()
+                    .follow(
+                        plan,
+                        of -> store.plans().get(id, of).flatMap(ShardingPlan::previousPlanId),
+                        expired -> removeUnmeasured(store, header, id, expired)))
+            .build());
   }
 
   /** The plan that was measured last is kept: speeds are of positions in it. */
   private static void removeUnmeasured(
-      FeedbackStore store, FeedbackState header, String id, String plan) {
+      FeedbackTables store, FeedbackState header, String id, String plan) {
     if (!plan.equals(header.measuredPlan())) {
-      store.removePlan(id, plan);
+      store.plans().delete(id, plan);
     }
   }
 
@@ -132,25 +107,26 @@ public final class FeedbackStep {
    * @throws RejectedException if the measurement is stale, a duplicate, or not comparable with its
    *     plan
    */
-  public Feedback measure(FeedbackStore store, MeasuredCosts measured) {
+  public Feedback measure(FeedbackTables store, MeasuredCosts measured) {
     String id = measured.workloadId();
-    FeedbackState before = header(store, id);
+    FeedbackState before = store.header(id);
     checkOrder(before, measured);
     ShardingPlan plan =
-        store.plan(id, measured.planId()).orElseThrow(() -> unknown(before, measured));
+        store.plans().get(id, measured.planId()).orElseThrow(() -> unknown(before, measured));
     MeasuredPlan comparable = MeasuredPlan.of(store, before, plan, measured);
     comparable.comparison().check(isOtherHardware.test(plan.modelId()));
 
     FeedbackState header = before.measured(measured);
-    Optional<PlanShards> last = store.plan(id, before.measuredPlan()).map(ShardingPlan::placed);
+    Optional<PlanShards> last =
+        store.plans().get(id, before.measuredPlan()).map(ShardingPlan::placed);
     Optional<Regrouping> regrouping =
         last.map(placed -> new Regrouping(placed, plan.placed()))
             .filter(Regrouping::changesPositions);
     if (regrouping.isPresent()) {
-      header = header.withSpeeds(regrouping.get().histories(header.speeds()));
+      header = header.with().speeds(regrouping.get().histories(header.speeds())).build();
     }
     String hardware = comparable.cluster().hardware();
-    ResidualWindows windows = new ResidualWindows(store, id);
+    ResidualWindows windows = new ResidualWindows(store.windows(), id);
     List<DriftAlarm> alarms = new ArrayList<>();
     SortedMap<CostQuantity, Double> ratios = new TreeMap<>();
     SortedMap<ExclusionReason, Integer> excluded = new TreeMap<>();
@@ -179,7 +155,7 @@ public final class FeedbackStep {
       stragglers.put(quantity, devices);
     }
     FeedbackState after =
-        header.withSpeeds(speedMonitor.add(header.speeds(), quantities, compared));
+        header.with().speeds(speedMonitor.add(header.speeds(), quantities, compared)).build();
     SortedSet<Integer> slowComputing = stragglers.get(CostQuantity.COMPUTE);
     boolean isSlowCommunicating =
         !stragglers.get(CostQuantity.FORWARD).isEmpty()

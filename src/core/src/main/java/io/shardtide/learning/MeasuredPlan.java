@@ -60,7 +60,7 @@ record MeasuredPlan(
    *     implausible costs
    */
   static MeasuredPlan of(
-      FeedbackStore store, FeedbackState header, ShardingPlan plan, MeasuredCosts measured) {
+      FeedbackTables store, FeedbackState header, ShardingPlan plan, MeasuredCosts measured) {
     int devices = plan.deviceCosts().size();
     if (measured.devices().size() != devices) {
       throw incomparable(
@@ -163,8 +163,8 @@ record MeasuredPlan(
     }
   }
 
-  private static TableSpec table(FeedbackStore store, ShardingPlan plan, String name) {
-    VersionedTable table = store.table(plan.workloadId(), name).orElse(null);
+  private static TableSpec table(FeedbackTables store, ShardingPlan plan, String name) {
+    VersionedTable table = store.tables().get(plan.workloadId(), name).orElse(null);
     if (table == null || table.since() > plan.generation()) {
       throw outdated(
           "Table %s %s since the plan's generation %s; a measured plan must have the current tables"

@@ -36,7 +36,7 @@ record Regrouping(PlanShards before, PlanShards now) {
         ofBefore.stream()
             .filter(of -> of.part() == part && earlier.contains(of.position()))
             .max(SpeedHistory.BY_SLOWNESS.thenComparing(of -> -of.position().number()))
-            .ifPresent(of -> histories.add(of.at(position)));
+            .ifPresent(of -> histories.add(of.with().position(position).build()));
       }
     }
     return histories;

@@ -123,7 +123,7 @@ final class SpeedMonitor {
       return estimated(history, windows, measured);
     }
     if (history.slow().isEmpty()) {
-      return history.measuredFast();
+      return history.with().fast(history.fast() + 1).build();
     }
     int required =
         Math.min(MAX_RECOVERY, RECOVERY << Math.min(history.episodes() - 1, Integer.SIZE / 2));

@@ -23,8 +23,10 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.planning.Workloads;
+import io.shardtide.step.KeyValues;
+import io.shardtide.step.MemoryKeyValues;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.TestModels;
@@ -43,10 +45,12 @@ import org.junit.jupiter.api.Test;
 class GrowthStepTest {
   private static final Duration HOUR = Duration.ofHours(1);
 
-  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
+  private final Workloads workloads = Workloads.inMemory();
   private final WorkloadStep predicting = new WorkloadStep(new PlainPredictors());
   private final GrowthStep step = new GrowthStep(CapacityPolicy.DEFAULTS);
-  private final MemoryGrowthStore store = new MemoryGrowthStore();
+  private final KeyValues<GrowthState> headers = new MemoryKeyValues<>();
+  private final GrowthTables store =
+      new GrowthTables(headers, new MemoryKeyValues<>(), new MemoryKeyValues<>());
   private long offset;
   private int reports;
   private Instant now = Fixtures.TIME;
@@ -89,7 +93,7 @@ class GrowthStepTest {
   }
 
   private TableSpec spec(String table) {
-    return store.table(Fixtures.WORKLOAD, table).orElseThrow();
+    return store.tables().get(Fixtures.WORKLOAD, table).orElseThrow();
   }
 
   @Test
@@ -150,7 +154,7 @@ class GrowthStepTest {
     predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 10_000), hashedTable("b", 500));
     grow(fill("b", 500, 100));
     TableForecasts forecasts = grow(fill("a", 9_000, 200)).forecasts();
-    TableGrowth reported = store.growth(Fixtures.WORKLOAD, "a").orElseThrow();
+    TableGrowth reported = store.growths().get(Fixtures.WORKLOAD, "a").orElseThrow();
     assertThat(forecasts.generation()).isEqualTo(1);
     assertThat(forecasts.measuredAt()).isEqualTo(now);
     Range still = new Range(200, 200, 200);
@@ -284,10 +288,10 @@ class GrowthStepTest {
               (long) Math.pow(2, 50 * random.nextDouble()));
       List<String> writes = new ArrayList<>();
       try {
-        step.report(written(store, writes), report("run", fill), now.toEpochMilli())
+        step.report(written(writes), report("run", fill), now.toEpochMilli())
             .change()
             .ifPresent(this::predict);
-        assertThat(writes).contains("putGrowth", "putHeader");
+        assertThat(writes).contains("growths", "headers");
       } catch (RejectedException e) {
         assertThat(writes).as(e.getMessage()).isEmpty();
         assertThat(e.reason())
@@ -296,15 +300,23 @@ class GrowthStepTest {
     }
   }
 
-  /** Returns a store that tells which of its methods wrote. */
-  private static GrowthStore written(GrowthStore store, List<String> writes) {
-    return (GrowthStore)
+  /** Returns a state that tells which of its stores were written. */
+  private GrowthTables written(List<String> writes) {
+    return new GrowthTables(
+        written("headers", headers, writes),
+        written("tables", store.tables(), writes),
+        written("growths", store.growths(), writes));
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <V> KeyValues<V> written(String name, KeyValues<V> store, List<String> writes) {
+    return (KeyValues<V>)
         Proxy.newProxyInstance(
-            GrowthStore.class.getClassLoader(),
-            new Class<?>[] {GrowthStore.class},
+            KeyValues.class.getClassLoader(),
+            new Class<?>[] {KeyValues.class},
             (proxy, method, arguments) -> {
-              if (method.getName().startsWith("put") || method.getName().startsWith("remove")) {
-                writes.add(method.getName());
+              if (method.getName().equals("put") || method.getName().equals("delete")) {
+                writes.add(name);
               }
               return method.invoke(store, arguments);
             });
@@ -381,9 +393,9 @@ class GrowthStepTest {
     predict(Fixtures.set(4, Fixtures.GIB), hashedTable("a", 1_000), hashedTable("b", 1_000));
     grow(fill("a", 1_000, 100), fill("b", 1_000, 100));
     assertThat(predict(Fixtures.drop("a"))).as("forecasts of b remain").isFalse();
-    assertThat(store.growths(Fixtures.WORKLOAD)).containsOnlyKeys("b");
+    assertThat(store.growths().range(Fixtures.WORKLOAD)).containsOnlyKeys("b");
     assertThat(predict(new Change.TableUpserted(Fixtures.table("b", 1_000, 64, 5)))).isTrue();
-    assertThat(store.growths(Fixtures.WORKLOAD)).as("no longer hashed").isEmpty();
+    assertThat(store.growths().range(Fixtures.WORKLOAD)).as("no longer hashed").isEmpty();
     assertThat(store.header(Fixtures.WORKLOAD).fixedBytes()).isEqualTo((double) spec("b").bytes());
     predict(hashedTable("b", 1_000));
     grow(fill("b", 1_000, 100));
@@ -417,9 +429,9 @@ class GrowthStepTest {
     assertThatThrownBy(() -> new ShardFill(0, 0, 1, -1, 0, 0, 0)).hasMessageContaining("got -1");
     assertThatThrownBy(() -> new TableFill("a", List.of())).hasMessageContaining("got 0");
     assertThatThrownBy(() -> report("run"))
-        .hasMessage("a report of fill must have between 1 and 20000 tables, got 0");
+        .hasMessage("number of tables of a report of fill must be between 1 and 20000, got 0");
     assertThatThrownBy(() -> report("run", fill("a", 1, 1), fill("a", 1, 1)))
-        .hasMessage("a report of fill must have each table once, got \"a\" twice");
+        .hasMessage("tables of a report of fill must be different, got \"a\" twice");
   }
 
   /** A table of 10,000 slots gets 720,000 ids within an hour: each resize is worth its reshard. */
@@ -454,7 +466,7 @@ class GrowthStepTest {
             .pipeline(Optional.of(TrainingPipeline.SPARSE_DIST))
             .build();
     predict(new Change.ClusterSet(counted));
-    double step = StepMemory.ofDevice(store.tables(Fixtures.WORKLOAD).values(), counted);
+    double step = StepMemory.ofDevice(store.tables().range(Fixtures.WORKLOAD).values(), counted);
     assertThat(step).isPositive();
     assertThat(memory(grow(fill("a", 10_000, 100))))
         .isCloseTo(without - GrowthStep.FILLED * 4 * step, within(1.0));

@@ -45,7 +45,7 @@ class FeedbackRejectionTest {
   }
 
   private void assertRejected(MeasuredCosts measured, RejectionReason reason, String message) {
-    Map<String, Object> before = trainer.store.entries();
+    Map<String, Object> before = trainer.entries();
     assertThatThrownBy(() -> trainer.step.measure(trainer.store, measured))
         .isInstanceOfSatisfying(
             RejectedException.class,
@@ -53,7 +53,7 @@ class FeedbackRejectionTest {
               assertThat(e.reason()).isEqualTo(reason);
               assertThat(e).hasMessageContaining(message);
             });
-    assertThat(trainer.store.entries()).isEqualTo(before);
+    assertThat(trainer.entries()).isEqualTo(before);
   }
 
   @Test
@@ -281,8 +281,7 @@ class FeedbackRejectionTest {
       trainer.plan(Fixtures.upsert("x", 1_000 + i, 4, 1));
     }
     report(second, PlanStatus.StatusKind.REJECTED, 2);
-    assertThat(FeedbackStep.header(trainer.store, Fixtures.WORKLOAD).plans().running())
-        .contains(first.planId());
+    assertThat(trainer.store.header(Fixtures.WORKLOAD).plans().running()).contains(first.planId());
     trainer.measure(first, all(1));
   }
 
@@ -298,7 +297,7 @@ class FeedbackRejectionTest {
     assertThat(header.plans().ids()).hasSize(PlanHistory.MOST_FOLLOWED).contains(first.planId());
     assertThat(header.measurements()).hasSize(32);
     assertThat(header.runs()).hasSize(8);
-    assertThat(trainer.store.entries().keySet().stream().filter(k -> k.startsWith("plan|")))
+    assertThat(trainer.entries().keySet().stream().filter(k -> k.startsWith("plan|")))
         .hasSize(PlanHistory.MOST_FOLLOWED);
   }
 
@@ -307,7 +306,7 @@ class FeedbackRejectionTest {
   void any_measurement_is_either_processed_or_rejected(
       @ForAll("measurements") MeasuredCosts measured) {
     SimulatedTrainer some = PLANNED;
-    Map<String, Object> before = some.store.entries();
+    Map<String, Object> before = some.entries();
     try {
       Feedback feedback = some.step.measure(some.store, measured);
       assertThat(feedback.ratios().values()).allMatch(r -> r >= 0.009 && r <= 101);
@@ -317,7 +316,7 @@ class FeedbackRejectionTest {
                   !(s.cost() instanceof CostSample.Computation c)
                       || (c.measuredMs() > 0 && !c.shards().isEmpty()));
     } catch (RejectedException e) {
-      assertThat(some.store.entries()).isEqualTo(before);
+      assertThat(some.entries()).isEqualTo(before);
     }
   }
 
@@ -333,7 +332,8 @@ class FeedbackRejectionTest {
   Arbitrary<MeasuredCosts> measurements() {
     SimulatedTrainer some = PLANNED;
     String planId = some.store.header(Fixtures.WORKLOAD).plans().ids().get(0);
-    List<DeviceCost> costs = some.store.plan(Fixtures.WORKLOAD, planId).orElseThrow().deviceCosts();
+    List<DeviceCost> costs =
+        some.store.plans().get(Fixtures.WORKLOAD, planId).orElseThrow().deviceCosts();
     Arbitrary<Double> any =
         Arbitraries.oneOf(
             Arbitraries.of(0.0, Double.MIN_VALUE, MeasuredDevice.MAX_MS),

@@ -129,9 +129,9 @@ class FeedbackStepTest {
     ShardingPlan plan = trainer.plan();
     trainer.measure(plan, all(1));
     MeasuredCosts late = trainer.measured(plan, all(1));
-    assertThat(trainer.store.entries()).hasSizeGreaterThan(10);
+    assertThat(trainer.entries()).hasSizeGreaterThan(10);
     trainer.delete();
-    assertThat(trainer.store.entries())
+    assertThat(trainer.entries())
         .hasSize(1)
         .containsValue(FeedbackState.deleted(plan.generation() + 1, PlanHistory.NONE));
     assertThatThrownBy(() -> trainer.step.measure(trainer.store, late))
@@ -139,7 +139,7 @@ class FeedbackStepTest {
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.UNKNOWN_PLAN));
     trainer.step.onPlan(trainer.store, plan);
-    assertThat(trainer.store.entries()).as("the plan came after the deletion").hasSize(1);
+    assertThat(trainer.entries()).as("the plan came after the deletion").hasSize(1);
     trainer.measure(trainer.plan(), all(1));
   }
 

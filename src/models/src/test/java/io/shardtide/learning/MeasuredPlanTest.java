@@ -304,7 +304,7 @@ class MeasuredPlanTest {
   @Test
   void samples_of_a_plan_for_more_devices_are_predicted_as_it_was() {
     ShardingPlan plan = plan(1_000_000, ShardKind.values());
-    trainer.store.putAccepted(Fixtures.accepted(plan));
+    trainer.accept(Fixtures.accepted(plan));
     trainer.plan(new Change.ClusterSet(ClusterSpecBuilder.builder(CLUSTER).devices(4).build()));
     assertPredictedAsPlanned(trainer.measure(plan, d -> 1), plan);
   }

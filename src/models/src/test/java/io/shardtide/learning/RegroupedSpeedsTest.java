@@ -76,7 +76,7 @@ class RegroupedSpeedsTest {
     histories.add(
         SpeedHistory.none(new Position(position), CostPart.COMPUTATION)
             .slow(1.5, 0.1, Fixtures.TIME));
-    trainer.store.putHeader(Fixtures.WORKLOAD, header.withSpeeds(histories));
+    trainer.store.putHeader(Fixtures.WORKLOAD, header.with().speeds(histories).build());
   }
 
   private static List<Integer> ranks(DeviceSpeeds speeds) {
@@ -116,10 +116,10 @@ class RegroupedSpeedsTest {
     for (int i = 0; i < 80; i++) {
       trainer.plan(Fixtures.upsert("x", 1_000 + i, 4, 1));
     }
-    assertThat(trainer.store.plan(Fixtures.WORKLOAD, first.planId())).isPresent();
+    assertThat(trainer.store.plans().get(Fixtures.WORKLOAD, first.planId())).isPresent();
     ShardingPlan grouped = plan(RANKS, new ReplicaGroups(4, GroupLayout.CONSECUTIVE));
     assertThat(ranks(measure(grouped).orElseThrow())).containsExactly(2, 6, 10, 14);
-    assertThat(trainer.store.plan(Fixtures.WORKLOAD, first.planId())).isEmpty();
+    assertThat(trainer.store.plans().get(Fixtures.WORKLOAD, first.planId())).isEmpty();
   }
 
   /** Whatever groups follow, and whatever ranks are added or removed. */

@@ -12,17 +12,19 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.planning.MemoryPlanningStore;
-import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome.Planned;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningTables;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.planning.Workloads;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import net.jqwik.api.ForAll;
@@ -46,8 +48,8 @@ class RunningPlanTest {
 
   /** What planning and feedback read and write of one workload. */
   private final class JudgedLog {
-    private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-    private final MemoryPlanningStore planned = new MemoryPlanningStore();
+    private final Workloads workloads = Workloads.inMemory();
+    private final PlanningTables planned = PlanningTables.inMemory();
     private final List<CostPredictions> predictions = new ArrayList<>();
     private final List<ShardingPlan> plans = new ArrayList<>();
     private final List<AcceptedStatus> accepted = new ArrayList<>();
@@ -112,15 +114,16 @@ class RunningPlanTest {
     }
   }
 
-  private MemoryFeedbackStore read(JudgedLog log, Random random) {
-    MemoryFeedbackStore store = new MemoryFeedbackStore();
+  private FeedbackTables read(JudgedLog log, Random random) {
+    Map<String, AcceptedStatus> accepted = new HashMap<>();
+    FeedbackTables store = FeedbackTables.inMemory(accepted);
     List<List<Runnable>> topics = new ArrayList<>();
     topics.add(new ArrayList<>());
     log.predictions.forEach(part -> topics.get(0).add(() -> feedback.onPredictions(store, part)));
     topics.add(new ArrayList<>());
     log.plans.forEach(plan -> topics.get(1).add(() -> feedback.onPlan(store, plan)));
     topics.add(new ArrayList<>());
-    log.accepted.forEach(status -> topics.get(2).add(() -> store.putAccepted(status)));
+    log.accepted.forEach(status -> topics.get(2).add(() -> accepted.put(W, status)));
     topics.removeIf(List::isEmpty);
     while (!topics.isEmpty()) {
       List<Runnable> from = topics.get(random.nextInt(topics.size()));
@@ -151,14 +154,14 @@ class RunningPlanTest {
     }
     PlanHistory expected = log.planned.header(W).plans();
     for (int order = 0; order < 4; order++) {
-      MemoryFeedbackStore store = read(log, random);
-      PlanHistory followed = FeedbackStep.header(store, W).plans();
+      FeedbackTables store = read(log, random);
+      PlanHistory followed = store.header(W).plans();
       assertThat(followed.running()).isEqualTo(expected.running());
-      assertThat(followed.movedFrom()).isEqualTo(expected.movedFrom());
+      assertThat(followed.previous()).isEqualTo(expected.previous());
       assertThat(followed.reportedStep()).isEqualTo(expected.reportedStep());
       assertThat(followed.reportedRun()).isEqualTo(expected.reportedRun());
       assertThat(followed.ids()).containsSubsequence(expected.ids());
-      expected.ids().forEach(id -> assertThat(store.plan(W, id)).as(id).isPresent());
+      expected.ids().forEach(id -> assertThat(store.plans().get(W, id)).as(id).isPresent());
       if (!log.exists) {
         assertThat(followed).as("of a deleted workload").isEqualTo(PlanHistory.NONE);
       }

@@ -22,8 +22,8 @@ class LocaleTest {
   private static final Locale EGYPT = Locale.forLanguageTag("ar-EG-u-nu-arab");
 
   private static List<ShardingPlan> plans() {
-    MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-    MemoryPlanningStore plans = new MemoryPlanningStore();
+    Workloads workloads = Workloads.inMemory();
+    PlanningTables plans = PlanningTables.inMemory();
     PlainPredictors models = new PlainPredictors();
     PlanningStep planning =
         new PlanningStep(
@@ -52,7 +52,7 @@ class LocaleTest {
     return made;
   }
 
-  private static ShardingPlan plan(PlanningStep planning, MemoryPlanningStore plans) {
+  private static ShardingPlan plan(PlanningStep planning, PlanningTables plans) {
     return ((PlanningOutcome.Planned) planning.plan(plans, Fixtures.WORKLOAD).orElseThrow()).plan();
   }
 

@@ -55,8 +55,8 @@ class PlanningDecisionsTest {
           0.125,
           0);
 
-  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-  private final MemoryPlanningStore plans = new MemoryPlanningStore();
+  private final Workloads workloads = Workloads.inMemory();
+  private final PlanningTables plans = PlanningTables.inMemory();
   private final PlainPredictors models = new PlainPredictors();
   private final WorkloadStep first = new WorkloadStep(models);
   private final AtomicLong nanos = new AtomicLong();

@@ -53,7 +53,7 @@ import io.shardtide.planning.PlanningOutcome.Infeasible;
 import io.shardtide.planning.PlanningOutcome.Planned;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
-import io.shardtide.testing.ShuffledPlanningStore;
+import io.shardtide.testing.ShuffledTables;
 import io.shardtide.testing.TestModels;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -78,8 +78,8 @@ class PlanningTest {
 
   /** One run of the steps over events. */
   private static final class PlanningRun {
-    final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-    final ShuffledPlanningStore plans;
+    final Workloads workloads = Workloads.inMemory();
+    final PlanningTables plans;
     final PlainPredictors models = new PlainPredictors();
     final WorkloadStep first = new WorkloadStep(models);
     final PlanningStep second;
@@ -87,7 +87,7 @@ class PlanningTest {
     long offset;
 
     PlanningRun(long seed, InstantSource clock, PlanningSettings settings) {
-      plans = new ShuffledPlanningStore(seed);
+      plans = ShuffledTables.planning(seed);
       second = new PlanningStep(models, settings, new Planner(clock, new Random(seed)::nextLong));
     }
 
@@ -421,7 +421,7 @@ class PlanningTest {
         RejectionReason.UNKNOWN_HARDWARE,
         "hardware must be one with a cost model, [simulated], got \"tpu\"; correct the name, or train a model of this hardware: docs/MODELS.md. With models.unknown.hardware=nearest the planner begins with the nearest model");
     assertThat(run.workloads.header(Fixtures.WORKLOAD).generation()).isEqualTo(1);
-    assertThat(run.workloads.tables(Fixtures.WORKLOAD)).containsOnlyKeys("a");
+    assertThat(run.workloads.tables().range(Fixtures.WORKLOAD)).containsOnlyKeys("a");
   }
 
   @Test
@@ -470,7 +470,7 @@ class PlanningTest {
               assertThat(of.prediction().table().optimizer()).contains(Optimizer.ADAM);
             });
     run.onPredictions(again);
-    assertThat(run.workloads.tables(Fixtures.WORKLOAD).get("a").optimizer())
+    assertThat(run.workloads.tables().range(Fixtures.WORKLOAD).get("a").optimizer())
         .as("the table as published")
         .isEmpty();
     long bytes = run.plan().deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).sum();
@@ -698,7 +698,7 @@ class PlanningTest {
     for (int i = 0; i < PlanHistory.MOST + 5; i++) {
       assertThat(run.plan(upsert("b", 1_000 + i, 64, 5)).previousPlanId()).contains(first.planId());
     }
-    assertThat(run.plans.plans(Fixtures.WORKLOAD)).isEqualTo(PlanHistory.MOST);
+    assertThat(run.plans.plans().range(Fixtures.WORKLOAD)).hasSize(PlanHistory.MOST);
   }
 
   /** A reshard takes as long as 40 changes, and fails. */

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class RepeatedChangeTest {
   @Test
   void nothing_of_an_event_that_changes_a_table_twice_is_applied() {
-    MemoryWorkloadStore store = new MemoryWorkloadStore();
+    Workloads store = Workloads.inMemory();
     WorkloadStep step = new WorkloadStep(new PlainPredictors());
     WorkloadChange event =
         event(set(8, Fixtures.GIB), upsert("t", 1_000, 64, 1), upsert("t", 5_000, 64, 1));
@@ -27,6 +27,6 @@ class RepeatedChangeTest {
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.TOO_MANY_CHANGES))
         .hasMessageContaining("changes[1] and changes[2]: they differ in rows 1000 and 5000");
     assertThat(store.header(Fixtures.WORKLOAD).generation()).isZero();
-    assertThat(store.table(Fixtures.WORKLOAD, "t")).isEmpty();
+    assertThat(store.tables().get(Fixtures.WORKLOAD, "t")).isEmpty();
   }
 }

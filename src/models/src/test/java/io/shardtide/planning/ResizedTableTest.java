@@ -22,7 +22,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
-import io.shardtide.testing.ShuffledPlanningStore;
+import io.shardtide.testing.ShuffledTables;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,8 +30,8 @@ import org.junit.jupiter.api.Test;
 
 /** Both steps with hashed tables: what is predicted, planned and told. */
 class ResizedTableTest {
-  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-  private final ShuffledPlanningStore plans = new ShuffledPlanningStore(1);
+  private final Workloads workloads = Workloads.inMemory();
+  private final PlanningTables plans = ShuffledTables.planning(1);
   private final PlainPredictors models = new PlainPredictors();
   private final WorkloadStep predicting = new WorkloadStep(models);
   private final PlanningStep planning =
@@ -75,7 +75,7 @@ class ResizedTableTest {
     assertThat(tables.get(0).rows()).isEqualTo(2_000);
     assertThat(tables.get(0).storage().get().resizeReason()).contains("full");
     assertThat(predicted(predict(upsertHashed("a", 1_000)))).as("nothing changes").isEmpty();
-    assertThat(workloads.table(Fixtures.WORKLOAD, "a").get().rows()).isEqualTo(2_000);
+    assertThat(workloads.tables().get(Fixtures.WORKLOAD, "a").get().rows()).isEqualTo(2_000);
   }
 
   @Test
@@ -85,7 +85,7 @@ class ResizedTableTest {
         .isInstanceOfSatisfying(
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_STORAGE));
-    assertThat(workloads.table(Fixtures.WORKLOAD, "a").get().rows()).isEqualTo(1_000);
+    assertThat(workloads.tables().get(Fixtures.WORKLOAD, "a").get().rows()).isEqualTo(1_000);
   }
 
   @Test

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class TableLimitTest {
   private static final String W = Fixtures.WORKLOAD;
 
-  private final MemoryWorkloadStore store = new MemoryWorkloadStore();
+  private final Workloads store = Workloads.inMemory();
   private final WorkloadStep step = new WorkloadStep(new PlainPredictors());
   private long offset;
 
@@ -30,7 +30,7 @@ class TableLimitTest {
   /** As a version without the limit may have left it. */
   private void fill(int tables) {
     for (int t = 0; t < tables; t++) {
-      store.putTable(W, Fixtures.table("t" + t, 1_000, 4, 1));
+      store.tables().put(W, "t" + t, Fixtures.table("t" + t, 1_000, 4, 1));
     }
   }
 
@@ -45,7 +45,7 @@ class TableLimitTest {
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.TOO_MANY_TABLES));
     assertThat(store.header(W)).isEqualTo(before);
-    assertThat(store.table(W, "one more")).isEmpty();
+    assertThat(store.tables().get(W, "one more")).isEmpty();
   }
 
   @Test
@@ -57,6 +57,6 @@ class TableLimitTest {
     assertThatThrownBy(() -> apply(drop("t3"), upsert("a", 1, 4, 1), upsert("b", 1, 4, 1)))
         .isInstanceOf(RejectedException.class)
         .hasMessageContaining("must be at most 20000, got 20010");
-    assertThat(store.table(W, "t3")).as("nothing of the event is applied").isPresent();
+    assertThat(store.tables().get(W, "t3")).as("nothing of the event is applied").isPresent();
   }
 }

@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Test;
 class WorkloadDeletionTest {
   private static final String W = Fixtures.WORKLOAD;
 
-  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-  private final MemoryPlanningStore plans = new MemoryPlanningStore();
+  private final Workloads workloads = Workloads.inMemory();
+  private final PlanningTables plans = PlanningTables.inMemory();
   private final PlainPredictors models = new PlainPredictors();
   private final WorkloadStep first = new WorkloadStep(models);
   private final PlanningStep second =
@@ -69,7 +69,7 @@ class WorkloadDeletionTest {
         .extracting(CostPredictions::cluster)
         .as("its last one")
         .containsOnly(Fixtures.cluster(2, Fixtures.GIB));
-    assertThat(workloads.tables(W)).isEmpty();
+    assertThat(workloads.tables().range(W)).isEmpty();
     assertThat(workloads.header(W).generation()).isEqualTo(2);
     assertThat(workloads.header(W).cluster()).isEmpty();
     assertThat(workloads.header(W).modelId()).isEmpty();
@@ -90,8 +90,8 @@ class WorkloadDeletionTest {
     apply(upsert("c", 1_000, 64, 5));
     apply(delete());
     assertThat(plans.header(W)).isEqualTo(PlanningState.deleted(4));
-    assertThat(plans.tables(W)).isEmpty();
-    assertThat(plans.plans(W)).isZero();
+    assertThat(plans.tables().range(W)).isEmpty();
+    assertThat(plans.plans().range(W)).isEmpty();
     assertThat(second.plan(plans, W)).as("the third generation is not planned").isEmpty();
     assertThat(second.finish(plans, search, second.search(search))).isEmpty();
     assertThat(plans.header(W)).isEqualTo(PlanningState.deleted(4));
@@ -122,6 +122,6 @@ class WorkloadDeletionTest {
   void tables_without_a_cluster_are_deleted_without_predictions() {
     apply(upsert("a", 1_000, 64, 5));
     assertThat(apply(delete())).isEmpty();
-    assertThat(workloads.tables(W)).isEmpty();
+    assertThat(workloads.tables().range(W)).isEmpty();
   }
 }

@@ -2,6 +2,7 @@ package io.shardtide.testing;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.StepCost;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DeviceCost;
@@ -18,27 +19,41 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.learning.Feedback;
 import io.shardtide.learning.FeedbackStep;
-import io.shardtide.learning.MemoryFeedbackStore;
-import io.shardtide.planning.MemoryWorkloadStore;
+import io.shardtide.learning.FeedbackTables;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome.Planned;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningTables;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.planning.Workloads;
+import io.shardtide.step.KeyValues;
+import io.shardtide.step.MemoryKeyValues;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.IntToDoubleFunction;
 
 /** Plans a workload and reports its predicted costs, with computations times a factor. */
 public final class SimulatedTrainer {
-  public final MemoryFeedbackStore store = new MemoryFeedbackStore();
+  private final Map<String, KeyValues<?>> stores = new TreeMap<>();
+  private final Map<String, AcceptedStatus> accepted = new TreeMap<>();
+  public final FeedbackTables store =
+      new FeedbackTables(
+          store("header"),
+          store("table"),
+          store("plan"),
+          store("window"),
+          id -> Optional.ofNullable(accepted.get(id)));
   public final FeedbackStep step;
 
   /** All predictions so far. */
   public final List<CostPredictions> predictions = new ArrayList<>();
 
-  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-  private final ShuffledPlanningStore plans = new ShuffledPlanningStore(1);
+  private final Workloads workloads = Workloads.inMemory();
+  private final PlanningTables plans = ShuffledTables.planning(1);
   private final PlainPredictors models = new PlainPredictors();
   private final WorkloadStep predicting = new WorkloadStep(models);
   private final PlanningStep planning;
@@ -123,7 +138,35 @@ public final class SimulatedTrainer {
 
   /** Reports a status to planning; passes what it accepts to the feedback step. */
   public void report(PlanStatus status) {
-    store.putAccepted(planning.report(plans, status));
+    accept(planning.report(plans, status));
+  }
+
+  /** Passes what planning accepts to the feedback step. */
+  public void accept(AcceptedStatus status) {
+    accepted.put(status.workloadId(), status);
+  }
+
+  private <V> KeyValues<V> store(String kind) {
+    MemoryKeyValues<V> values = new MemoryKeyValues<>();
+    stores.put(kind, values);
+    return values;
+  }
+
+  /** Returns all that the feedback step stores, by its kind, workload and name. */
+  public Map<String, Object> entries() {
+    Map<String, Object> entries = new TreeMap<>();
+    stores.forEach(
+        (kind, store) ->
+            store
+                .workloads()
+                .forEach(
+                    id -> {
+                      store.get(id, "").ifPresent(v -> entries.put(kind + "|" + id, v));
+                      store
+                          .range(id)
+                          .forEach((name, v) -> entries.put(kind + "|" + id + "|" + name, v));
+                    }));
+    return entries;
   }
 
   /** Deletes the workload; passes the predictions to both steps. */

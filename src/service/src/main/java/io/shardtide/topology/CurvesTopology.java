@@ -55,8 +55,7 @@ public final class CurvesTopology {
         .writes(NodeName.WRITE_CURVES, topics.throughputCurves())
         .build(
             NodeName.PREDICT_CURVES,
-            skeleton -> new PredictCurves(skeleton, topics, step, models, searches, metrics),
-            KafkaCurveStore::builders);
+            skeleton -> new PredictCurves(skeleton, topics, step, models, searches, metrics));
   }
 
   private static final class PredictCurves extends KeyedProcessor {

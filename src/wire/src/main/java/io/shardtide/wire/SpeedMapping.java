@@ -27,7 +27,6 @@ interface SpeedMapping {
   io.shardtide.avro.SpeedHistory toAvro(SpeedHistory history);
 
   @Mapping(target = "position.number", source = "device")
-  @Mapping(target = "at", ignore = true)
   SpeedHistory fromAvro(io.shardtide.avro.SpeedHistory avro);
 
   PositionSpeed position(io.shardtide.avro.DeviceSpeed avro);
