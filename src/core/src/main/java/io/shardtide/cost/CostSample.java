@@ -3,6 +3,7 @@ package io.shardtide.cost;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.StepTimes;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -136,13 +137,13 @@ public record CostSample(
       if (!hasAllToAll() || !(areKnown || onlyAllToAll)) {
         return samples;
       }
-      double last = measured.stream().mapToDouble(MeasuredDevice::startMs).max().orElse(0);
+      double last = StepTimes.lastStartMs(measured);
       samples.add(
           sample(
               Direction.FORWARD,
               batchSize * forwardBytesPerElement,
               forwardMs,
-              device -> transferMs(device, last - device.startMs())));
+              device -> transferMs(device, last)));
       samples.add(
           sample(
               Direction.BACKWARD,
@@ -161,8 +162,8 @@ public record CostSample(
      * Returns the forward all-to-all without idle time; at least a thousandth of the whole, since
      * the clocks of devices may differ.
      */
-    private static double transferMs(MeasuredDevice device, double idleMs) {
-      return Math.max(device.forwardCommMs() / 1000, device.forwardCommMs() - idleMs);
+    private static double transferMs(MeasuredDevice device, double last) {
+      return Math.max(device.forwardCommMs() / 1000, device.transferMs(last));
     }
 
     private CollectiveSample sample(

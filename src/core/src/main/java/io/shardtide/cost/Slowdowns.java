@@ -4,6 +4,7 @@ import io.shardtide.domain.CostPart;
 import io.shardtide.domain.DeviceCost;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.ReplicaGroups;
+import io.shardtide.domain.StepTimes;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -92,18 +93,14 @@ public final class Slowdowns {
     if (areNone) {
       return costs;
     }
-    double lastStartMs = 0;
-    for (DeviceCost cost : costs) {
-      lastStartMs = Math.max(lastStartMs, cost.computeMs() + cost.backwardCommMs());
-    }
+    double lastStartMs = StepTimes.lastStartMs(costs);
     double[] computeMs = new double[costs.size()];
     double[] forwardMs = new double[costs.size()];
     double[] backwardMs = new double[costs.size()];
     for (int d = 0; d < computeMs.length; d++) {
       DeviceCost cost = costs.get(d);
-      double idleMs = lastStartMs - (cost.computeMs() + cost.backwardCommMs());
       computeMs[d] = cost.computeMs() / computation[d];
-      forwardMs[d] = (cost.forwardCommMs() - idleMs) / communication[d];
+      forwardMs[d] = cost.transferMs(lastStartMs) / communication[d];
       backwardMs[d] = cost.backwardCommMs() / communication[d];
     }
     StepCost healthy = StepCost.of(computeMs, new CommunicationCost(forwardMs, backwardMs));

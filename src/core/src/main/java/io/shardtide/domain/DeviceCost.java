@@ -14,7 +14,8 @@ public record DeviceCost(
     double forwardCommMs,
     double backwardCommMs,
     long memoryBytes,
-    long hostMemoryBytes) {
+    long hostMemoryBytes)
+    implements StepTimes {
 
   /** Returns the sum of computation and both communications, in milliseconds. */
   public double totalMs() {

@@ -12,24 +12,14 @@ import java.util.OptionalDouble;
  *     it; empty if it was not measured apart
  */
 public record MeasuredDevice(
-    double computeMs,
-    double forwardCommMs,
-    double backwardCommMs,
-    OptionalDouble forwardComputeMs) {
+    double computeMs, double forwardCommMs, double backwardCommMs, OptionalDouble forwardComputeMs)
+    implements StepTimes {
   /** No part of a step takes ten minutes; a clock that jumped would measure more. */
   public static final double MAX_MS = 600_000;
 
   /** A device whose forward computation was not measured apart. */
   public MeasuredDevice(double computeMs, double forwardCommMs, double backwardCommMs) {
     this(computeMs, forwardCommMs, backwardCommMs, OptionalDouble.empty());
-  }
-
-  /**
-   * Returns when the device begins its forward communication, in milliseconds from any origin:
-   * after its computation and its backward communication.
-   */
-  public double startMs() {
-    return computeMs + backwardCommMs;
   }
 
   /** Throws a {@link RejectedException} if a cost is outside its range. */

@@ -275,16 +275,12 @@ final class WavePartition {
 
   /** Returns the predicted step if all collectives take so many times as long. */
   private static double slowedStepMs(ShardingPlan plan, double times) {
-    double lastStartMs = 0;
+    double lastStartMs = StepTimes.lastStartMs(plan.prediction().deviceCosts());
     double slowedStartMs = 0;
-    for (DeviceCost cost : plan.prediction().deviceCosts()) {
-      lastStartMs = Math.max(lastStartMs, cost.computeMs() + cost.backwardCommMs());
-      slowedStartMs = Math.max(slowedStartMs, cost.computeMs() + cost.backwardCommMs() * times);
-    }
     double forwardMs = 0;
     for (DeviceCost cost : plan.prediction().deviceCosts()) {
-      double idleMs = lastStartMs - (cost.computeMs() + cost.backwardCommMs());
-      forwardMs = Math.max(forwardMs, cost.forwardCommMs() - idleMs);
+      slowedStartMs = Math.max(slowedStartMs, cost.computeMs() + cost.backwardCommMs() * times);
+      forwardMs = Math.max(forwardMs, cost.transferMs(lastStartMs));
     }
     double slowedMs = slowedStartMs + (forwardMs + plan.replication().msPerStep()) * times;
     return Math.max(plan.predictedMs(), slowedMs);

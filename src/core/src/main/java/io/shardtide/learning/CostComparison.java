@@ -4,6 +4,7 @@ import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.StepTimes;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -46,8 +47,8 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
    */
   void check(boolean isOtherHardware) {
     int max = isOtherHardware ? MAX_RATIO_OF_OTHER_HARDWARE : MAX_RATIO;
-    double lastPredicted = lastStartMs(predicted);
-    double lastMeasured = lastStartMs(measured);
+    double lastPredicted = StepTimes.lastStartMs(predicted);
+    double lastMeasured = StepTimes.lastStartMs(measured);
     for (CostQuantity quantity : CostQuantity.values()) {
       for (int d = 0; d < measured.size(); d++) {
         double predictedMs = ms(predicted.get(d), quantity, lastPredicted);
@@ -75,8 +76,8 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
   public SortedMap<Integer, Double> residuals(
       CostQuantity quantity, SortedMap<ExclusionReason, Integer> excluded) {
     SortedMap<Integer, Double> residuals = new TreeMap<>();
-    double lastPredicted = lastStartMs(predicted);
-    double lastMeasured = lastStartMs(measured);
+    double lastPredicted = StepTimes.lastStartMs(predicted);
+    double lastMeasured = StepTimes.lastStartMs(measured);
     for (int d = 0; d < measured.size(); d++) {
       double predictedMs = ms(predicted.get(d), quantity, lastPredicted);
       double measuredMs = ms(measured.get(d), quantity, lastMeasured);
@@ -98,16 +99,12 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
     return switch (quantity) {
       case COMPUTE -> cost.computeMs();
       case BACKWARD -> cost.backwardCommMs();
-      case FORWARD -> cost.forwardCommMs() - (lastStartMs - cost.startMs());
+      case FORWARD -> cost.transferMs(lastStartMs);
     };
   }
 
   private static boolean waitedMostly(MeasuredDevice cost, double lastStartMs) {
-    return lastStartMs - cost.startMs() > ms(cost, CostQuantity.FORWARD, lastStartMs);
-  }
-
-  private static double lastStartMs(List<MeasuredDevice> devices) {
-    return devices.stream().mapToDouble(MeasuredDevice::startMs).max().orElseThrow();
+    return cost.idleMs(lastStartMs) > cost.transferMs(lastStartMs);
   }
 
   private static String name(CostQuantity quantity) {

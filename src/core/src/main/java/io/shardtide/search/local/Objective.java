@@ -368,11 +368,15 @@ final class Objective {
       for (int d = 0; d < devices; d++) {
         if (!delta.touches(d)) {
           double start = startMs(after, d, state.units[d], computeMs[d]);
-          lastStart = Math.max(lastStart, start);
-          lastForward = Math.max(lastForward, forwardMs(after, d, state.units[d]));
+          double forward = forwardMs(after, d, state.units[d]);
           squares += TieBreaker.square(start);
-          if (lastStart + lastForward + prices > limit) {
-            return movedScore;
+          // Seldom: comparing takes less time than Math.max.
+          if (start > lastStart || forward > lastForward) {
+            lastStart = Math.max(lastStart, start);
+            lastForward = Math.max(lastForward, forward);
+            if (lastStart + lastForward + prices > limit) {
+              return movedScore;
+            }
           }
         }
       }
