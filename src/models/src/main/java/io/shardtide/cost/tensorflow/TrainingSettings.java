@@ -27,7 +27,7 @@ public record TrainingSettings(
     double heldOutTables) {
   /** Checks the ranges. */
   public TrainingSettings {
-    Limits.of(IllegalArgumentException::new, "")
+    Limits.ARGUMENTS
         .atLeast("epochs", Math.min(computeEpochs, collectiveEpochs), 1)
         .atLeast("patience", patience, 1)
         .above("initial learning rate", initialRate, 0, 1)
