@@ -12,6 +12,7 @@ import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.files.MalformedFileException;
 import java.io.ByteArrayOutputStream;
@@ -103,7 +104,11 @@ class SampleFolderReaderTest {
                 TableConstraints.NONE,
                 true,
                 Optional.empty(),
-                false));
+                false,
+                List.of(),
+                Optional.empty(),
+                TableKernel.NONE,
+                Optional.empty()));
     assertThat(set.compute())
         .containsExactly(
             ComputeSample.of(

@@ -32,7 +32,8 @@ interface CurveMapping {
         avro.getMemoryBytesPerDevice(),
         avro.getHostMemoryBytesPerDevice(),
         avro.getHardware(),
-        new TreeMap<>());
+        new TreeMap<>(),
+        Optional.empty());
   }
 
   io.shardtide.avro.CurveReport toAvro(CurveReport report);

@@ -53,22 +53,6 @@ public record Pool(
     nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes));
   }
 
-  /** A pool whose links were not measured. */
-  public Pool(
-      int devicesPerNode,
-      long memoryBytesPerDevice,
-      long hostMemoryBytesPerDevice,
-      String hardware,
-      SortedMap<String, PoolNode> nodes) {
-    this(
-        devicesPerNode,
-        memoryBytesPerDevice,
-        hostMemoryBytesPerDevice,
-        hardware,
-        nodes,
-        Optional.empty());
-  }
-
   /** Returns a pool of nodes whose links were not measured; see the other method. */
   public static Pool of(
       int devicesPerNode,
