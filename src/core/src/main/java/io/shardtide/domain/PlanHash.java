@@ -87,12 +87,12 @@ final class PlanHash {
     hash.putAll(plan.moveOrder(), step -> hash.put(step.move()).put(step.stage().name()));
     hash.putAll(
         plan.outOfRange(),
-        place ->
-            hash.put(place.subject())
-                .put(place.quantity())
-                .put(place.value())
-                .put(place.min())
-                .put(place.max()));
+        outside ->
+            hash.put(outside.subject())
+                .put(outside.quantity())
+                .put(outside.value())
+                .put(outside.min())
+                .put(outside.max()));
     hash.putAll(
         plan.insight().explanations(),
         explanation ->

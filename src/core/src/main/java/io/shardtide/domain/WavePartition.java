@@ -55,7 +55,10 @@ final class WavePartition {
     ranks = placed.ranks();
     long fullest = plan.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).max().orElse(0);
     usableBytes =
-        settings.usableMemory().<IntToLongFunction>map(memory -> memory::of).orElse(d -> fullest);
+        settings
+            .usableMemory()
+            .<IntToLongFunction>map(memory -> memory::bytes)
+            .orElse(d -> fullest);
     slowedStepMs = slowedStepMs(plan, 1 / (1 - settings.linkShare()));
     departs = new int[plan.moves().size()];
     arrives = new int[plan.moves().size()];

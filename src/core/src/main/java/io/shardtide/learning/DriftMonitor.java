@@ -52,7 +52,10 @@ final class DriftMonitor {
     }
 
     private ResidualWindow window(String series) {
-      return windows.get(series).orElse(ResidualWindow.begin(plan.modelId())).of(plan.modelId());
+      return windows
+          .get(series)
+          .orElse(ResidualWindow.begin(plan.modelId()))
+          .forModel(plan.modelId());
     }
 
     void put(OptionalInt device, ResidualWindow window) {

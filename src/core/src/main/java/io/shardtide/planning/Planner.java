@@ -179,7 +179,8 @@ public final class Planner {
       throw new IllegalStateException(
           String.format(
               Locale.ROOT,
-              "a plan must be at most %,d bytes, moves included, got about %,d with %,d tables and %,d shards. Maybe split the workload",
+              "a plan must be at most %,d bytes, moves included, got about %,d with %,d tables and"
+                  + " %,d shards. Maybe split the workload",
               MAX_SIZE,
               size,
               predictions.size(),
@@ -243,8 +244,8 @@ public final class Planner {
       List<TablePrediction> tables,
       List<Shard> shards) {
     ClusterSpec cluster = collectives.cluster();
-    List<OutOfRange> places = new ArrayList<>(limits.ofCluster(cluster));
-    tables.forEach(table -> places.addAll(table.outOfRange()));
+    List<OutOfRange> outside = new ArrayList<>(limits.ofCluster(cluster));
+    tables.forEach(table -> outside.addAll(table.outOfRange()));
     Map<String, Double> outputs = new HashMap<>();
     tables.forEach(t -> outputs.put(t.table().name(), t.table().outputsPerSample()));
     double[] columns = new double[cluster.devices()];
@@ -259,9 +260,9 @@ public final class Planner {
               });
     }
     for (int d = 0; d < columns.length; d++) {
-      places.addAll(limits.ofDevice(collectives, d, columns[d], counts[d]));
+      outside.addAll(limits.ofDevice(collectives, d, columns[d], counts[d]));
     }
-    places.sort(OutOfRange.ORDER);
-    return places;
+    outside.sort(OutOfRange.ORDER);
+    return outside;
   }
 }

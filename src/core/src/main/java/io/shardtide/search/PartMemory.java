@@ -18,12 +18,15 @@ public final class PartMemory {
   /** Reads the memory of a cluster. */
   public PartMemory(ClusterSpec cluster) {
     UsableMemory memory = cluster.usableMemory();
-    ofDevices = IntStream.range(0, cluster.devices()).mapToLong(memory::of).sorted().toArray();
+    ofDevices = IntStream.range(0, cluster.devices()).mapToLong(memory::bytes).sorted().toArray();
     ofNodes =
         IntStream.range(0, cluster.nodes())
             .mapToLong(
                 node ->
-                    cluster.devicesOfNode(node).stream().mapToLong(memory::of).min().orElseThrow())
+                    cluster.devicesOfNode(node).stream()
+                        .mapToLong(memory::bytes)
+                        .min()
+                        .orElseThrow())
             .sorted()
             .toArray();
   }
