@@ -55,8 +55,8 @@ final class DriftMonitor {
     private ResidualWindow window(String series) {
       return windows
           .get(series)
-          .orElse(ResidualWindow.begin(plan.modelId()))
-          .forModel(plan.modelId());
+          .orElse(ResidualWindow.begin(plan.origin().modelId()))
+          .forModel(plan.origin().modelId());
     }
 
     private void put(String series, ResidualWindow window) {
@@ -169,7 +169,7 @@ final class DriftMonitor {
   private static boolean movedWithTables(
       ShardingPlan plan, int device, SortedMap<Integer, ResidualWindow> windows) {
     PlanShards placed = plan.placed();
-    return plan.moves().stream()
+    return plan.transition().moves().stream()
         .filter(
             move ->
                 move.toDevice() == Shard.EVERY_DEVICE || placed.position(move.toDevice()) == device)
@@ -186,7 +186,7 @@ final class DriftMonitor {
       ResidualMonitor monitor) {
     return DriftAlarmBuilder.builder()
         .hardware(measured.hardware())
-        .modelId(measured.plan().modelId())
+        .modelId(measured.plan().origin().modelId())
         .kind(device.isPresent() ? DriftAlarm.AlarmKind.STRAGGLER : DriftAlarm.AlarmKind.MODEL)
         .quantity(measured.quantity())
         .workloadId(measured.plan().workloadId())

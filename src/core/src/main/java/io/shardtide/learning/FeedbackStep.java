@@ -85,7 +85,7 @@ public final class FeedbackStep {
                     .plans()
                     .follow(
                         plan,
-                        of -> store.plans().get(id, of).flatMap(ShardingPlan::previousPlanId),
+                        of -> store.plans().get(id, of).flatMap(p -> p.origin().previousPlanId()),
                         expired -> removeUnmeasured(store, header, id, expired)))
             .build());
   }
@@ -112,7 +112,7 @@ public final class FeedbackStep {
     ShardingPlan plan =
         store.plans().get(id, measured.planId()).orElseThrow(() -> unknown(before, measured));
     MeasuredPlan comparable = MeasuredPlan.of(store, before, plan, measured);
-    comparable.comparison().check(isOtherHardware.test(plan.modelId()));
+    comparable.comparison().check(isOtherHardware.test(plan.origin().modelId()));
 
     FeedbackState header = before.measured(measured);
     Optional<PlanShards> last =

@@ -50,7 +50,7 @@ record Regrouping(PlanShards before, PlanShards now) {
     for (int p = 0; p < before.devices(); p++) {
       windows.add(quantity.ofDevice(p));
     }
-    ResidualWindow none = ResidualWindow.begin(quantity.plan().modelId());
+    ResidualWindow none = ResidualWindow.begin(quantity.plan().origin().modelId());
     for (int p = 0; p < Math.max(before.devices(), now.devices()); p++) {
       Optional<ResidualWindow> next =
           p < now.devices()

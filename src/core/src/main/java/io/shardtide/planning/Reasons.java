@@ -1,7 +1,10 @@
 package io.shardtide.planning;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.StepCost;
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.HotRows;
@@ -20,8 +23,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Describes, for people, why a plan was made: the difference from the plan before it. The text is
@@ -31,7 +34,21 @@ final class Reasons {
   /** Names that are listed; further ones are counted. */
   private static final int NAMED = 3;
 
-  private Reasons() {}
+  private final Planner.Request request;
+  private final ShardingPlan before;
+
+  /** The running shards of each table that there still is. */
+  private final Map<String, List<Shard>> running;
+
+  private Reasons(Planner.Request request, ShardingPlan before) {
+    this.request = request;
+    this.before = before;
+    Set<String> names = TableSpec.byName(specs(request)).keySet();
+    running =
+        before.shards().stream()
+            .filter(shard -> names.contains(shard.table()))
+            .collect(Collectors.groupingBy(Shard::table));
+  }
 
   /**
    * Describes why a plan was made.
@@ -40,91 +57,130 @@ final class Reasons {
    * @param moves its moves from the running plan
    */
   static String describe(Planner.Request request, SearchResult.Found found, PlanMoves moves) {
-    ReplicaGroups groups = found.replication().groups();
-    List<VersionedPrediction> tables = request.tables();
-    int devices = request.predicted().cluster().devices();
-    String prefix = prefix(request);
-    ModelBundle model = request.model().bundle();
-    Optional<String> origin = model.describeOrigin();
-    boolean isProxy = model.proxyHardware().isPresent();
-    String suffix =
-        (isProxy ? ", " + origin.orElseThrow() : "")
-            + model.describeLinks().map(links -> ", " + links).orElse("")
-            + model.describeOptimizers(specs(tables)).map(costs -> ", " + costs).orElse("")
-            + model.describeCaches(found.shards()).map(caches -> ", " + caches).orElse("");
-    if (request.running().isEmpty()) {
-      return prefix
-          + "first plan: %s tables on %s devices".formatted(tables.size(), devices)
-          + (groups.areSeveral() ? " in " + groups.describe() : "")
-          + suffix;
-    }
-    ShardingPlan before = request.running().get();
-    Map<String, List<Shard>> running =
-        before.shards().stream().collect(Collectors.groupingBy(Shard::table));
-    Set<String> known = new TreeSet<>(running.keySet());
-    running.keySet().retainAll(names(tables));
-    List<String> added = new ArrayList<>();
-    List<String> changed = new ArrayList<>();
-    List<String> violated = new ArrayList<>();
-    List<String> resized = new ArrayList<>();
-    for (VersionedPrediction table : tables) {
-      String name = table.prediction().table().name();
-      if (!known.remove(name)) {
-        added.add(name);
-      } else if (table.since() > before.generation()) {
-        changed.add(name);
-        if (violates(table.prediction().table(), running, before.deviceCosts().size())) {
-          violated.add(name);
-        }
-        resize(table.prediction().table(), running.get(name)).ifPresent(resized::add);
-      }
-    }
+    String reason =
+        request
+            .running()
+            .map(before -> new Reasons(request, before).differences(found, moves))
+            .orElseGet(() -> firstPlan(request, found.replication().groups()));
+    return prefix(request) + reason + suffix(request, found.shards());
+  }
+
+  private static String firstPlan(Planner.Request request, ReplicaGroups groups) {
+    return "first plan: %s tables on %s devices%s"
+        .formatted(
+            request.tables().size(),
+            request.predicted().cluster().devices(),
+            groups.areSeveral() ? " in " + groups.describe() : "");
+  }
+
+  private String differences(SearchResult.Found found, PlanMoves moves) {
     List<String> parts = new ArrayList<>();
-    count(parts, added, "added");
-    boolean newModel = !before.modelId().equals(request.predicted().modelId());
-    count(parts, changed, "changed");
-    resized.stream().limit(NAMED).forEach(parts::add);
-    if (resized.size() > NAMED) {
-      parts.add(resized.size() - NAMED + " more resized");
-    }
-    count(parts, violated, "running against new constraints");
-    if (newModel) {
-      parts.add("new cost model" + (isProxy ? "" : origin.map(" that "::concat).orElse("")));
-    }
-    count(parts, List.copyOf(known), "dropped");
-    if (devices != before.ranks()) {
-      parts.add("devices from " + before.ranks() + " to " + devices);
-    }
-    if (!groups.equals(before.groups())) {
-      parts.add("from %s to %s".formatted(before.groups().describe(), groups.describe()));
-    }
-    boolean isWithSpeeds = !before.slow().equals(request.slow());
-    if (isWithSpeeds) {
-      parts.addAll(SpeedTexts.changes(before.slow(), request.slow(), devices));
-    } else if (parts.isEmpty() && !request.slow().isEmpty()) {
-      isWithSpeeds = true;
-      parts.addAll(SpeedTexts.changes(List.of(), request.slow(), devices));
-    }
+    addTables(parts);
+    addModel(parts);
+    addDropped(parts);
+    addDevices(parts, found.replication().groups());
+    boolean isWithSpeeds = addSpeeds(parts);
     if (parts.isEmpty()) {
       parts.add(
           before.generation() == request.predicted().generation()
               ? "nothing changed"
               : "cluster set");
     }
-    String gain =
-        isWithSpeeds
-            ? SpeedTexts.gain(
-                moves.shards(found.placed()),
-                Imbalance.stepCost(
-                        request.tables(),
-                        before,
-                        request.predicted().cluster(),
-                        request.model(),
-                        request.slow())
-                    .predictedMs(),
-                found.predictedMs() - found.replication().msPerStep())
-            : "";
-    return prefix + String.join(", ", parts) + gain + suffix;
+    return String.join(", ", parts) + (isWithSpeeds ? gain(found, moves) : "");
+  }
+
+  private void addTables(List<String> parts) {
+    List<String> added = new ArrayList<>();
+    List<String> changed = new ArrayList<>();
+    List<String> violated = new ArrayList<>();
+    List<String> resized = new ArrayList<>();
+    for (VersionedPrediction of : request.tables()) {
+      TableSpec table = of.prediction().table();
+      if (!running.containsKey(table.name())) {
+        added.add(table.name());
+      } else if (of.since() > before.generation()) {
+        changed.add(table.name());
+        if (violates(table)) {
+          violated.add(table.name());
+        }
+        resize(table, running.get(table.name())).ifPresent(resized::add);
+      }
+    }
+    count(parts, added, "added");
+    count(parts, changed, "changed");
+    resized.stream().limit(NAMED).forEach(parts::add);
+    if (resized.size() > NAMED) {
+      parts.add(resized.size() - NAMED + " more resized");
+    }
+    count(parts, violated, "running against new constraints");
+  }
+
+  private void addModel(List<String> parts) {
+    if (!before.origin().modelId().equals(request.predicted().modelId())) {
+      ModelBundle model = request.model().bundle();
+      Optional<String> origin =
+          model.proxyHardware().isPresent() ? Optional.empty() : model.describeOrigin();
+      parts.add("new cost model" + origin.map(" that "::concat).orElse(""));
+    }
+  }
+
+  private void addDropped(List<String> parts) {
+    List<String> dropped =
+        before.shards().stream()
+            .map(Shard::table)
+            .filter(table -> !running.containsKey(table))
+            .distinct()
+            .sorted()
+            .toList();
+    count(parts, dropped, "dropped");
+  }
+
+  private void addDevices(List<String> parts, ReplicaGroups groups) {
+    int devices = request.predicted().cluster().devices();
+    if (devices != before.ranks()) {
+      parts.add("devices from " + before.ranks() + " to " + devices);
+    }
+    if (!groups.equals(before.groups())) {
+      parts.add("from %s to %s".formatted(before.groups().describe(), groups.describe()));
+    }
+  }
+
+  /** Adds the speeds that changed, or if nothing did, all; returns whether there are some. */
+  private boolean addSpeeds(List<String> parts) {
+    boolean areEqual = before.origin().slow().equals(request.slow());
+    if (areEqual && (!parts.isEmpty() || request.slow().isEmpty())) {
+      return false;
+    }
+    List<DeviceSpeed> known = areEqual ? List.of() : before.origin().slow();
+    int devices = request.predicted().cluster().devices();
+    parts.addAll(SpeedTexts.changes(known, request.slow(), devices));
+    return true;
+  }
+
+  private String gain(SearchResult.Found found, PlanMoves moves) {
+    StepCost cost =
+        Imbalance.stepCost(
+            request.tables(),
+            before,
+            request.predicted().cluster(),
+            request.model(),
+            request.slow());
+    return SpeedTexts.gain(
+        moves.shards(found.placed()),
+        cost.predictedMs(),
+        found.predictedMs() - found.replication().msPerStep());
+  }
+
+  private static String suffix(Planner.Request request, List<Shard> shards) {
+    ModelBundle model = request.model().bundle();
+    return Stream.of(
+            model.proxyHardware().flatMap(proxy -> model.describeOrigin()),
+            model.describeLinks(),
+            model.describeOptimizers(specs(request)),
+            model.describeCaches(shards))
+        .flatMap(Optional::stream)
+        .map(", "::concat)
+        .collect(Collectors.joining());
   }
 
   private static String prefix(Planner.Request request) {
@@ -136,16 +192,13 @@ final class Reasons {
         : "background search: ";
   }
 
-  private static List<String> names(List<VersionedPrediction> tables) {
-    return tables.stream().map(table -> table.prediction().table().name()).toList();
-  }
-
-  private static List<TableSpec> specs(List<VersionedPrediction> tables) {
-    return tables.stream().map(table -> table.prediction().table()).toList();
+  private static List<TableSpec> specs(Planner.Request request) {
+    return request.predictions().stream().map(TablePrediction::table).toList();
   }
 
   /** Returns whether the running shards of a table do not keep to its constraints and kernel. */
-  private static boolean violates(TableSpec table, Map<String, List<Shard>> running, int devices) {
+  private boolean violates(TableSpec table) {
+    int devices = before.prediction().deviceCosts().size();
     TableConstraints constraints = table.constraints();
     List<Shard> shards = running.get(table.name());
     ShardKind kind = HotRows.others(shards).get(0).kind();

@@ -66,7 +66,7 @@ class MoveWavesTest {
     }
 
     private Move move(MoveStep step) {
-      return random.plan().moves().get(step.move());
+      return random.plan().transition().moves().get(step.move());
     }
 
     private void arrive(Move move) {
@@ -122,19 +122,19 @@ class MoveWavesTest {
 
     HeldParts held = new HeldParts(random, memory);
     Set<String> moved = new HashSet<>();
-    int[] arrivals = new int[plan.moves().size()];
+    int[] arrivals = new int[plan.transition().moves().size()];
     for (MoveWave wave : waves.waves()) {
       held.make(wave);
       wave.tables().forEach(table -> assertThat(moved.add(table)).isTrue());
       for (MoveStep step : wave.steps()) {
-        assertThat(wave.tables()).contains(plan.moves().get(step.move()).table());
+        assertThat(wave.tables()).contains(plan.transition().moves().get(step.move()).table());
         arrivals[step.move()] += step.stage() == MoveStep.Stage.TO_HOST ? 0 : 1;
       }
       if (!wave.stopsTraining()) {
         checkLinks(plan, wave, waveSettings, held);
         assertThat(wave.tables().size() == 1 || wave.durationMs() <= longestMs).isTrue();
       }
-      assertThat(wave.lostMs()).isGreaterThanOrEqualTo(plan.settings().reshardMs());
+      assertThat(wave.lostMs()).isGreaterThanOrEqualTo(plan.origin().settings().reshardMs());
     }
     assertThat(arrivals).isEqualTo(IntStream.range(0, arrivals.length).map(m -> 1).toArray());
     assertThat(MoveWaves.of(plan, waveSettings)).isEqualTo(waves);
@@ -145,7 +145,7 @@ class MoveWavesTest {
     double[] sent = new double[plan.ranks()];
     double[] received = new double[plan.ranks()];
     for (MoveStep step : wave.steps()) {
-      Move move = plan.moves().get(step.move());
+      Move move = plan.transition().moves().get(step.move());
       if (move.bytes() == 0) {
         // A copy for all other devices of a group that has one.
         continue;
@@ -156,7 +156,8 @@ class MoveWavesTest {
       held.forReceivers(
           move, d -> received[d] += move.bytes() / (wave.durationMs() * receivers[0]));
     }
-    double bytesPerMs = settings.linkShare() * plan.settings().moveGigabytesPerSecond() * 1e6;
+    double bytesPerMs =
+        settings.linkShare() * plan.origin().settings().moveGigabytesPerSecond() * 1e6;
     for (int d = 0; d < sent.length; d++) {
       assertThat(Math.max(sent[d], received[d])).isLessThan(bytesPerMs * (1 + 1e-9));
     }
@@ -171,7 +172,7 @@ class MoveWavesTest {
     int ranks = random.plan().ranks();
     Set<String> all = new HashSet<>();
     Set<String> lost = new HashSet<>();
-    for (Move move : random.plan().moves()) {
+    for (Move move : random.plan().transition().moves()) {
       all.add(move.table());
       if (move.fromDevice() >= ranks) {
         lost.add(move.table());
@@ -197,9 +198,9 @@ class MoveWavesTest {
             Explanation.ExplainedAction.MOVE, "b", 1, 0, Explanation.Cause.COMPUTATION, 0.5);
     PlanPrediction prediction =
         new PlanPrediction(
-            sample.deviceCosts(),
+            sample.prediction().deviceCosts(),
             sample.predictedMs(),
-            new Insight(6.25, 0, sample.insight().bottleneck(), List.of(gain)),
+            new Insight(6.25, 0, sample.prediction().insight().bottleneck(), List.of(gain)),
             List.of(),
             0,
             List.of());

@@ -86,9 +86,9 @@ class PlanPartsTest {
     ShardingPlan plan =
         plan("id", new PlanMoves(List.of(move(1, 100), move(2, 60)), List.of()), shard("a", 1));
     assertThat(plan.movedBytes()).isEqualTo(160);
-    assertThat(plan.source()).isEqualTo(Fixtures.at(3));
-    assertThat(plan.searchMillis()).isEqualTo(12.5);
-    assertThat(plan.createdAt()).isEqualTo(Instant.EPOCH);
+    assertThat(plan.origin().source()).isEqualTo(Fixtures.at(3));
+    assertThat(plan.run().searchMillis()).isEqualTo(12.5);
+    assertThat(plan.run().createdAt()).isEqualTo(Instant.EPOCH);
     assertThat(new DeviceCost(1, 2, 4, 8, 0).totalMs()).isEqualTo(7);
   }
 

@@ -192,7 +192,7 @@ class FeedbackRejectionTest {
 
   private static List<MeasuredDevice> devices(ShardingPlan plan) {
     return new ArrayList<>(
-        plan.deviceCosts().stream()
+        plan.prediction().deviceCosts().stream()
             .map(c -> new MeasuredDevice(c.computeMs(), c.forwardCommMs(), c.backwardCommMs()))
             .toList());
   }
@@ -337,7 +337,7 @@ class FeedbackRejectionTest {
     SimulatedTrainer some = PLANNED;
     String planId = some.store.header(Fixtures.WORKLOAD).plans().ids().get(0);
     List<DeviceCost> costs =
-        some.store.plans().get(Fixtures.WORKLOAD, planId).orElseThrow().deviceCosts();
+        some.store.plans().get(Fixtures.WORKLOAD, planId).orElseThrow().prediction().deviceCosts();
     Arbitrary<Double> any =
         Arbitraries.oneOf(
             Arbitraries.of(0.0, Double.MIN_VALUE, MeasuredDevice.MAX_MS),

@@ -103,13 +103,14 @@ class FeedbackStepTest {
     CostSample first = feedback.samples().get(0);
     assertThat(first.measurementId()).isEqualTo(measured.measurementId());
     assertThat(first.planId()).isEqualTo(plan.planId());
-    assertThat(first.modelId()).isEqualTo(plan.modelId());
+    assertThat(first.modelId()).isEqualTo(plan.origin().modelId());
     assertThat(first.hardware()).isEqualTo(TestModels.bundle().hardware());
     assertThat(first.batchSize()).isEqualTo(65_536);
     assertThat(first.steps()).isEqualTo(10);
     CostSample.Computation computation = (CostSample.Computation) first.cost();
     assertThat(computation.measuredMs()).isEqualTo(1.5 * computation.predictedMs());
-    assertThat(computation.predictedMs()).isEqualTo(plan.deviceCosts().get(0).computeMs());
+    assertThat(computation.predictedMs())
+        .isEqualTo(plan.prediction().deviceCosts().get(0).computeMs());
     int columns = 0;
     for (int s = 0; s < 4; s++) {
       CostSample.Computation device = (CostSample.Computation) feedback.samples().get(s).cost();
@@ -181,7 +182,7 @@ class FeedbackStepTest {
     assertThat(alarm.samples()).isEqualTo(at + 1);
     assertThat(alarm.usualRatio()).isCloseTo(1, within(1e-3));
     assertThat(alarm.recentRatio()).isCloseTo(1.6, within(1e-3));
-    assertThat(alarm.modelId()).isEqualTo(plan.modelId());
+    assertThat(alarm.modelId()).isEqualTo(plan.origin().modelId());
     for (int i = 0; i < 100; i++) {
       assertThat(trainer.measure(plan, all(1.6)).alarms()).as("the new baseline").isEmpty();
     }
@@ -236,7 +237,7 @@ class FeedbackStepTest {
     ShardingPlan plan = trainer.plan();
     measure(plan, 60, all(1));
     assertThat(measure(plan, 20, one(1, 2))).hasSize(1);
-    ShardingPlan next = adopt(plan, p -> with(p, "other-model", p.moves()));
+    ShardingPlan next = adopt(plan, p -> with(p, "other-model", p.transition().moves()));
     Feedback feedback = trainer.measure(next, one(1, 2));
     assertThat(feedback.excluded()).containsEntry(ExclusionReason.SLOW_DEVICE, 1);
     assertThat(measure(next, 60, one(1, 2))).as("no second alarm").isEmpty();
@@ -251,7 +252,7 @@ class FeedbackStepTest {
         .extracting(DriftAlarm::kind)
         .containsExactly(DriftAlarm.AlarmKind.STRAGGLER);
     Move move = new Move(new Overlap("t1", new Region(0, 64, 0, 1_010_000), 1, 3), 1);
-    ShardingPlan next = adopt(plan, p -> with(p, p.modelId(), List.of(move)));
+    ShardingPlan next = adopt(plan, p -> with(p, p.origin().modelId(), List.of(move)));
     List<DriftAlarm> alarms = measure(next, 20, one(3, 1.8));
     assertThat(alarms).extracting(DriftAlarm::kind).containsExactly(DriftAlarm.AlarmKind.MODEL);
     assertThat(trainer.measure(next, one(3, 1.8)).samples()).as("no straggler").hasSize(5);
@@ -262,7 +263,7 @@ class FeedbackStepTest {
     ShardingPlan plan = trainer.plan();
     measure(plan, 60, all(1));
     assertThat(measure(plan, 20, one(1, 1.8))).hasSize(1);
-    ShardingPlan next = adopt(plan, p -> with(p, p.modelId(), List.of()));
+    ShardingPlan next = adopt(plan, p -> with(p, p.origin().modelId(), List.of()));
     assertThat(measure(next, 20, one(3, 1.8)))
         .singleElement()
         .satisfies(a -> assertThat(a.device()).isEqualTo(OptionalInt.of(3)));
@@ -280,11 +281,11 @@ class FeedbackStepTest {
         new PlanOrigin(
             p.workloadId(),
             p.generation(),
-            p.firstGeneration(),
-            p.effort(),
-            p.source(),
+            p.origin().firstGeneration(),
+            p.origin().effort(),
+            p.origin().source(),
             modelId,
-            p.settings(),
+            p.origin().settings(),
             Optional.of(p.planId()),
             List.of()),
         "another",

@@ -110,7 +110,7 @@ class MeasuredPlanTest {
 
   /** Returns the communication of each device without idle time. */
   private static double[] commMs(ShardingPlan plan, Direction direction) {
-    List<DeviceCost> costs = plan.deviceCosts();
+    List<DeviceCost> costs = plan.prediction().deviceCosts();
     double last =
         costs.stream().mapToDouble(c -> c.computeMs() + c.backwardCommMs()).max().orElse(0);
     return costs.stream()
@@ -154,7 +154,10 @@ class MeasuredPlanTest {
     assertThat(predicted)
         .isNotEmpty()
         .isEqualTo(
-            plan.deviceCosts().stream().map(DeviceCost::computeMs).filter(ms -> ms > 0).toList());
+            plan.prediction().deviceCosts().stream()
+                .map(DeviceCost::computeMs)
+                .filter(ms -> ms > 0)
+                .toList());
   }
 
   /** Its hot rows and its others are tables of their own; its all-to-all sends no columns. */
@@ -212,7 +215,7 @@ class MeasuredPlanTest {
     SampleSet set = SampleSet.of(feedback.samples());
     assertThat(Evaluation.of(model, towers, set).computations())
         .hasSize(4)
-        .allMatch(of -> of.predictedMs() == plan.deviceCosts().get(0).computeMs());
+        .allMatch(of -> of.predictedMs() == plan.prediction().deviceCosts().get(0).computeMs());
     assertThat(communications(feedback).get(0).samples(BATCH / 2))
         .isNotEmpty()
         .allMatch(sample -> sample.devices() == 4 && sample.devicesPerNode() == 2);

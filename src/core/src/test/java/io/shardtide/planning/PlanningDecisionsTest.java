@@ -197,7 +197,8 @@ class PlanningDecisionsTest {
       SearchTask search = second.backgroundSearch(plans, Fixtures.WORKLOAD).orElseThrow();
       PlanningOutcome found = second.search(search);
       ShardingPlan deep = ((Planned) found).plan();
-      double limit = 0.875 * quick.predictedMs() - deep.settings().moveMs(deep.moves());
+      double limit =
+          0.875 * quick.predictedMs() - deep.origin().settings().moveMs(deep.transition().moves());
       double ms = limit * (isCheapEnough ? 1 - 1e-9 : 1 + 1e-9);
       assertThat(second.finish(plans, search, costing(found, ms)).isPresent())
           .isEqualTo(isCheapEnough);
@@ -214,10 +215,12 @@ class PlanningDecisionsTest {
       SearchTask search = second.backgroundSearch(plans, Fixtures.WORKLOAD).orElseThrow();
       PlanningOutcome found = second.search(search);
       ShardingPlan deep = ((Planned) found).plan();
-      assertThat(quick.moves()).isNotEmpty();
-      SearchSettings prices = deep.settings();
+      assertThat(quick.transition().moves()).isNotEmpty();
+      SearchSettings prices = deep.origin().settings();
       double limit =
-          0.875 * quick.predictedMs() + prices.moveMs(quick.moves()) - prices.moveMs(deep.moves());
+          0.875 * quick.predictedMs()
+              + prices.moveMs(quick.transition().moves())
+              - prices.moveMs(deep.transition().moves());
       double ms = limit * (isCheapEnough ? 1 - 1e-9 : 1 + 1e-9);
       assertThat(second.finish(plans, search, costing(found, ms)).isPresent())
           .isEqualTo(isCheapEnough);
@@ -241,7 +244,7 @@ class PlanningDecisionsTest {
 
   @Test
   void a_plan_says_how_long_its_search_took() {
-    assertThat(plan(set(2, MEMORY), upsert("a", 1_000, 4, 5)).searchMillis()).isEqualTo(2.5);
+    assertThat(plan(set(2, MEMORY), upsert("a", 1_000, 4, 5)).run().searchMillis()).isEqualTo(2.5);
   }
 
   @Test
@@ -252,9 +255,9 @@ class PlanningDecisionsTest {
             upsert("tall", 60_000_000, 4, 5),
             upsert("wide", 1_000, 4096, 5),
             upsert("usual", 100_000, 64, 5));
-    assertThat(plan.outOfRange())
+    assertThat(plan.prediction().outOfRange())
         .isSortedAccordingTo(OutOfRange.ORDER)
-        .hasSize(plan.outOfRangeCount())
+        .hasSize(plan.prediction().outOfRangeCount())
         .extracting(OutOfRange::subject)
         .contains("tall", "wide", "cluster")
         .doesNotContain("usual");
@@ -268,7 +271,7 @@ class PlanningDecisionsTest {
     }
     tables[80] = set(2, MEMORY);
     ShardingPlan plan = plan(tables);
-    assertThat(plan.outOfRange())
+    assertThat(plan.prediction().outOfRange())
         .filteredOn(place -> place.subject().startsWith("device "))
         .isNotEmpty()
         .allSatisfy(

@@ -176,7 +176,7 @@ class PlanningTest {
                 ClusterSpecBuilder.builder(cluster).replicaGroups(List.of(1)).build()));
     assertThat(one.groups()).isEqualTo(ReplicaGroups.ONE);
     assertThat(one.reason()).isEqualTo("from %s to one group".formatted(first.groups().describe()));
-    assertThat(one.moveOrder()).isEmpty();
+    assertThat(one.transition().moveOrder()).isEmpty();
   }
 
   /** Each plan chooses its codecs again; without any, ids and plans are what they were. */
@@ -193,7 +193,7 @@ class PlanningTest {
     ShardingPlan with = run.plan(new Change.ClusterSet(cluster));
     assertThat(with.codecs()).isNotEmpty().allMatch(of -> of.codec().equals(half));
     assertThat(with.predictedMs()).isLessThan(without.predictedMs());
-    assertThat(with.moves()).as("no data moves for codecs").isEmpty();
+    assertThat(with.transition().moves()).as("no data moves for codecs").isEmpty();
     assertThat(with.planId()).isNotEqualTo(without.planId());
     assertThat(run.second.imbalanceMs(run.plans, Fixtures.WORKLOAD)).isGreaterThanOrEqualTo(0);
     ShardingPlan next = run.plan(upsert("b", 5_000_000, 64, 5));
@@ -229,7 +229,7 @@ class PlanningTest {
         .extracting(of -> of.table() + " " + of.kernel().outputType().get())
         .containsExactly("a FP16");
     assertThat(half.predictedMs()).isLessThan(any.predictedMs());
-    assertThat(half.moves()).isEmpty();
+    assertThat(half.transition().moves()).isEmpty();
 
     ShardingPlan cached =
         run.plan(
@@ -247,8 +247,10 @@ class PlanningTest {
         run.plan(kernel(kernel().computeKernel(Optional.of(ComputeKernel.FUSED_UVM))));
     assertThat(uncached.shards())
         .allMatch(shard -> shard.cacheShare().orElse(1) == TableKernel.NO_CACHE);
-    assertThat(uncached.cacheMisses()).extracting(CacheMisses::lookupShare).containsExactly(1.0);
-    assertThat(uncached.deviceCosts()).allMatch(cost -> cost.memoryBytes() == 0);
+    assertThat(uncached.prediction().cacheMisses())
+        .extracting(CacheMisses::lookupShare)
+        .containsExactly(1.0);
+    assertThat(uncached.prediction().deviceCosts()).allMatch(cost -> cost.memoryBytes() == 0);
     assertThat(uncached.predictedMs()).isGreaterThan(cached.predictedMs());
 
     ShardingPlan dense = run.plan(kernel(kernel().computeKernel(Optional.of(ComputeKernel.DENSE))));
@@ -330,17 +332,17 @@ class PlanningTest {
     ShardingPlan first = run.plan(set(4, MEMORY));
     assertThat(first.generation()).isEqualTo(2);
     assertThat(first.workloadId()).isEqualTo(Fixtures.WORKLOAD);
-    assertThat(first.source()).isEqualTo(Fixtures.at(1));
-    assertThat(first.modelId()).isEqualTo(TestModels.bundle().modelId());
-    assertThat(first.settings()).isEqualTo(SearchSettings.DEFAULTS);
-    assertThat(first.previousPlanId()).isEmpty();
-    assertThat(first.moves()).isEmpty();
+    assertThat(first.origin().source()).isEqualTo(Fixtures.at(1));
+    assertThat(first.origin().modelId()).isEqualTo(TestModels.bundle().modelId());
+    assertThat(first.origin().settings()).isEqualTo(SearchSettings.DEFAULTS);
+    assertThat(first.origin().previousPlanId()).isEmpty();
+    assertThat(first.transition().moves()).isEmpty();
     assertThat(first.reason()).isEqualTo("first plan: 1 tables on 4 devices");
     assertThat(first.planId()).isEqualTo(first.contentId());
-    assertThat(first.createdAt()).isEqualTo(Fixtures.TIME);
+    assertThat(first.run().createdAt()).isEqualTo(Fixtures.TIME);
 
     ShardingPlan second = run.plan(upsert("b", 2_000_000, 32, 9), upsert("c", 10, 4, 1));
-    assertThat(second.previousPlanId()).contains(first.planId());
+    assertThat(second.origin().previousPlanId()).contains(first.planId());
     assertThat(second.reason()).isEqualTo("2 tables added (b, c)");
     ShardingPlan third = run.plan(upsert("b", 3_000_000, 32, 9), drop("c"), set(5, MEMORY));
     assertThat(third.reason())
@@ -475,7 +477,8 @@ class PlanningTest {
     assertThat(run.workloads.tables().range(Fixtures.WORKLOAD).get("a").optimizer())
         .as("the table as published")
         .isEmpty();
-    long bytes = run.plan().deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).sum();
+    long bytes =
+        run.plan().prediction().deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).sum();
     assertThat(bytes).isEqualTo(1_000_000L * 64 * (4 + 8) + 1_000_000L * 64 * 4);
   }
 
@@ -544,11 +547,11 @@ class PlanningTest {
     ShardingPlan first = run.plan();
     assertThat(first.reason())
         .isEqualTo("first plan: 1 tables on 4 devices, costs of simulated until h100 is measured");
-    ModelBundle begun = run.models.get(first.modelId()).bundle();
+    ModelBundle begun = run.models.get(first.origin().modelId()).bundle();
     assertThat(begun.hardware()).isEqualTo("h100");
 
     ShardingPlan second = ((Planned) run.apply(event(upsert("b", 1_000_000, 64, 20)))).plan();
-    assertThat(second.modelId()).as("it begins once").isEqualTo(first.modelId());
+    assertThat(second.origin().modelId()).as("it begins once").isEqualTo(first.origin().modelId());
     assertThat(second.reason())
         .isEqualTo("1 table added (b), costs of simulated until h100 is measured");
 
@@ -575,7 +578,7 @@ class PlanningTest {
     assertThat(bad.workload().shortfall().tablesToBlame().get(0).table()).isEqualTo("b");
     assertThat(run.plans.latest(Fixtures.WORKLOAD)).contains(good);
     ShardingPlan next = run.plan(upsert("b", 100_000, 64, 5));
-    assertThat(next.previousPlanId()).contains(good.planId());
+    assertThat(next.origin().previousPlanId()).contains(good.planId());
     assertThat(next.reason()).isEqualTo("1 table added (b)");
   }
 
@@ -592,7 +595,7 @@ class PlanningTest {
     ShardingPlan settled = run.plan(set(4, 2 * MEMORY));
     ShardingPlan next = run.plan(set(4, 3 * MEMORY));
     assertThat(next.shards()).isEqualTo(settled.shards());
-    assertThat(next.moves()).isEmpty();
+    assertThat(next.transition().moves()).isEmpty();
   }
 
   @Test
@@ -600,12 +603,12 @@ class PlanningTest {
     PlanningRun run = new PlanningRun();
     run.apply(event(upsert("a", 1_000_000, 64, 5)));
     ShardingPlan first = run.plan(set(4, MEMORY));
-    assertThat(first.firstGeneration()).as("nothing was planned before").isEqualTo(1);
+    assertThat(first.origin().firstGeneration()).as("nothing was planned before").isEqualTo(1);
     run.onPredictions(run.predict(event(upsert("b", 1_000, 64, 5))));
     run.onPredictions(run.predict(event(upsert("c", 1_000, 64, 5))));
     run.onPredictions(run.predict(event(drop("b"))));
     ShardingPlan burst = run.plan();
-    assertThat(burst.firstGeneration()).isEqualTo(3);
+    assertThat(burst.origin().firstGeneration()).isEqualTo(3);
     assertThat(burst.generation()).isEqualTo(5);
     assertThat(burst.reason()).isEqualTo("1 table added (c)");
     assertThat(run.second.plan(run.plans, Fixtures.WORKLOAD)).as("nothing waits").isEmpty();
@@ -622,7 +625,7 @@ class PlanningTest {
     assertThat(run.second.plan(run.plans, Fixtures.WORKLOAD)).isEmpty();
     run.onPredictions(next.subList(1, 2));
     ShardingPlan plan = run.plan();
-    assertThat(plan.firstGeneration()).isEqualTo(2);
+    assertThat(plan.origin().firstGeneration()).isEqualTo(2);
     assertThat(plan.generation()).isEqualTo(3);
   }
 
@@ -631,19 +634,19 @@ class PlanningTest {
     PlanningRun run = new PlanningRun();
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
-    assertThat(second.previousPlanId()).as("nobody reports").contains(first.planId());
+    assertThat(second.origin().previousPlanId()).as("nobody reports").contains(first.planId());
     run.report(first, PlanStatus.StatusKind.ADOPTED, 10);
     ShardingPlan third = run.plan(upsert("c", 1_000_000, 64, 5));
-    assertThat(third.previousPlanId())
+    assertThat(third.origin().previousPlanId())
         .as("nobody adopted the second: it is superseded")
         .contains(first.planId());
     assertThat(third.reason()).isEqualTo("2 tables added (b, c)");
     run.report(third, PlanStatus.StatusKind.FINISHED_MOVING, 11);
     ShardingPlan fourth = run.plan(drop("a"));
-    assertThat(fourth.previousPlanId()).contains(third.planId());
+    assertThat(fourth.origin().previousPlanId()).contains(third.planId());
     run.report(fourth, PlanStatus.StatusKind.ADOPTED, 12);
     run.report(fourth, PlanStatus.StatusKind.REJECTED, 12);
-    assertThat(run.plan(upsert("e", 1_000, 4, 1)).previousPlanId())
+    assertThat(run.plan(upsert("e", 1_000, 4, 1)).origin().previousPlanId())
         .as("a plan that was adopted and then rejected leads back to the one before it")
         .contains(third.planId());
   }
@@ -654,14 +657,15 @@ class PlanningTest {
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
     run.report(second, PlanStatus.StatusKind.REJECTED, 5);
-    assertThat(run.plan(upsert("c", 1_000, 64, 5)).previousPlanId()).contains(first.planId());
+    assertThat(run.plan(upsert("c", 1_000, 64, 5)).origin().previousPlanId())
+        .contains(first.planId());
 
     PlanningRun other = new PlanningRun();
     ShardingPlan only = other.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     other.report(only, PlanStatus.StatusKind.REJECTED, 5);
     ShardingPlan next = other.plan(upsert("c", 1_000, 64, 5));
-    assertThat(next.previousPlanId()).as("nothing runs").isEmpty();
-    assertThat(next.moves()).isEmpty();
+    assertThat(next.origin().previousPlanId()).as("nothing runs").isEmpty();
+    assertThat(next.transition().moves()).isEmpty();
   }
 
   @Test
@@ -687,7 +691,7 @@ class PlanningTest {
                 run.report(
                     second, PlanStatus.StatusKind.ADOPTED, 3, "started again from a checkpoint"))
         .isInstanceOf(RejectedException.class);
-    assertThat(run.plan(drop("a")).previousPlanId())
+    assertThat(run.plan(drop("a")).origin().previousPlanId())
         .as("a trainer that goes back to a checkpoint is heard")
         .contains(first.planId());
   }
@@ -698,7 +702,8 @@ class PlanningTest {
     ShardingPlan first = run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 5));
     run.report(first, PlanStatus.StatusKind.ADOPTED, 1);
     for (int i = 0; i < PlanHistory.MOST + 5; i++) {
-      assertThat(run.plan(upsert("b", 1_000 + i, 64, 5)).previousPlanId()).contains(first.planId());
+      assertThat(run.plan(upsert("b", 1_000 + i, 64, 5)).origin().previousPlanId())
+          .contains(first.planId());
     }
     assertThat(run.plans.plans().range(Fixtures.WORKLOAD)).hasSize(PlanHistory.MOST);
   }
@@ -712,13 +717,13 @@ class PlanningTest {
     ShardingPlan second = run.plan(upsert("b", 1_000_000, 64, 5));
     run.report(second, PlanStatus.StatusKind.ADOPTED, 2);
     for (int i = 0; i < 40; i++) {
-      assertThat(run.plan(upsert("c", 1_000 + i, 64, 5)).previousPlanId())
+      assertThat(run.plan(upsert("c", 1_000 + i, 64, 5)).origin().previousPlanId())
           .contains(second.planId());
     }
     run.report(second, PlanStatus.StatusKind.REJECTED, 2);
     ShardingPlan next = run.plan(upsert("c", 2_000, 64, 5));
-    assertThat(next.previousPlanId()).contains(first.planId());
-    assertThat(next.moves()).as("table a runs in the first plan").isEmpty();
+    assertThat(next.origin().previousPlanId()).contains(first.planId());
+    assertThat(next.transition().moves()).as("table a runs in the first plan").isEmpty();
     assertThat(next.shards().stream().filter(shard -> shard.table().equals("a")).toList())
         .isEqualTo(first.shards());
   }
@@ -756,21 +761,21 @@ class PlanningTest {
         run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD).orElseThrow();
     ShardingPlan deep =
         run.second.finish(run.plans, search, run.second.search(search)).orElseThrow().plan();
-    assertThat(deep.effort()).isEqualTo(Effort.DEEP);
+    assertThat(deep.origin().effort()).isEqualTo(Effort.DEEP);
     assertThat(deep.generation()).isEqualTo(quick.generation());
-    assertThat(deep.firstGeneration()).isEqualTo(quick.firstGeneration());
-    assertThat(deep.previousPlanId()).contains(quick.planId());
+    assertThat(deep.origin().firstGeneration()).isEqualTo(quick.origin().firstGeneration());
+    assertThat(deep.origin().previousPlanId()).contains(quick.planId());
     assertThat(deep.reason()).isEqualTo("background search: nothing changed");
     PlanningOutcome teaching =
         new Planner(() -> Fixtures.TIME, () -> 0).plan(search.request().teaching());
     assertThat(((PlanningOutcome.Planned) teaching).plan().reason())
         .isEqualTo("background search, to learn what shards cost: nothing changed");
-    assertThat(deep.predictedMs() + deep.settings().moveMs(deep.moves()))
+    assertThat(deep.predictedMs() + deep.origin().settings().moveMs(deep.transition().moves()))
         .isLessThan(0.995 * quick.predictedMs());
     assertThat(run.second.backgroundSearch(run.plans, Fixtures.WORKLOAD))
         .as("once is enough")
         .isEmpty();
-    assertThat(run.plan(drop("t3")).previousPlanId()).contains(deep.planId());
+    assertThat(run.plan(drop("t3")).origin().previousPlanId()).contains(deep.planId());
   }
 
   private static PlanningSettings exploring(double exploration) {
@@ -829,7 +834,8 @@ class PlanningTest {
       taught++;
       assertThat(plan.predictedMs())
           .isLessThanOrEqualTo((1 + exploration) * cheapest.predictedMs());
-      assertThat(plan.insight().uncertaintyMs()).isGreaterThan(cheapest.insight().uncertaintyMs());
+      assertThat(plan.prediction().insight().uncertaintyMs())
+          .isGreaterThan(cheapest.prediction().insight().uncertaintyMs());
       assertThat(plan.reason()).startsWith("background search, to learn what shards cost");
       assertThat(run.second.finish(run.plans, search, run.second.search(search)))
           .as("its moves need not pay")
@@ -908,11 +914,11 @@ class PlanningTest {
     assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PendingWork.MODEL_PENDING);
     assertThat(run.second.imbalanceMs(run.plans, Fixtures.WORKLOAD)).isNotNegative();
     ShardingPlan after = run.plan();
-    assertThat(after.modelId()).isEqualTo(TestModels.otherBundle().modelId());
+    assertThat(after.origin().modelId()).isEqualTo(TestModels.otherBundle().modelId());
     assertThat(after.generation()).isEqualTo(1);
-    assertThat(after.firstGeneration()).isEqualTo(1);
-    assertThat(after.source()).isEqualTo(before.source());
-    assertThat(after.previousPlanId()).contains(before.planId());
+    assertThat(after.origin().firstGeneration()).isEqualTo(1);
+    assertThat(after.origin().source()).isEqualTo(before.origin().source());
+    assertThat(after.origin().previousPlanId()).contains(before.planId());
     assertThat(after.reason()).isEqualTo("new cost model");
   }
 
@@ -936,8 +942,8 @@ class PlanningTest {
     assertThat(empty.predictedMs()).isZero();
     ShardingPlan back = run.plan(upsert("a", 2_000, 64, 5));
     assertThat(back.shards()).isNotEmpty();
-    assertThat(back.previousPlanId()).contains(empty.planId());
-    assertThat(back.moves()).as("a new table is filled, not moved").isEmpty();
+    assertThat(back.origin().previousPlanId()).contains(empty.planId());
+    assertThat(back.transition().moves()).as("a new table is filled, not moved").isEmpty();
   }
 
   /**
@@ -1004,7 +1010,7 @@ class PlanningTest {
 
   private static void checkWhole(
       ShardingPlan plan, Map<String, TableSpec> tables, long memoryBytes) {
-    long[] bytes = new long[plan.deviceCosts().size()];
+    long[] bytes = new long[plan.prediction().deviceCosts().size()];
     for (TableSpec table : tables.values()) {
       int[] covered = new int[table.columns()];
       plan.shards().stream()
@@ -1022,21 +1028,24 @@ class PlanningTest {
         .containsExactlyElementsOf(tables.keySet());
     for (int d = 0; d < bytes.length; d++) {
       assertThat(bytes[d]).isLessThanOrEqualTo(memoryBytes);
-      assertThat(plan.deviceCosts().get(d).memoryBytes()).isEqualTo(bytes[d]);
+      assertThat(plan.prediction().deviceCosts().get(d).memoryBytes()).isEqualTo(bytes[d]);
     }
     assertThat(plan.predictedMs())
         .isCloseTo(
-            plan.deviceCosts().stream().mapToDouble(DeviceCost::totalMs).max().orElse(0),
+            plan.prediction().deviceCosts().stream()
+                .mapToDouble(DeviceCost::totalMs)
+                .max()
+                .orElse(0),
             org.assertj.core.data.Offset.offset(1e-12 * plan.predictedMs()));
   }
 
   private static void checkMoves(ShardingPlan plan, ShardingPlan before) {
     if (before == null) {
-      assertThat(plan.moves()).isEmpty();
+      assertThat(plan.transition().moves()).isEmpty();
       return;
     }
-    assertThat(plan.previousPlanId()).contains(before.planId());
-    for (Move move : plan.moves()) {
+    assertThat(plan.origin().previousPlanId()).contains(before.planId());
+    for (Move move : plan.transition().moves()) {
       assertThat(before.shards())
           .anyMatch(
               s ->
@@ -1070,18 +1079,18 @@ class PlanningTest {
     ShardingPlan plan =
         ((Planned) run.second.plan(run.plans, Fixtures.WORKLOAD).orElseThrow()).plan();
     assertThat(plan.generation()).isEqualTo(before.generation());
-    assertThat(plan.slow()).isEqualTo(slow(1).slow());
+    assertThat(plan.origin().slow()).isEqualTo(slow(1).slow());
     assertThat(plan.reason()).startsWith("device 1 computes 1.5 times slower since 10:15 UTC: ");
     assertThat(run.second.onSpeeds(run.plans, slow(1)).isDue()).as("nothing changed").isFalse();
     ShardingPlan next = run.plan(upsert("b", 1_000, 64, 5));
-    assertThat(next.slow()).as("of later plans").isEqualTo(slow(1).slow());
+    assertThat(next.origin().slow()).as("of later plans").isEqualTo(slow(1).slow());
     assertThat(next.reason()).isEqualTo("1 table added (b)");
     DeviceSpeeds well = new DeviceSpeeds(Fixtures.WORKLOAD, "p", Fixtures.TIME, List.of());
     assertThat(run.second.onSpeeds(run.plans, well).isDue()).isTrue();
     ShardingPlan last =
         ((Planned) run.second.plan(run.plans, Fixtures.WORKLOAD).orElseThrow()).plan();
     assertThat(last.reason()).startsWith("device 1 computes at full speed again: ");
-    assertThat(last.slow()).isEmpty();
+    assertThat(last.origin().slow()).isEmpty();
   }
 
   @Test
@@ -1089,8 +1098,8 @@ class PlanningTest {
     PlanningRun run = new PlanningRun();
     run.plan(set(4, MEMORY), upsert("a", 1_000_000, 64, 50));
     run.second.onSpeeds(run.plans, slow(3));
-    assertThat(run.plan(set(4, 2 * MEMORY)).slow()).hasSize(1);
-    assertThat(run.plan(set(3, MEMORY)).slow()).isEmpty();
+    assertThat(run.plan(set(4, 2 * MEMORY)).origin().slow()).hasSize(1);
+    assertThat(run.plan(set(3, MEMORY)).origin().slow()).isEmpty();
   }
 
   @Test

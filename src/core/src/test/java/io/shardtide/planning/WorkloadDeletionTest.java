@@ -106,10 +106,10 @@ class WorkloadDeletionTest {
     assertThat(apply(upsert("b", 1_000, 64, 5))).as("it has no cluster").isEmpty();
     apply(set(3, Fixtures.GIB));
     ShardingPlan plan = plan();
-    assertThat(plan.firstGeneration()).isEqualTo(3);
+    assertThat(plan.origin().firstGeneration()).isEqualTo(3);
     assertThat(plan.generation()).isEqualTo(4);
-    assertThat(plan.previousPlanId()).isEmpty();
-    assertThat(plan.moves()).isEmpty();
+    assertThat(plan.origin().previousPlanId()).isEmpty();
+    assertThat(plan.transition().moves()).isEmpty();
     assertThat(plan.shards()).extracting(shard -> shard.table()).containsOnly("b");
     assertThat(plan.reason()).isEqualTo("first plan: 1 tables on 3 devices");
     assertThatThrownBy(() -> apply(deletion))

@@ -91,7 +91,8 @@ public record RandomMoves(
         new PlanPrediction(
             costs,
             stepMs(costs) + replication.msPerStep(),
-            new Insight(0, 0, sample.insight().bottleneck(), explanations(specs, random)),
+            new Insight(
+                0, 0, sample.prediction().insight().bottleneck(), explanations(specs, random)),
             List.of(),
             0,
             List.of());

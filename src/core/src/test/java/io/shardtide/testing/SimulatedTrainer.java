@@ -190,7 +190,7 @@ public final class SimulatedTrainer {
 
   /** Returns, without processing it, a measurement: computations times a factor by device. */
   public MeasuredCosts measured(ShardingPlan plan, IntToDoubleFunction factors) {
-    List<DeviceCost> predicted = plan.deviceCosts();
+    List<DeviceCost> predicted = plan.prediction().deviceCosts();
     double lastBefore = 0;
     double lastAfter = 0;
     for (int d = 0; d < predicted.size(); d++) {

@@ -291,11 +291,11 @@ final class Explainer {
       }
     }
     List<Shard> placed =
-        problem.start().shards().stream()
+        problem.reusablePlan().shards().stream()
             .filter(shard -> positions.containsKey(shard.table()))
             .filter(shard -> isPlaced(positions.get(shard.table()), shard))
             .toList();
-    PlanShards before = new PlanShards(placed, problem.start().devices());
+    PlanShards before = new PlanShards(placed, problem.reusablePlan().devices());
     List<Shard> now = shards.stream().filter(shard -> !shard.isCopied()).toList();
     PlanShards planned = new PlanShards(now, problem.cluster().devices());
     record MovePath(int table, int from, int to) {}

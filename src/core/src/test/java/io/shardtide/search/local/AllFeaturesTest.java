@@ -649,7 +649,7 @@ class AllFeaturesTest {
   /** A search from a running plan returns the repaired one, whose moves cost what is said. */
   private void checkRepair(Scene scene, SearchResult result) {
     SearchProblem problem = scene.problem();
-    if (problem.start().isEmpty()
+    if (problem.reusablePlan().isEmpty()
         || problem.tables().isEmpty()
         || !(result instanceof SearchResult.Found found)) {
       return;
@@ -682,7 +682,7 @@ class AllFeaturesTest {
           TableSpec.byName(problem.tables().stream().map(TablePrediction::table).toList());
       List<Move> moves =
           io.shardtide.domain.Overlap.moves(
-              io.shardtide.domain.Overlap.between(problem.start(), next), tables, next);
+              io.shardtide.domain.Overlap.between(problem.reusablePlan(), next), tables, next);
       checkPrice(search, problem, state, moves, scene.settings());
     }
   }
@@ -695,7 +695,7 @@ class AllFeaturesTest {
             search.running, search.tables, search.cluster, of, problem.synchronization().groups());
     price.refresh(state);
     assertThat(search.annealing(state, true).moveMs()).isEqualTo(price.ms());
-    Map<String, List<Shard>> before = byTable(problem.start().shards());
+    Map<String, List<Shard>> before = byTable(problem.reusablePlan().shards());
     for (int t = 0; t < search.tables.size(); t++) {
       Set<String> names = new HashSet<>();
       boolean isSame = true;
