@@ -46,7 +46,8 @@ final class EvaluateCommand implements Callable<Integer> {
       names = "--predictions",
       paramLabel = "FILE",
       description =
-          "Also write measured and predicted milliseconds of each computation, one JSON object a line.")
+          "Also write measured and predicted milliseconds of each computation, one JSON object a"
+              + " line.")
   private Path predictions;
 
   @Override

@@ -88,7 +88,7 @@ final class HardwareComparison {
             String.format(Locale.ROOT, "%.1f", 100 * gap(found)),
             bottleneck(insight.bottleneck()),
             number(found.deviceCosts().get(fullest).memoryBytes() / GIB),
-            number(memory.of(fullest) / GIB));
+            number(memory.bytes(fullest) / GIB));
       } else if (row.result() instanceof SearchResult.NotFound notFound) {
         Shortfall shortfall = notFound.shortfall();
         table.add(
@@ -155,7 +155,7 @@ final class HardwareComparison {
         .boxed()
         .max(
             Comparator.<Integer>comparingDouble(
-                    d -> found.deviceCosts().get(d).memoryBytes() / (double) memory.of(d))
+                    d -> found.deviceCosts().get(d).memoryBytes() / (double) memory.bytes(d))
                 .thenComparing(Comparator.reverseOrder()))
         .orElseThrow();
   }
@@ -192,7 +192,7 @@ final class HardwareComparison {
           .put("gain_ms", bottleneck.gainMs());
       node.put("fullest_device", fullest)
           .put("fullest_device_bytes", found.deviceCosts().get(fullest).memoryBytes())
-          .put("fullest_device_usable_bytes", cluster.usableMemory().of(fullest));
+          .put("fullest_device_usable_bytes", cluster.usableMemory().bytes(fullest));
     } else if (row.result() instanceof SearchResult.NotFound notFound) {
       Shortfall shortfall = notFound.shortfall();
       node.put("reason", shortfall.message())

@@ -130,7 +130,7 @@ final class OfflinePrediction {
       line.put(
           "reason",
           "Device %d needs %d bytes, and has %d usable"
-              .formatted(fullest, loads.get(fullest).bytes(), memory.of(fullest)));
+              .formatted(fullest, loads.get(fullest).bytes(), memory.bytes(fullest)));
       line.put("bytes_short", bytesShort);
     }
     layout.putMemory(line, cluster, loads.stream().mapToLong(DeviceLoad::bytes));
@@ -138,7 +138,7 @@ final class OfflinePrediction {
   }
 
   private static long bytesShort(List<DeviceLoad> loads, UsableMemory memory, int device) {
-    return loads.get(device).bytes() - memory.of(device);
+    return loads.get(device).bytes() - memory.bytes(device);
   }
 
   /**

@@ -200,7 +200,7 @@ final class PlanView {
               });
       String bytes = ByteSizes.describe(cost.memoryBytes());
       if (memory.isPresent()) {
-        long usable = memory.get().of(d);
+        long usable = memory.get().bytes(d);
         line(
             out,
             "  %6d  %s %7.2f   %s %10s of %s",

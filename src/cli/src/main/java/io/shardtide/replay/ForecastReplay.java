@@ -140,7 +140,8 @@ public final class ForecastReplay {
       tally.different(
           Difference.of(
               forecasts,
-              "the record, its report or one before it was changed, or this version forecasts differently",
+              "the record, its report or one before it was changed, or this version forecasts"
+                  + " differently",
               JsonDiff.lines(JSON, forecasts, recomputed, Set.of())));
       return false;
     }

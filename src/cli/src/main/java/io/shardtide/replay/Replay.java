@@ -168,7 +168,8 @@ public final class Replay {
     ShardingPlan plan = entry.plan();
     if (plan.origin().settings().columnCuts() == ColumnCuts.ANY) {
       entry.notReproducible(
-          "its column parts may have any widths (columnCuts ANY), which 0.2.0 was the last version to search");
+          "its column parts may have any widths (columnCuts ANY), which 0.2.0 was the last version"
+              + " to search");
       return;
     }
     if (!part.modelId().equals(plan.origin().modelId())) {

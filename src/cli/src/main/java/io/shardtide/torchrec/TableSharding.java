@@ -66,7 +66,7 @@ record TableSharding(
 
   private static PlannedKernel effective(
       PlannedKernel planned, ShardKind type, OptionalDouble share, ComputeKernel other) {
-    ComputeKernel kernel = planned.kernel().of(type, share, other);
+    ComputeKernel kernel = planned.kernel().planned(type, share, other);
     boolean isCached = kernel == ComputeKernel.FUSED_UVM_CACHING;
     return new PlannedKernel(
         planned.table(),

@@ -88,7 +88,11 @@ class ChangeTextsTest {
             TableConstraints.NONE,
             true,
             Optional.empty(),
-            false);
+            false,
+            List.of(),
+            Optional.empty(),
+            TableKernel.NONE,
+            Optional.empty());
     assertThat(texts(table(TABLE), table(optimized)).get(1))
         .isEqualTo(
             "table a: bytes per element 4 -> 2, optimizer bytes per element 0 -> 8, optimizer bytes"
@@ -132,8 +136,8 @@ class ChangeTextsTest {
                 + " 32, same devices as (none) -> b");
     assertThat(texts(table(rows)))
         .containsExactly(
-            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.4 MiB, allowed kinds"
-                + " row_wise or table_row_wise");
+            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.4 MiB, allowed"
+                + " kinds row_wise or table_row_wise");
   }
 
   @Test
@@ -147,8 +151,8 @@ class ChangeTextsTest {
             .build();
     assertThat(texts(table(plain)))
         .containsExactly(
-            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.6 MiB, storage a hash"
-                + " table");
+            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.6 MiB, storage a"
+                + " hash table");
     assertThat(texts(table(plain), table(known), table(plain)))
         .endsWith(
             "table a: ids 0 -> 3, ids per day 0 -> 0.5000, bytes of a slot's key 16 -> 24, eviction"
@@ -226,14 +230,14 @@ class ChangeTextsTest {
                 + " hardware h100",
             "cluster: host memory per device 0 B -> 64.0 GiB, reserved memory per device 0 B -> 4.0"
                 + " GiB, memory of a step not counted -> counted, forward bytes per element on the"
-                + " wire 4 -> 2, backward bytes per element on the wire 4 -> 1.500, replica groups 1"
-                + " -> 1 or 2, steps between synchronizations 1 -> 20, training pipeline (none named) ->"
-                + " prefetch",
+                + " wire 4 -> 2, backward bytes per element on the wire 4 -> 1.500, replica groups"
+                + " 1 -> 1 or 2, steps between synchronizations 1 -> 20, training pipeline (none"
+                + " named) -> prefetch",
             "cluster: host memory per device 64.0 GiB -> 0 B, reserved memory per device 4.0 GiB ->"
                 + " 0 B, memory of a step counted -> not counted, forward bytes per element on the"
-                + " wire 2 -> 4, backward bytes per element on the wire 1.500 -> 4, replica groups 1"
-                + " or 2 -> 1, steps between synchronizations 20 -> 1, training pipeline prefetch ->"
-                + " (none named)",
+                + " wire 2 -> 4, backward bytes per element on the wire 1.500 -> 4, replica groups"
+                + " 1 or 2 -> 1, steps between synchronizations 20 -> 1, training pipeline prefetch"
+                + " -> (none named)",
             "cluster: unchanged");
     assertThat(
             texts(cluster(ClusterSpecBuilder.builder(CLUSTER).forwardBytesPerElement(2).build())))

@@ -76,7 +76,7 @@ class ClusterShapesTest {
     for (int d = 0; d < cluster.devices(); d++) {
       assertThat(found.deviceCosts().get(d).memoryBytes())
           .as("device %d", d)
-          .isLessThanOrEqualTo(cluster.usableMemory().of(d));
+          .isLessThanOrEqualTo(cluster.usableMemory().bytes(d));
     }
     Target target = Target.DEFAULT.withNodesOf(cluster);
     ObjectNode exported =
@@ -234,6 +234,7 @@ class ClusterShapesTest {
             none ->
                 assertThat(none.shortfall().message())
                     .startsWith(
-                        "No sharding that the constraints allow exists on 5 devices, 3 on a node, for t (table_row_wise)"));
+                        "No sharding that the constraints allow exists on 5 devices, 3 on a node,"
+                            + " for t (table_row_wise)"));
   }
 }

@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Limits;
 import io.shardtide.domain.SourcePosition;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Optional;
@@ -80,10 +81,7 @@ public record CostPredictions(
 
   /** Checks the numbers of the parts. */
   public CostPredictions {
-    if (part < 0 || part >= parts) {
-      throw new IllegalArgumentException(
-          "part must be between 0 and %s, got %s".formatted(parts - 1, part));
-    }
+    Limits.ARGUMENTS.whole("part", part, 0, parts - 1L);
     if (update.filter(Update.Deleted.class::isInstance).isPresent() && part != parts - 1) {
       throw new IllegalArgumentException(
           "the deletion must be the last of %s parts, got part %s".formatted(parts, part));

@@ -8,9 +8,8 @@ import java.util.OptionalDouble;
 
 /**
  * The memory of a shard: weights, optimizer state and keys of a hashed table, of a cached shard
- * what device memory holds, with a named optimizer as {@link TableSpec#bytes(long, int,
- * OptionalDouble)} says; and where {@link ClusterSpec#countsStepMemory} asks for it, what a step
- * needs beside them.
+ * what device memory holds, as {@link TableSpec#bytes(long, int, OptionalDouble, boolean)} says;
+ * and where {@link ClusterSpec#countsStepMemory} asks for it, what a step needs beside them.
  *
  * <p>If the cluster names its {@link ClusterSpec#pipeline}, this is what a training run allocates:
  * {@link StepMemory}, and of cached shards caches and state as FBGEMM places them. If not, it is
@@ -37,21 +36,21 @@ record ShardMemory(
 
   /** Returns the bytes of device memory that the table's shard needs, rounded up. */
   long bytes(TableSpec table, ClusterSpec cluster) {
+    long held = table.bytes(rows, columns, cacheShare, cluster.pipeline().isPresent());
     if (cluster.pipeline().isPresent()) {
       double step = StepMemory.ofShard(this, table, cluster.pipeline().get(), cluster);
       double cache =
           cacheShare.isPresent() ? StepMemory.ofCache(rows, cacheShare.getAsDouble()) : 0;
-      return heldBytes(table) + (long) Math.ceil(step + cache);
+      return held + (long) Math.ceil(step + cache);
     }
-    long weights = table.bytes(rows, columns, cacheShare);
     if (!cluster.countsStepMemory()) {
-      return weights;
+      return held;
     }
     double buffers =
         lookups * StepMemory.idBytes(table) + 2 * outputs * columns * table.kernel().outputBytes();
     double gradient =
         hasDenseGradient(table) ? (double) rows * columns * StepMemory.GRADIENT_BYTES : 0;
-    return weights + (long) Math.ceil(buffers + gradient);
+    return held + (long) Math.ceil(buffers + gradient);
   }
 
   /**
@@ -59,26 +58,14 @@ record ShardMemory(
    * that are to be in device memory; 0 otherwise.
    */
   long hostBytes(TableSpec table, ClusterSpec cluster) {
-    if (cacheShare.isEmpty()) {
-      return 0;
-    }
-    return cluster.pipeline().isPresent()
-        ? table.bytes(rows, columns) - table.uncachedDeviceBytes(rows, columns)
-        : table.hostBytes(rows, columns);
+    return cacheShare.isEmpty()
+        ? 0
+        : table.hostBytes(rows, columns, cluster.pipeline().isPresent());
   }
 
   /** Returns whether a step makes a gradient of each of its weights. */
   boolean hasDenseGradient(TableSpec table) {
     return replicated || table.kernel().computeKernel().equals(Optional.of(ComputeKernel.DENSE));
-  }
-
-  /** Returns the bytes of weights, state and keys in device memory, where FBGEMM has them. */
-  private long heldBytes(TableSpec table) {
-    if (cacheShare.isEmpty()) {
-      return table.bytes(rows, columns);
-    }
-    double cached = cacheShare.getAsDouble() * table.cachedBytes(rows, columns);
-    return (long) Math.ceil(cached) + table.uncachedDeviceBytes(rows, columns);
   }
 
   /** Returns the bytes of weights, optimizer state and keys, in either memory. */

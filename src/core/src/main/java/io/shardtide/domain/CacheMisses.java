@@ -11,10 +11,7 @@ package io.shardtide.domain;
 public record CacheMisses(String table, double lookupShare, UseKnowledge known) {
   /** Checks the share. */
   public CacheMisses {
-    if (!(lookupShare >= 0 && lookupShare <= 1)) {
-      throw new IllegalArgumentException(
-          "share of lookups that a cache misses must be between 0 and 1, got " + lookupShare);
-    }
+    Limits.ARGUMENTS.within("share of lookups that a cache misses", lookupShare, 0, 1);
   }
 
   /** Returns what the share is worth, for people; empty if it is known for any cache. */

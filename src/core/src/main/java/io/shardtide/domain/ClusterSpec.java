@@ -281,10 +281,7 @@ public record ClusterSpec(
    * @throws IllegalArgumentException if there is no such node
    */
   public List<Integer> devicesOfNode(int node) {
-    if (node < 0 || node >= nodes()) {
-      throw new IllegalArgumentException(
-          "node must be between 0 and %s, got %s".formatted(nodes() - 1, node));
-    }
+    Limits.ARGUMENTS.whole("node", node, 0, nodes() - 1L);
     long end = Math.min(devices, (node + 1L) * devicesPerNode);
     return IntStream.range(node * devicesPerNode, (int) end).boxed().toList();
   }

@@ -37,6 +37,6 @@ record DeviceBytes(
     Region region = part.region();
     // Copies of the most used rows have no cache, whatever the others have.
     OptionalDouble share = device == Shard.EVERY_DEVICE ? OptionalDouble.empty() : cacheShare;
-    return tables.get(part.table()).bytes(region.rows(), region.columns(), share);
+    return tables.get(part.table()).bytes(region.rows(), region.columns(), share, false);
   }
 }

@@ -4,6 +4,9 @@ import java.util.function.Function;
 
 /** Checks of the properties of one thing: "WHAT of THING must be EXPECTED, got VALUE". */
 public final class Limits {
+  /** Checks of arguments, without a thing. */
+  public static final Limits ARGUMENTS = of(IllegalArgumentException::new, "");
+
   private final Function<String, RuntimeException> failure;
   private final String thing;
   private final String name;

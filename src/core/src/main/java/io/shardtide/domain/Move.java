@@ -26,9 +26,7 @@ public record Move(Overlap overlap, long bytes) {
           "a move must be between two devices, got device %s twice for table %s"
               .formatted(overlap.toDevice(), Names.quote(overlap.table())));
     }
-    if (bytes < 0) {
-      throw new IllegalArgumentException("bytes of a move must be at least 0, got " + bytes);
-    }
+    Limits.ARGUMENTS.atLeast("bytes of a move", bytes, 0);
   }
 
   /** Returns whether a shard of the plan after the move gets what moves. */

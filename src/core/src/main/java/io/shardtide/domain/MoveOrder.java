@@ -63,7 +63,7 @@ final class MoveOrder {
     List<Overlap> overlaps = Overlap.between(previous, next);
     DeviceBytes bytes = new DeviceBytes(previous, next, tables);
     long[] room = new long[cluster.devices()];
-    Arrays.setAll(room, cluster.usableMemory()::of);
+    Arrays.setAll(room, cluster.usableMemory()::bytes);
     for (Overlap overlap : overlaps) {
       long held = overlap.changesDevice() ? bytes.before(overlap) : bytes.staying(overlap);
       if (overlap.fromDevice() == Shard.EVERY_DEVICE) {

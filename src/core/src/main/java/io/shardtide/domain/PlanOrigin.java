@@ -31,10 +31,6 @@ public record PlanOrigin(
   /** Checks that nothing is missing, and the generations. */
   public PlanOrigin {
     slow = List.copyOf(slow);
-    if (firstGeneration < 1 || firstGeneration > generation) {
-      throw new IllegalArgumentException(
-          "first generation of a plan must be between 1 and its generation, %s, got %s"
-              .formatted(generation, firstGeneration));
-    }
+    Limits.ARGUMENTS.whole("first generation of a plan", firstGeneration, 1, generation);
   }
 }

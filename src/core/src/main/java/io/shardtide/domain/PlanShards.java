@@ -25,9 +25,7 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
   /** Copies what may change. */
   public PlanShards {
     shards = List.copyOf(shards);
-    if (devices < 0) {
-      throw new IllegalArgumentException("devices must be at least 0, got " + devices);
-    }
+    Limits.ARGUMENTS.atLeast("devices", devices, 0);
   }
 
   /** Returns the number of devices of all groups. */

@@ -49,7 +49,7 @@ public record ResidualWindow(
    * Returns this for a model. A new model resets the series; but a slow device stays slow until it
    * is found fast again, whichever model predicts.
    */
-  public ResidualWindow of(String model) {
+  public ResidualWindow forModel(String model) {
     if (model.equals(modelId)) {
       return this;
     }

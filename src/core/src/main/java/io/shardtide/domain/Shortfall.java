@@ -16,10 +16,7 @@ public record Shortfall(
 
   /** Copies what may change. */
   public Shortfall {
-    if (bytesShort < 0) {
-      throw new IllegalArgumentException(
-          "bytes of a shortfall must be at least 0, got " + bytesShort);
-    }
+    Limits.ARGUMENTS.atLeast("bytes of a shortfall", bytesShort, 0);
     tablesToBlame = List.copyOf(tablesToBlame);
   }
 

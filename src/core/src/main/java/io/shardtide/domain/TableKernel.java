@@ -81,7 +81,7 @@ public record TableKernel(
    *
    * @param other the kernel of shards in device memory where none is named
    */
-  public ComputeKernel of(ShardKind kind, OptionalDouble cacheShare, ComputeKernel other) {
+  public ComputeKernel planned(ShardKind kind, OptionalDouble cacheShare, ComputeKernel other) {
     if (kind == ShardKind.DATA_PARALLEL) {
       return ComputeKernel.DENSE;
     }

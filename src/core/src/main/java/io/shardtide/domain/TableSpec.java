@@ -123,44 +123,6 @@ public record TableSpec(
   }
 
   /**
-   * A table of a fixed size and one feature, whose ids have no weights, and whose kernel the
-   * planner chooses.
-   */
-  public TableSpec(
-      String name,
-      long rows,
-      int columns,
-      double poolingFactor,
-      ReuseHistogram reuseHistogram,
-      double bytesPerElement,
-      AccessCdf accessCdf,
-      double optimizerBytesPerElement,
-      double optimizerBytesPerRow,
-      TableConstraints constraints,
-      boolean pooled,
-      Optional<Optimizer> optimizer,
-      boolean enforceHbm) {
-    this(
-        name,
-        rows,
-        columns,
-        poolingFactor,
-        reuseHistogram,
-        bytesPerElement,
-        accessCdf,
-        optimizerBytesPerElement,
-        optimizerBytesPerRow,
-        constraints,
-        pooled,
-        optimizer,
-        enforceHbm,
-        List.of(),
-        Optional.empty(),
-        TableKernel.NONE,
-        Optional.empty());
-  }
-
-  /**
    * A pooled table of which nothing more is known, with the optimizer's state in its elements and
    * without constraints.
    */
@@ -184,7 +146,11 @@ public record TableSpec(
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false);
+        false,
+        List.of(),
+        Optional.empty(),
+        TableKernel.NONE,
+        Optional.empty());
   }
 
   /** Checks a number of rows. */
@@ -362,28 +328,22 @@ public record TableSpec(
   }
 
   /**
-   * Returns the bytes of device memory of a shard of the table, rounded up. FBGEMM's caches hold
-   * weights only: the state of a named optimizer is all in device memory or all in host memory.
-   * Keys of a hashed table are all in device memory, where lookups search them.
+   * Returns the bytes of device memory of a shard of the table, rounded up.
    *
    * @param cacheShare share of its rows that device memory holds, 0 if all are in host memory only;
    *     empty if it holds all
+   * @param isAllocated whether as FBGEMM allocates it; if not, as TorchRec estimates it
    */
-  public long bytes(long ofRows, int ofColumns, OptionalDouble cacheShare) {
-    if (cacheShare.isEmpty()) {
-      return bytes(ofRows, ofColumns);
-    }
-    double cached = cacheShare.getAsDouble() * cachedBytes(ofRows, ofColumns);
-    return (long) Math.ceil(cached)
-        + (enforceHbm ? stateBytes(ofRows, ofColumns) : 0)
-        + keyBytes(ofRows);
+  public long bytes(long ofRows, int ofColumns, OptionalDouble cacheShare, boolean isAllocated) {
+    return cacheShare.isEmpty()
+        ? bytes(ofRows, ofColumns)
+        : (long) Math.ceil(cacheShare.getAsDouble() * cachedBytes(ofRows, ofColumns))
+            + uncachedBytes(ofRows, ofColumns, isAllocated);
   }
 
   /** Returns the bytes of host memory of a cached shard of the table, rounded up. */
-  public long hostBytes(long ofRows, int ofColumns) {
-    return enforceHbm
-        ? cachedBytes(ofRows, ofColumns)
-        : bytes(ofRows, ofColumns) - keyBytes(ofRows);
+  public long hostBytes(long ofRows, int ofColumns, boolean isAllocated) {
+    return bytes(ofRows, ofColumns) - uncachedBytes(ofRows, ofColumns, isAllocated);
   }
 
   /**
@@ -392,7 +352,26 @@ public record TableSpec(
    * state is not told from weights.
    */
   public long cachedBytes(long ofRows, int ofColumns) {
-    return bytes(ofRows, ofColumns) - stateBytes(ofRows, ofColumns) - keyBytes(ofRows);
+    return bytes(ofRows, ofColumns)
+        - stateBytes(ofRows, ofColumns * stateBytesPerElement())
+        - keyBytes(ofRows);
+  }
+
+  /**
+   * Returns the bytes of device memory of a cached shard of the table beside its cache, rounded up:
+   * keys of a hashed table, which lookups search there, and a named optimizer's state, since
+   * FBGEMM's caches hold weights only. TorchRec estimates all of it or none, as {@code enforceHbm}
+   * says. FBGEMM always has there what is one number a row; of what is one number an element, the
+   * first moment with {@code enforceHbm} ({@code construct_split_state}, and {@code enforce_hbm} of
+   * {@code momentum1}).
+   */
+  private long uncachedBytes(long ofRows, int ofColumns, boolean isAllocated) {
+    if (!isAllocated && !enforceHbm) {
+      return keyBytes(ofRows);
+    }
+    double most = !isAllocated ? Double.MAX_VALUE : enforceHbm ? Optimizer.NUMBER_BYTES : 0;
+    double ofElement = Math.min(stateBytesPerElement(), most);
+    return keyBytes(ofRows) + stateBytes(ofRows, ofColumns * ofElement);
   }
 
   /** Returns the bytes of the keys of a hashed table's slots, rounded up; 0 of any other. */
@@ -404,27 +383,13 @@ public record TableSpec(
     return storage.map(HashedStorage::slotBytes).orElse(0.0);
   }
 
-  private long stateBytes(long ofRows, int ofColumns) {
+  /**
+   * Returns the bytes of a named optimizer's state, with what is one number an element of a row.
+   */
+  private long stateBytes(long ofRows, double ofElements) {
     return optimizer.isEmpty()
         ? 0
-        : (long)
-            Math.ceil((double) ofRows * (ofColumns * stateBytesPerElement() + stateBytesPerRow()));
-  }
-
-  /**
-   * Returns the bytes that are in device memory if a shard of the table is cached, whatever share
-   * of its rows is, rounded up: keys of a hashed table, and a named optimizer's state as FBGEMM has
-   * it. What is one number a row is there always; of what is one number an element, the first
-   * moment with {@code enforceHbm} ({@code construct_split_state}, and {@code enforce_hbm} of
-   * {@code momentum1}).
-   */
-  public long uncachedDeviceBytes(long ofRows, int ofColumns) {
-    if (optimizer.isEmpty()) {
-      return keyBytes(ofRows);
-    }
-    double ofElement = enforceHbm ? Math.min(stateBytesPerElement(), Optimizer.NUMBER_BYTES) : 0;
-    return keyBytes(ofRows)
-        + (long) Math.ceil((double) ofRows * (ofColumns * ofElement + stateBytesPerRow()));
+        : (long) Math.ceil((double) ofRows * (ofElements + stateBytesPerRow()));
   }
 
   private boolean namesStateBytes() {

@@ -14,19 +14,13 @@ public record UsableMemory(long bytesPerDevice, SortedMap<Integer, Long> byDevic
   /** Copies what may change, and checks the bytes. */
   public UsableMemory {
     byDevice = Collections.unmodifiableSortedMap(new TreeMap<>(byDevice));
-    check(bytesPerDevice);
-    byDevice.values().forEach(UsableMemory::check);
-  }
-
-  private static void check(long bytes) {
-    if (bytes < 1) {
-      throw new IllegalArgumentException(
-          "usable bytes of a device must be at least 1, got " + bytes);
-    }
+    Limits limits = Limits.of(IllegalArgumentException::new, "a device");
+    limits.atLeast("usable bytes", bytesPerDevice, 1);
+    byDevice.values().forEach(bytes -> limits.atLeast("usable bytes", bytes, 1));
   }
 
   /** Returns the bytes of a device. */
-  public long of(int device) {
+  public long bytes(int device) {
     return byDevice.isEmpty() ? bytesPerDevice : byDevice.getOrDefault(device, bytesPerDevice);
   }
 }

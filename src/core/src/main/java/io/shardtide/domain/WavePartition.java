@@ -60,7 +60,10 @@ final class WavePartition {
     long fullest =
         plan.prediction().deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).max().orElse(0);
     usableBytes =
-        settings.usableMemory().<IntToLongFunction>map(memory -> memory::of).orElse(d -> fullest);
+        settings
+            .usableMemory()
+            .<IntToLongFunction>map(memory -> memory::bytes)
+            .orElse(d -> fullest);
     slowedStepMs = slowedStepMs(plan, 1 / (1 - settings.linkShare()));
     departs = new int[moves.size()];
     arrives = new int[moves.size()];

@@ -1,5 +1,7 @@
 package io.shardtide.growth;
 
+import io.shardtide.domain.Limits;
+
 /**
  * How many ids a table has at a time.
  *
@@ -11,8 +13,6 @@ public record Fill(long atMs, double ids) {
    * @throws IllegalArgumentException if the ids are negative or no number
    */
   public Fill {
-    if (!(ids >= 0 && ids < Double.POSITIVE_INFINITY)) {
-      throw new IllegalArgumentException("ids of a fill must be 0 or more, got " + ids);
-    }
+    Limits.ARGUMENTS.within("ids of a fill", ids, 0, Double.MAX_VALUE);
   }
 }

@@ -1,5 +1,6 @@
 package io.shardtide.growth;
 
+import io.shardtide.domain.Limits;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.DoubleUnaryOperator;
@@ -54,10 +55,7 @@ public final class Forecast {
    * @throws IllegalArgumentException if it is not forecast
    */
   public Range in(double days) {
-    if (!(days >= 0 && days <= MOST_DAYS)) {
-      throw new IllegalArgumentException(
-          "days must be between 0 and %s, got %s".formatted(MOST_DAYS, days));
-    }
+    Limits.ARGUMENTS.within("days", days, 0, MOST_DAYS);
     double hours = days * HOURS;
     int whole = (int) hours;
     double before = whole == 0 ? 0 : expected[whole - 1];

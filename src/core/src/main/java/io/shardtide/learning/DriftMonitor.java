@@ -56,7 +56,7 @@ final class DriftMonitor {
       return windows
           .get(series)
           .orElse(ResidualWindow.begin(plan.origin().modelId()))
-          .of(plan.origin().modelId());
+          .forModel(plan.origin().modelId());
     }
 
     private void put(String series, ResidualWindow window) {

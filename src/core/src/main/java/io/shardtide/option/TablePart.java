@@ -50,7 +50,7 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns the bytes of device memory of each shard: of a cached part, its share of them. */
   public long bytes(TableSpec table, ClusterSpec cluster) {
-    return table.bytes(rows(table, cluster), columns, cacheShare);
+    return table.bytes(rows(table, cluster), columns, cacheShare, false);
   }
 
   /** Returns how many such parts a table has, each at a place of its own. */

@@ -23,7 +23,7 @@ public final class PartMemory {
       long[] least = new long[scope.places(cluster)];
       Arrays.fill(least, Long.MAX_VALUE);
       for (int d = 0; d < cluster.devices(); d++) {
-        least[d / size] = Math.min(least[d / size], memory.of(d));
+        least[d / size] = Math.min(least[d / size], memory.bytes(d));
       }
       Arrays.sort(least);
       ofPlaces.put(scope, least);

@@ -73,7 +73,8 @@ class AllocatorTest {
     assertThat(of(after, "test").change()).isEqualTo(AllocationChange.STOPPED);
     assertThat(of(after, "test").reason())
         .isEqualTo(
-            "needs at least 1 node; workloads of priority 0 and above need 5 of the pool's 5 at least");
+            "needs at least 1 node; workloads of priority 0 and above need 5 of the pool's 5 at"
+                + " least");
     assertThat(of(after, "ads").nodes()).hasSize(3);
     assertThat(of(after, "feed").change()).isEqualTo(AllocationChange.KEPT);
     Allocation more = pools.lose(1).allocate();
@@ -99,7 +100,8 @@ class AllocatorTest {
     assertThat(of(after, "search-ads").change()).isEqualTo(AllocationChange.SHRANK);
     assertThat(of(after, "search-ads").reason())
         .isEqualTo(
-            "shrinks from 4 nodes to 3: its throughput falls by 25.0%; the pool lost 1 node of it; its fair share is 3.0");
+            "shrinks from 4 nodes to 3: its throughput falls by 25.0%; the pool lost 1 node of it;"
+                + " its fair share is 3.0");
     assertThat(after.transfer("search-ads", "node-02"))
         .contains(
             new NodeTransfer(
@@ -127,8 +129,8 @@ class AllocatorTest {
     assertThat(transfer.to()).contains("feed");
     assertThat(transfer.reason())
         .isEqualTo(
-            "search-ads shrinks from 4 nodes to 1: its throughput falls by 15.0%; its fair share is 1.0;"
-                + " feed starts on 3 nodes, 12 devices; its fair share is 3.0");
+            "search-ads shrinks from 4 nodes to 1: its throughput falls by 15.0%; its fair share is"
+                + " 1.0; feed starts on 3 nodes, 12 devices; its fair share is 3.0");
   }
 
   @Test

@@ -129,7 +129,8 @@ class NearestModelTest {
     assertThatThrownBy(() -> NearestModel.begin(models, cluster(8, 8, 65_536, "h10O")))
         .isInstanceOf(RejectedException.class)
         .hasMessageContaining(
-            "hardware without a model of its own must be at most 64 kinds, which begin with the nearest model; got \"h10O\" beside [h0, h1, h10, ")
+            "hardware without a model of its own must be at most 64 kinds, which begin with the"
+                + " nearest model; got \"h10O\" beside [h0, h1, h10, ")
         .hasMessageContaining(", h63, h7, h8, h9]. Maybe a mistyped name?");
     ModelBundle learned = TestModels.measured(models.get(models.size() - 1), 32);
     models.set(models.size() - 1, learned);

@@ -272,7 +272,8 @@ class StepCollectivesTest {
       assertThatThrownBy(() -> StepCollectives.of(TEN).ms(some, loads(TEN, KINDS.get(kind))))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage(
-              "model %s of %s must predict the reduce_scatter of a forward step, which was not measured",
+              "model %s of %s must predict the reduce_scatter of a forward step, which was not"
+                  + " measured",
               bundle.shown(), bundle.hardware());
     }
     assertThatThrownBy(() -> StepCollectives.of(TEN).ms(some, loads(TEN, KINDS.get(6))))

@@ -35,7 +35,11 @@ class AccessCdfTest {
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false);
+        false,
+        List.of(),
+        Optional.empty(),
+        TableKernel.NONE,
+        Optional.empty());
   }
 
   private static void assertInvalid(Runnable made, String message) {

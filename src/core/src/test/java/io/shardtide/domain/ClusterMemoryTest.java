@@ -51,7 +51,7 @@ class ClusterMemoryTest {
     ClusterSpec cluster =
         ClusterSpecBuilder.builder(with("2:300", "5:40")).reservedMemoryBytesPerDevice(10).build();
     UsableMemory memory = cluster.usableMemory();
-    assertThat(IntStream.range(0, 8).mapToObj(memory::of))
+    assertThat(IntStream.range(0, 8).mapToObj(memory::bytes))
         .containsExactly(90L, 90L, 290L, 90L, 90L, 30L, 90L, 90L);
     assertThat(cluster.usableBytes()).isEqualTo(6 * 90 + 290 + 30);
     assertThat(cluster.leastUsableBytes()).isEqualTo(30);
@@ -83,9 +83,9 @@ class ClusterMemoryTest {
       Arrays.fill(least, Long.MAX_VALUE);
       for (int rank = 0; rank < cluster.devices(); rank++) {
         int position = groups.position(rank, group.devices());
-        least[position] = Math.min(least[position], ofRanks.of(rank));
+        least[position] = Math.min(least[position], ofRanks.bytes(rank));
       }
-      assertThat(IntStream.range(0, least.length).mapToLong(ofGroup::of))
+      assertThat(IntStream.range(0, least.length).mapToLong(ofGroup::bytes))
           .containsExactly(box(least));
     }
   }

@@ -165,18 +165,21 @@ class HashedStorageTest {
   void keys_of_cached_rows_are_in_device_memory() {
     TableSpec table = keyed(Optimizer.ROWWISE_ADAGRAD, 16);
     for (double share : new double[] {0, 0.25, 1}) {
-      assertThat(table.bytes(100, 8, OptionalDouble.of(share)))
+      assertThat(table.bytes(100, 8, OptionalDouble.of(share), false))
           .isEqualTo((long) (share * 100 * 8 * 4) + 100 * 16);
     }
-    assertThat(table.hostBytes(100, 8)).isEqualTo(100 * (8 * 4 + 4));
+    assertThat(table.hostBytes(100, 8, false)).isEqualTo(100 * (8 * 4 + 4));
     assertThat(table.cachedBytes(100, 8)).isEqualTo(100 * 8 * 4);
-    assertThat(table.uncachedDeviceBytes(100, 8)).as("state and keys").isEqualTo(100 * (4 + 16));
+    assertThat(table.bytes(100, 8, OptionalDouble.of(0), true))
+        .as("state and keys")
+        .isEqualTo(100 * (4 + 16));
     TableSpec enforced = TableSpecBuilder.builder(table).enforceHbm(true).build();
-    assertThat(enforced.bytes(100, 8, OptionalDouble.of(0.5))).isEqualTo(1_600 + 400 + 1_600);
-    assertThat(enforced.hostBytes(100, 8)).isEqualTo(100 * 8 * 4);
+    assertThat(enforced.bytes(100, 8, OptionalDouble.of(0.5), false))
+        .isEqualTo(1_600 + 400 + 1_600);
+    assertThat(enforced.hostBytes(100, 8, false)).isEqualTo(100 * 8 * 4);
     TableSpec unnamed = Fixtures.hashed("t", 1_000, 64, 1);
-    assertThat(unnamed.uncachedDeviceBytes(100, 8)).isEqualTo(1_600);
-    assertThat(unnamed.hostBytes(100, 8)).isEqualTo(3_200);
+    assertThat(unnamed.bytes(100, 8, OptionalDouble.of(0), true)).isEqualTo(1_600);
+    assertThat(unnamed.hostBytes(100, 8, false)).isEqualTo(3_200);
   }
 
   @ParameterizedTest

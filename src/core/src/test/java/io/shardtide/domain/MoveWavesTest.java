@@ -75,7 +75,7 @@ class MoveWavesTest {
           d -> {
             held.get(d).add(move.overlap());
             assertThat(RandomMoves.bytes(held.get(d), random.tables()))
-                .isLessThanOrEqualTo(memory.of(d));
+                .isLessThanOrEqualTo(memory.bytes(d));
           });
     }
 

@@ -145,7 +145,7 @@ class MovesBetweenKindsTest {
         for (int d = 0; d < devices; d++) {
           if (d == move.toDevice() || (move.toDevice() == Shard.EVERY_DEVICE && d != from)) {
             held.add(d, move.table(), move.region());
-            assertThat(held.bytes(d, specs)).isLessThanOrEqualTo(memory.of(d));
+            assertThat(held.bytes(d, specs)).isLessThanOrEqualTo(memory.bytes(d));
             bytes += move.region().bytes(specs.get(move.table()));
           }
         }

@@ -41,8 +41,8 @@ class ResidualWindowTest {
   @Test
   void another_model_resets_a_series() {
     ResidualWindow series = SERIES.calibrated(BASELINE).plus(3, 4);
-    assertThat(series.of("m")).isSameAs(series);
-    assertThat(series.of("n")).isEqualTo(ResidualWindow.begin("n"));
+    assertThat(series.forModel("m")).isSameAs(series);
+    assertThat(series.forModel("n")).isEqualTo(ResidualWindow.begin("n"));
   }
 
   @Test
@@ -50,7 +50,7 @@ class ResidualWindowTest {
     ResidualWindow slow = SERIES.calibrated(BASELINE).plus(3, 4).slow("plan", Fixtures.TIME);
     assertThat(slow.residuals()).isEmpty();
     assertThat(slow.samples()).isEqualTo(3);
-    assertThat(slow.of("n"))
+    assertThat(slow.forModel("n"))
         .isEqualTo(
             new ResidualWindow(
                 "n",
@@ -71,7 +71,7 @@ class ResidualWindowTest {
                 Optional.empty(),
                 Optional.empty(),
                 Optional.of("other")));
-    assertThat(back.of("n")).isEqualTo(ResidualWindow.begin("n"));
+    assertThat(back.forModel("n")).isEqualTo(ResidualWindow.begin("n"));
   }
 
   @Test

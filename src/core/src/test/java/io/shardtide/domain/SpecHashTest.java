@@ -55,7 +55,11 @@ class SpecHashTest {
           new TableConstraints(Set.of(ShardKind.ROW_WISE), 32, Optional.of("item-id"), true, true),
           false,
           Optional.empty(),
-          false);
+          false,
+          List.of(),
+          Optional.empty(),
+          TableKernel.NONE,
+          Optional.empty());
 
   private static final TableKernel KERNEL = TableKernel.NONE;
   private static final Optional<OutputType> FP16_OUTPUTS = Optional.of(OutputType.FP16);

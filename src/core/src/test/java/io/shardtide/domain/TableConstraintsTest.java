@@ -62,7 +62,8 @@ class TableConstraintsTest {
     TableSpec grid = table(64, 0, ShardKind.GRID_SHARD, ShardKind.TABLE_ROW_WISE);
     assertRejected(
         () -> TableSpecBuilder.builder(grid).pooled(false).build(),
-        "constraints of unpooled table \"t\" contradict each other: it may only be table_row_wise, grid_shard, as only pooled tables can be; expected another kind");
+        "constraints of unpooled table \"t\" contradict each other: it may only be table_row_wise,"
+            + " grid_shard, as only pooled tables can be; expected another kind");
   }
 
   /** As in TorchRec: 64 columns in parts of at least 40 are one part. */
@@ -94,7 +95,8 @@ class TableConstraintsTest {
     assertThat(table(64, 0, blocks).constraints().allows(ShardKind.TABLE_WISE)).isFalse();
     assertRejected(
         () -> TableSpecBuilder.builder(table(64, 0, blocks)).pooled(false).build(),
-        "constraints of unpooled table \"t\" contradict each other: it may only be partial_row_wise");
+        "constraints of unpooled table \"t\" contradict each other: it may only be"
+            + " partial_row_wise");
   }
 
   @Test

@@ -107,15 +107,15 @@ class TableKernelTest {
   void the_kernel_of_a_shard_follows_from_where_its_rows_are() {
     OptionalDouble device = OptionalDouble.empty();
     TableKernel any = TableKernel.NONE;
-    assertThat(any.of(ShardKind.DATA_PARALLEL, device, ComputeKernel.FUSED))
+    assertThat(any.planned(ShardKind.DATA_PARALLEL, device, ComputeKernel.FUSED))
         .isEqualTo(ComputeKernel.DENSE);
-    assertThat(any.of(ShardKind.TABLE_WISE, device, ComputeKernel.FUSED))
+    assertThat(any.planned(ShardKind.TABLE_WISE, device, ComputeKernel.FUSED))
         .isEqualTo(ComputeKernel.FUSED);
-    assertThat(any.of(ShardKind.TABLE_WISE, OptionalDouble.of(0.2), ComputeKernel.FUSED))
+    assertThat(any.planned(ShardKind.TABLE_WISE, OptionalDouble.of(0.2), ComputeKernel.FUSED))
         .isEqualTo(ComputeKernel.FUSED_UVM_CACHING);
-    assertThat(any.of(ShardKind.TABLE_WISE, OptionalDouble.of(0), ComputeKernel.FUSED))
+    assertThat(any.planned(ShardKind.TABLE_WISE, OptionalDouble.of(0), ComputeKernel.FUSED))
         .isEqualTo(ComputeKernel.FUSED_UVM);
-    assertThat(computedBy(ComputeKernel.DENSE).of(ShardKind.ROW_WISE, device, ComputeKernel.FUSED))
+    assertThat(computedBy(ComputeKernel.DENSE).planned(ShardKind.ROW_WISE, device, ComputeKernel.FUSED))
         .isEqualTo(ComputeKernel.DENSE);
   }
 

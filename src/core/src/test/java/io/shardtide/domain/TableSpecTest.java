@@ -92,13 +92,13 @@ class TableSpecTest {
         .as("bytes that the table names")
         .isEqualTo(160 + 160);
     OptionalDouble quarter = OptionalDouble.of(0.25);
-    assertThat(adam.bytes(10, 8, quarter)).as("a quarter of the weights").isEqualTo(40);
-    assertThat(adam.hostBytes(10, 8)).isEqualTo(160 + 640);
+    assertThat(adam.bytes(10, 8, quarter, false)).as("a quarter of the weights").isEqualTo(40);
+    assertThat(adam.hostBytes(10, 8, false)).isEqualTo(160 + 640);
     TableSpec enforced = TableSpecBuilder.builder(adam).enforceHbm(true).build();
-    assertThat(enforced.bytes(10, 8, quarter)).isEqualTo(40 + 640);
-    assertThat(enforced.hostBytes(10, 8)).isEqualTo(160);
-    assertThat(optimized(8, 0).bytes(10, 8, quarter)).as("not named").isEqualTo(800 / 4);
-    assertThat(optimized(8, 0).hostBytes(10, 8)).isEqualTo(800);
+    assertThat(enforced.bytes(10, 8, quarter, false)).isEqualTo(40 + 640);
+    assertThat(enforced.hostBytes(10, 8, false)).isEqualTo(160);
+    assertThat(optimized(8, 0).bytes(10, 8, quarter, false)).as("not named").isEqualTo(800 / 4);
+    assertThat(optimized(8, 0).hostBytes(10, 8, false)).isEqualTo(800);
   }
 
   /** FBGEMM's construct_split_state, and enforce_hbm, which it applies to momentum1 alone. */
@@ -114,10 +114,15 @@ class TableSpecTest {
   void state_of_cached_rows_is_where_fbgemm_has_it(
       Optimizer optimizer, long otherwise, long enforced) {
     TableSpec table = named(optimizer, Fixtures.table("a", 1_000, 16, 1));
-    assertThat(table.uncachedDeviceBytes(100, 8)).isEqualTo(otherwise);
-    assertThat(TableSpecBuilder.builder(table).enforceHbm(true).build().uncachedDeviceBytes(100, 8))
+    assertThat(table.bytes(100, 8, OptionalDouble.of(0), true)).isEqualTo(otherwise);
+    assertThat(
+            TableSpecBuilder.builder(table)
+                .enforceHbm(true)
+                .build()
+                .bytes(100, 8, OptionalDouble.of(0), true))
         .isEqualTo(enforced);
-    assertThat(Fixtures.table("a", 1_000, 16, 1).uncachedDeviceBytes(100, 8)).isZero();
+    assertThat(Fixtures.table("a", 1_000, 16, 1).bytes(100, 8, OptionalDouble.of(0), true))
+        .isZero();
   }
 
   @Test
@@ -167,7 +172,11 @@ class TableSpecTest {
         TableConstraints.NONE,
         true,
         Optional.empty(),
-        false);
+        false,
+        List.of(),
+        Optional.empty(),
+        TableKernel.NONE,
+        Optional.empty());
   }
 
   @Test
@@ -196,7 +205,11 @@ class TableSpecTest {
             TableConstraints.NONE,
             true,
             Optional.empty(),
-            false);
+            false,
+            List.of(),
+            Optional.empty(),
+            TableKernel.NONE,
+            Optional.empty());
     assertThat(largest.bytes()).isEqualTo((1L << 36) * (4096 * 128 + 64));
   }
 
@@ -234,7 +247,11 @@ class TableSpecTest {
             TableConstraints.NONE,
             true,
             Optional.empty(),
-            false);
+            false,
+            List.of(),
+            Optional.empty(),
+            TableKernel.NONE,
+            Optional.empty());
     TableSpec wider = table.withColumns(12);
     assertThat(wider.columns()).isEqualTo(12);
     assertThat(wider.withColumns(8)).isEqualTo(table);
@@ -256,7 +273,11 @@ class TableSpecTest {
                 TableConstraints.NONE,
                 true,
                 Optional.empty(),
-                false));
+                false,
+                List.of(),
+                Optional.empty(),
+                TableKernel.NONE,
+                Optional.empty()));
     assertThat(table.withoutUse())
         .isEqualTo(
             new TableSpec(
@@ -272,7 +293,11 @@ class TableSpecTest {
                 TableConstraints.NONE,
                 true,
                 Optional.empty(),
-                false));
+                false,
+                List.of(),
+                Optional.empty(),
+                TableKernel.NONE,
+                Optional.empty()));
   }
 
   @Test

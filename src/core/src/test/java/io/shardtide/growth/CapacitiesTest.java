@@ -215,10 +215,12 @@ class CapacitiesTest {
         .hasMessage("leadDays must be above 0 to 180, got 0");
     assertThatThrownBy(() -> new CapacityPolicy(7, 3, 60, 0.1))
         .hasMessage(
-            "coverDays must be at least twice, and warningDays at least, leadDays, 7.0, got 3.0 and 60.0");
+            "coverDays must be at least twice, and warningDays at least, leadDays, 7.0, got 3.0 and"
+                + " 60.0");
     assertThatThrownBy(() -> new CapacityPolicy(7, 28, 6.5, 0.1))
         .hasMessage(
-            "coverDays must be at least twice, and warningDays at least, leadDays, 7.0, got 28.0 and 6.5");
+            "coverDays must be at least twice, and warningDays at least, leadDays, 7.0, got 28.0"
+                + " and 6.5");
     assertThatThrownBy(() -> new CapacityPolicy(7, Double.NaN, 60, 0.1))
         .hasMessage("coverDays must be above 0 to 180, got NaN");
     assertThatThrownBy(() -> new CapacityPolicy(7, 28, 181, 0.1))

@@ -97,6 +97,7 @@ class WhatIfGrowthTest {
         TableForecastsBuilder.builder(forecasts(1, 1)).inputs(Optional.empty()).build();
     assertThatThrownBy(() -> WhatIfGrowth.of(old, 2))
         .hasMessageContaining(
-            "forecasts of workload \"ads\" must say what they were made from, got those of a planner");
+            "forecasts of workload \"ads\" must say what they were made from, got those of a"
+                + " planner");
   }
 }

@@ -67,7 +67,8 @@ class FeedbackRejectionTest {
     assertRejected(
         MeasuredCostsBuilder.builder(m).workloadId("another").build(),
         RejectionReason.UNKNOWN_PLAN,
-        "workload \"another\" has 0 stored plans (the latest 64, the running one and the one before it)");
+        "workload \"another\" has 0 stored plans (the latest 64, the running one and the one before"
+            + " it)");
   }
 
   @Test
@@ -185,7 +186,8 @@ class FeedbackRejectionTest {
             new ClusterSpec(4, cluster.memoryBytesPerDevice(), 1_024, 8, cluster.hardware())));
     assertOutdated(
         trainer.measured(plan, all(1)),
-        "the last change of batch size, hardware, devices per node or bytes on the wire, in generation 2; got generation 1");
+        "the last change of batch size, hardware, devices per node or bytes on the wire, in"
+            + " generation 2; got generation 1");
   }
 
   private static List<MeasuredDevice> devices(ShardingPlan plan) {
@@ -240,13 +242,15 @@ class FeedbackRejectionTest {
             plan,
             backwardAllToAll,
             MeasuredCollective.ofNames("cluster", "reduce_scatter", "forward", none)),
-        "The plan needs no reduce_scatter for scope cluster; the collectives must be for scope device");
+        "The plan needs no reduce_scatter for scope cluster; the collectives must be for scope"
+            + " device");
     assertIncomparable(
         withCollectives(
             plan,
             backwardAllToAll,
             MeasuredCollective.ofNames("device", "all_to_all", "forward", none)),
-        "The forward all_to_all for scope device on device 0 must be above 0 ms, since the plan has shards, got 0.0 ms");
+        "The forward all_to_all for scope device on device 0 must be above 0 ms, since the plan has"
+            + " shards, got 0.0 ms");
   }
 
   private MeasuredCosts withCollectives(ShardingPlan plan, MeasuredCollective... collectives) {

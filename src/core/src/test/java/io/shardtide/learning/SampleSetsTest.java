@@ -68,7 +68,8 @@ class SampleSetsTest {
     assertThat(samples.get(1).bytes()).containsExactly(8 * 2 * SHARE, 4 * 2 * SHARE);
     assertThatThrownBy(() -> allToAll(List.of(), List.of(0.5)))
         .hasMessage(
-            "a communication sample must have no backward durations or one for each of 2 devices, got 1");
+            "a communication sample must have no backward durations or one for each of 2 devices,"
+                + " got 1");
   }
 
   @Test

@@ -334,7 +334,8 @@ class PlanningDecisionsTest {
     plan(set(4, MEMORY), constrained("a", cut), constrained("b", whole), constrained("c", whole));
     assertThat(plan(constrained("b", sameAs("a")), drop("c")).reason())
         .isEqualTo(
-            "1 table changed (b), 1 table running against new constraints (b), 1 table dropped (c)");
+            "1 table changed (b), 1 table running against new constraints (b), 1 table dropped"
+                + " (c)");
     assertThat(plan(upsert("d", 1_000, 64, 5), constrained("b", sameAs("d"))).reason())
         .as("d runs nowhere")
         .isEqualTo("1 table added (d), 1 table changed (b)");

@@ -268,7 +268,8 @@ class PlanningTest {
                 kernel(kernel().computeKernel(Optional.of(ComputeKernel.FUSED_UVM_CACHING)))));
     assertThat(((Infeasible) none).workload().shortfall().message())
         .startsWith(
-            "No sharding that the constraints allow exists on 4 devices, 2 on a node, without host memory, for a (all kinds, kernel fused_uvm_caching)");
+            "No sharding that the constraints allow exists on 4 devices, 2 on a node, without host"
+                + " memory, for a (all kinds, kernel fused_uvm_caching)");
   }
 
   @Test
@@ -420,7 +421,9 @@ class PlanningTest {
         run,
         event(new Change.ClusterSet(new ClusterSpec(4, 1, 1, 1, "tpu"))),
         RejectionReason.UNKNOWN_HARDWARE,
-        "hardware must be one with a cost model, [simulated], got \"tpu\"; correct the name, or train a model of this hardware: docs/MODELS.md. With models.unknown.hardware=nearest the planner begins with the nearest model");
+        "hardware must be one with a cost model, [simulated], got \"tpu\"; correct the name, or"
+            + " train a model of this hardware: docs/MODELS.md. With"
+            + " models.unknown.hardware=nearest the planner begins with the nearest model");
     assertThat(run.workloads.header(Fixtures.WORKLOAD).generation()).isEqualTo(1);
     assertThat(run.workloads.tables().range(Fixtures.WORKLOAD)).containsOnlyKeys("a");
   }

@@ -100,7 +100,8 @@ class ResizedTableTest {
         plan(resize("user_id", 2_000_000, "it is full in 3.2 days (2.6 to 4.1)"));
     assertThat(resized.reason())
         .isEqualTo(
-            "1 table changed (user_id), \"user_id\" has 2,000,000 slots instead of 1,000,000: it is full in 3.2 days (2.6 to 4.1)");
+            "1 table changed (user_id), \"user_id\" has 2,000,000 slots instead of 1,000,000: it is"
+                + " full in 3.2 days (2.6 to 4.1)");
     assertThat(
             resized.shards().stream()
                 .filter(shard -> shard.table().equals("user_id"))
@@ -121,7 +122,9 @@ class ResizedTableTest {
                     resize("user_id", 9, "z"))
                 .reason())
         .isEqualTo(
-            "4 tables changed (b, c, d, ...), \"b\" has 2,000 slots instead of 1,000: w, \"c\" has 500 slots instead of 1,000: x, \"d\" has 2,000 slots instead of 1,000: y, 1 more resized");
+            "4 tables changed (b, c, d, ...), \"b\" has 2,000 slots instead of 1,000: w, \"c\" has"
+                + " 500 slots instead of 1,000: x, \"d\" has 2,000 slots instead of 1,000: y, 1"
+                + " more resized");
   }
 
   /** Several groups would each store other ids. */
@@ -149,7 +152,8 @@ class ResizedTableTest {
             of -> {
               assertThat(of.workload().shortfall().message())
                   .isEqualTo(
-                      "Replica groups of a workload with hashed tables must be 1, since each copy would store other ids; got [2, 4] and table a");
+                      "Replica groups of a workload with hashed tables must be 1, since each copy"
+                          + " would store other ids; got [2, 4] and table a");
               assertThat(of.workload().shortfall().tablesToBlame())
                   .extracting(blamed -> blamed.table())
                   .containsExactly("a");

@@ -51,7 +51,7 @@ class PartMemoryTest {
     for (int node = 0; node < cluster.nodes(); node++) {
       nodes.add(
           cluster.devicesOfNode(node).stream()
-              .map(cluster.usableMemory()::of)
+              .map(cluster.usableMemory()::bytes)
               .min(Comparator.naturalOrder())
               .orElseThrow());
     }

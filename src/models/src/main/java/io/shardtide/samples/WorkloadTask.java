@@ -86,7 +86,8 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
       throw new MalformedFileException(
           file,
           0,
-          "no workloads; expected lines of the form {\"task\":\"..\",\"cluster\":{..},\"tables\":[{..},..]}");
+          "no workloads; expected lines of the form"
+              + " {\"task\":\"..\",\"cluster\":{..},\"tables\":[{..},..]}");
     }
     return tasks;
   }

@@ -13,6 +13,7 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.files.MalformedFileException;
@@ -124,7 +125,11 @@ class SampleFolderReaderTest {
             TableConstraints.NONE,
             true,
             Optional.empty(),
-            false);
+            false,
+            List.of(),
+            Optional.empty(),
+            TableKernel.NONE,
+            Optional.empty());
     assertThat(set.tables()).containsExactly("a", "b");
     assertThat(SampleFolderReader.tables(parent.resolve("samples/tables.jsonl")))
         .containsExactly(a, b);

@@ -13,6 +13,7 @@ import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.files.MalformedFileException;
@@ -177,7 +178,11 @@ class SampleFolderRoundTripTest {
             TableConstraints.NONE,
             true,
             Optional.empty(),
-            false);
+            false,
+            List.of(),
+            Optional.empty(),
+            TableKernel.NONE,
+            Optional.empty());
     return random.nextInt(3) > 0
         ? table
         : TableSpecBuilder.builder(Fixtures.withFeatures(table, random))

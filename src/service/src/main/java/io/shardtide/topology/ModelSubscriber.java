@@ -201,7 +201,8 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
     ReplaceablePredictor champion = current.get(bundle.hardware());
     if (champion != null && champion.bundle().isFineTuned()) {
       log.info(
-          "Model {} of \"{}\" is not published: the current model {} was fine-tuned on measured costs. To replace it: models promote {}, or the model's file",
+          "Model {} of \"{}\" is not published: the current model {} was fine-tuned on measured"
+              + " costs. To replace it: models promote {}, or the model's file",
           bundle.shown(),
           bundle.hardware(),
           champion.bundle().shown(),

@@ -406,7 +406,8 @@ public final class PlannerService implements AutoCloseable {
         error -> {
           String reason = AuthorizationErrors.describe(error, settings);
           log.warn(
-              "A thread of the {} topology failed: {}. Its successor continues from the last commit",
+              "A thread of the {} topology failed: {}. Its successor continues from the last"
+                  + " commit",
               name,
               reason);
           log.debug("Stack trace of the failure", error);

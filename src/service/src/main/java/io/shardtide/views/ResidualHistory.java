@@ -129,7 +129,7 @@ public final class ResidualHistory {
     ResidualLine line =
         lines.computeIfAbsent(new Key(of.workloadId(), quantity), k -> new ResidualLine());
     double common = Attribution.of(residuals).common();
-    line.window = ResidualMonitor.COMMON.add(line.window.of(of.modelId()), common);
+    line.window = ResidualMonitor.COMMON.add(line.window.forModel(of.modelId()), common);
     Optional<Baseline> baseline = line.window.baseline();
     line.points.addLast(
         new Point(

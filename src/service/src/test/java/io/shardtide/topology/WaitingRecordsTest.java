@@ -293,7 +293,8 @@ class WaitingRecordsTest extends TopologyFixture {
         .allMatch(
             reason ->
                 reason.contains(
-                    "has no room among the records that wait, at most 32 MiB of a key and 128 MiB of a partition"));
+                    "has no room among the records that wait, at most 32 MiB of a key and 128 MiB"
+                        + " of a partition"));
     assertThat(rejected.readValuesToList())
         .as("in their order")
         .extracting(event -> event.source().offset())

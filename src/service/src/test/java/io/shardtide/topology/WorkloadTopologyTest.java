@@ -250,8 +250,9 @@ class WorkloadTopologyTest extends TopologyFixture {
     assertThat(rejection.reason()).isEqualTo(RejectionReason.TOO_MANY_TABLES);
     assertThat(rejection.message())
         .isEqualTo(
-            "tables of workload \"feed-ranking\" must be at most 20000, got 20001 with those that the event adds."
-                + " Maybe drop unused tables, or plan parts of the model as workloads of their own");
+            "tables of workload \"feed-ranking\" must be at most 20000, got 20001 with those that"
+                + " the event adds. Maybe drop unused tables, or plan parts of the model as"
+                + " workloads of their own");
     publish(event(drop("t00001"), drop("t00002")));
     publish(event(upsert("a", 1, 4, 1), drop("t00003"), upsert("b", 1, 4, 1)));
     assertThat(rejected.isEmpty()).isTrue();

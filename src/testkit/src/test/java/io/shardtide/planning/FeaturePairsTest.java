@@ -449,7 +449,7 @@ class FeaturePairsTest {
         }
       }
       for (int d = 0; d < bytes.length; d++) {
-        assertThat(bytes[d]).isLessThanOrEqualTo(group.usableMemory().of(d));
+        assertThat(bytes[d]).isLessThanOrEqualTo(group.usableMemory().bytes(d));
         assertThat(hostBytes[d]).isLessThanOrEqualTo(group.hostMemoryBytesPerDevice());
       }
     }

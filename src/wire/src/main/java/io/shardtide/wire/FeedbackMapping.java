@@ -28,7 +28,7 @@ interface FeedbackMapping {
   @Mapping(target = "slowSince", qualifiedByName = "toMillis")
   io.shardtide.avro.ResidualWindow toAvro(ResidualWindow window);
 
-  @Mapping(target = "of", ignore = true)
+  @Mapping(target = "forModel", ignore = true)
   @Mapping(target = "calibrated", ignore = true)
   @Mapping(target = "back", ignore = true)
   ResidualWindow fromAvro(io.shardtide.avro.ResidualWindow avro);

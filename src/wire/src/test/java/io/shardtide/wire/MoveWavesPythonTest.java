@@ -58,7 +58,7 @@ class MoveWavesPythonTest {
   private static JsonNode usable(UsableMemory memory, int ranks) {
     return memory.byDevice().isEmpty()
         ? MAPPER.valueToTree(memory.bytesPerDevice())
-        : MAPPER.valueToTree(IntStream.range(0, ranks).mapToLong(memory::of).toArray());
+        : MAPPER.valueToTree(IntStream.range(0, ranks).mapToLong(memory::bytes).toArray());
   }
 
   @Test

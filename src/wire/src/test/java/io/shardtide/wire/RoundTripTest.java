@@ -296,7 +296,8 @@ class RoundTripTest {
     assertThatThrownBy(() -> lines.read(line.replace("all_reduce", "broadcast")))
         .isInstanceOf(RejectedException.class)
         .hasMessage(
-            "collective must be one of all_to_all, reduce_scatter, all_gather, all_reduce, got \"broadcast\"");
+            "collective must be one of all_to_all, reduce_scatter, all_gather, all_reduce, got"
+                + " \"broadcast\"");
   }
 
   /** A line of an export of an earlier version, or one that a person wrote. */
@@ -575,7 +576,11 @@ class RoundTripTest {
                           TableConstraints.NONE,
                           true,
                           Optional.empty(),
-                          false))
+                          false,
+                          List.of(),
+                          Optional.empty(),
+                          TableKernel.NONE,
+                          Optional.empty()))
                   .storage(
                       Optional.of(
                           new HashedStorage(

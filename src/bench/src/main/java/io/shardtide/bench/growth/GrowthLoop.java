@@ -139,11 +139,14 @@ final class GrowthLoop implements Predictors, CostModels {
       TableSpec table = tables.get(shard.table());
       shard
           .holders(bytes.length)
-          .forEach(d -> bytes[d] += table.bytes(shard.rows(), shard.columns(), shard.cacheShare()));
+          .forEach(
+              d ->
+                  bytes[d] +=
+                      table.bytes(shard.rows(), shard.columns(), shard.cacheShare(), false));
     }
     double most = 0;
     for (int device = 0; device < bytes.length; device++) {
-      most = Math.max(most, bytes[device] / cluster.usableMemory().of(device));
+      most = Math.max(most, bytes[device] / cluster.usableMemory().bytes(device));
     }
     return most;
   }

@@ -128,7 +128,7 @@ final class GreedyPlacer {
       int shardUnits = costs.allToAllUnits(shapes[s]);
       int chosen = -1;
       for (int d = 0; d < devices; d++) {
-        if (bytes[d] + shard.bytes() > memory.of(d)) {
+        if (bytes[d] + shard.bytes() > memory.bytes(d)) {
           continue;
         }
         if (units[d] + shardUnits > maxUnits) {

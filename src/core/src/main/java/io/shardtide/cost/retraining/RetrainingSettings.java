@@ -24,7 +24,7 @@ record RetrainingSettings(
     double reasons) {
   /** Checks the ranges. */
   RetrainingSettings {
-    Limits.of(IllegalArgumentException::new, "")
+    Limits.ARGUMENTS
         .above("model variance", modelVariance, 0)
         .above("noise variance", noiseVariance, 0)
         .above("weight of old samples", oldWeight, 0, 1)

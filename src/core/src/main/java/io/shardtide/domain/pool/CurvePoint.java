@@ -1,5 +1,6 @@
 package io.shardtide.domain.pool;
 
+import io.shardtide.domain.Limits;
 import java.util.OptionalDouble;
 
 /**
@@ -14,14 +15,7 @@ public record CurvePoint(int devices, OptionalDouble stepMs) {
 
   /** Checks the ranges. */
   public CurvePoint {
-    if (devices < 1) {
-      throw new IllegalArgumentException("devices must be at least 1, got " + devices);
-    }
-    stepMs.ifPresent(
-        ms -> {
-          if (!(ms > 0 && ms < Double.POSITIVE_INFINITY)) {
-            throw new IllegalArgumentException("stepMs must be above 0 and finite, got " + ms);
-          }
-        });
+    Limits.ARGUMENTS.atLeast("devices", devices, 1);
+    stepMs.ifPresent(ms -> Limits.ARGUMENTS.above("stepMs", ms, 0));
   }
 }

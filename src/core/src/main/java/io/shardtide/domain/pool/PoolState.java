@@ -1,5 +1,6 @@
 package io.shardtide.domain.pool;
 
+import io.shardtide.domain.Limits;
 import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
@@ -65,12 +66,8 @@ public record PoolState(
                     nextClaims.size(), Names.quote(id), Names.quote(withdrawn.workloadId())));
       }
     }
-    if (nextClaims.size() > MAX_CLAIMS) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CLAIM,
-          "claims on pool %s must be at most %s, got %s"
-              .formatted(Names.quote(id), MAX_CLAIMS, nextClaims.size()));
-    }
+    Limits.of(RejectionReason.INVALID_CLAIM, "pool", id)
+        .whole("number of claims", nextClaims.size(), 0, MAX_CLAIMS);
     return new PoolState(id, generation + 1, next, nextClaims);
   }
 

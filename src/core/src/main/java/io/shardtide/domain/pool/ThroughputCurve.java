@@ -2,6 +2,7 @@ package io.shardtide.domain.pool;
 
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Limits;
 import java.util.List;
 import java.util.OptionalDouble;
 
@@ -24,9 +25,7 @@ public record ThroughputCurve(
   /** Checks the order of the points. */
   public ThroughputCurve {
     points = List.copyOf(points);
-    if (points.isEmpty()) {
-      throw new IllegalArgumentException("points must be at least 1, got 0");
-    }
+    Limits.ARGUMENTS.atLeast("points", points.size(), 1);
     for (int p = 1; p < points.size(); p++) {
       if (points.get(p - 1).devices() >= points.get(p).devices()) {
         throw new IllegalArgumentException(

@@ -70,7 +70,7 @@ final class State {
 
   private static long[] memory(ClusterSpec cluster) {
     long[] memory = new long[cluster.devices()];
-    Arrays.setAll(memory, cluster.usableMemory()::of);
+    Arrays.setAll(memory, cluster.usableMemory()::bytes);
     return memory;
   }
 

@@ -161,7 +161,7 @@ class PoolStateTest {
     assertThat(full.claims()).hasSize(1_000);
     rejects(
         RejectionReason.INVALID_CLAIM,
-        "claims on pool \"p\" must be at most 1000, got 1001",
+        "number of claims of pool \"p\" must be between 0 and 1000, got 1001",
         () -> full.apply(event(new PoolUpdate.ClaimSet(new Claim("more", 1, 1, 1, 0)))));
   }
 

@@ -60,6 +60,6 @@ class ThroughputCurveTest {
         .hasMessage("devices of points must ascend, got 8 before 8");
     assertThatThrownBy(() -> curve()).hasMessage("points must be at least 1, got 0");
     assertThatThrownBy(() -> point(0, 5)).hasMessage("devices must be at least 1, got 0");
-    assertThatThrownBy(() -> point(1, 0)).hasMessage("stepMs must be above 0 and finite, got 0.0");
+    assertThatThrownBy(() -> point(1, 0)).hasMessage("stepMs must be above 0, got 0.0");
   }
 }

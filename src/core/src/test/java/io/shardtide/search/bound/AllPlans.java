@@ -159,7 +159,7 @@ final class AllPlans {
         IntStream.range(0, loads.size())
             .allMatch(
                 d ->
-                    loads.get(d).bytes() <= memory.of(d)
+                    loads.get(d).bytes() <= memory.bytes(d)
                         && loads.get(d).hostBytes() <= cluster.hostMemoryBytesPerDevice());
     if (fits) {
       StepCollectives collectives =

@@ -485,7 +485,7 @@ class AllFeaturesTest {
           .computeKernel()
           .ifPresent(
               named ->
-                  assertThat(kernel.of(shard.kind(), shard.cacheShare(), ComputeKernel.FUSED))
+                  assertThat(kernel.planned(shard.kind(), shard.cacheShare(), ComputeKernel.FUSED))
                       .isEqualTo(named));
       if (shard.cacheShare().isPresent() && kernel.cacheLoadFactor().isPresent()) {
         double share = shard.cacheShare().getAsDouble();
@@ -529,7 +529,7 @@ class AllFeaturesTest {
       assertThat(of.forwardCommMs()).isEqualTo(cost.forwardCommMs()[d]);
       assertThat(of.backwardCommMs()).isEqualTo(cost.backwardCommMs()[d]);
       // Blocks of rows count as the first one of their part.
-      assertThat(of.memoryBytes()).isBetween(bytes[d], cluster.usableMemory().of(d));
+      assertThat(of.memoryBytes()).isBetween(bytes[d], cluster.usableMemory().bytes(d));
       assertThat((double) of.memoryBytes()).isGreaterThanOrEqualTo(keyBytes[d]);
       assertThat(of.hostMemoryBytes()).isBetween(hostBytes[d], cluster.hostMemoryBytesPerDevice());
     }
@@ -538,11 +538,12 @@ class AllFeaturesTest {
   /** Bytes of weights and state in device memory; a named pipeline has state as FBGEMM has it. */
   private static long bytes(TableSpec table, Shard shard, ClusterSpec cluster) {
     if (cluster.pipeline().isEmpty() || shard.cacheShare().isEmpty()) {
-      return table.bytes(shard.rows(), shard.columns(), shard.cacheShare());
+      return table.bytes(shard.rows(), shard.columns(), shard.cacheShare(), false);
     }
     double weights =
         shard.cacheShare().getAsDouble() * table.cachedBytes(shard.rows(), shard.columns());
-    return (long) Math.ceil(weights) + table.uncachedDeviceBytes(shard.rows(), shard.columns());
+    return (long) Math.ceil(weights)
+        + table.bytes(shard.rows(), shard.columns(), OptionalDouble.of(0), true);
   }
 
   /** Bytes of the weights that device memory holds, and of the keys of all of a shard's slots. */
@@ -557,9 +558,9 @@ class AllFeaturesTest {
       return 0;
     }
     return cluster.pipeline().isEmpty()
-        ? table.hostBytes(shard.rows(), shard.columns())
+        ? table.hostBytes(shard.rows(), shard.columns(), false)
         : table.bytes(shard.rows(), shard.columns())
-            - table.uncachedDeviceBytes(shard.rows(), shard.columns());
+            - table.bytes(shard.rows(), shard.columns(), OptionalDouble.of(0), true);
   }
 
   private static StepCost cost(

@@ -285,9 +285,9 @@ class ConstraintsTest {
         Fixtures.table("ads", 60_000_000, 64, 10).withConstraints(only(ShardKind.TABLE_WISE));
     assertThat(message(problem(KindsTest.cluster(8, 8, 10 * Fixtures.GIB), ads)))
         .isEqualTo(
-            "The narrowest shard of table ads that its constraints allow, 64 columns, needs 14.3 GiB, and a device"
-                + " has 10.0 GiB. Maybe use fewer rows or fewer bytes per element. 4.3 GiB short; with column_wise"
-                + " allowed for table ads it would fit");
+            "The narrowest shard of table ads that its constraints allow, 64 columns, needs 14.3"
+                + " GiB, and a device has 10.0 GiB. Maybe use fewer rows or fewer bytes per"
+                + " element. 4.3 GiB short; with column_wise allowed for table ads it would fit");
     TableSpec narrow =
         Fixtures.table("ads", 60_000_000, 4, 10).withConstraints(only(ShardKind.TABLE_WISE));
     assertThat(message(problem(KindsTest.cluster(8, 8, Fixtures.GIB / 2), narrow)))
@@ -325,7 +325,8 @@ class ConstraintsTest {
         .containsExactly(ShardKind.COLUMN_WISE);
     assertThat(message(problem(KindsTest.cluster(8, 8, 6 * Fixtures.GIB), ads)))
         .startsWith(
-            "The narrowest shard of table ads that its constraints allow, 32 columns, needs 7.2 GiB")
+            "The narrowest shard of table ads that its constraints allow, 32 columns, needs 7.2"
+                + " GiB")
         .endsWith("with row_wise allowed for table ads it would fit");
   }
 
@@ -362,9 +363,9 @@ class ConstraintsTest {
     TableSpec b = Fixtures.table("b", 1_000_000, 64, 1).withConstraints(sameAs("a"));
     assertThat(message(problem(KindsTest.cluster(2, 2, 300_000_000), a, b)))
         .isEqualTo(
-            "The narrowest shard of table a with the 1 tables on its devices, 128 columns, needs 488.3 MiB, and a"
-                + " device has 286.1 MiB. Maybe use fewer rows or fewer bytes per element. 202.2 MiB short; with"
-                + " column_wise allowed for table a it would fit");
+            "The narrowest shard of table a with the 1 tables on its devices, 128 columns, needs"
+                + " 488.3 MiB, and a device has 286.1 MiB. Maybe use fewer rows or fewer bytes per"
+                + " element. 202.2 MiB short; with column_wise allowed for table a it would fit");
     TableSpec wide =
         b.withConstraints(new TableConstraints(Set.of(ShardKind.TABLE_WISE), 0, Optional.of("a")));
     assertThat(message(problem(KindsTest.cluster(2, 2, 300_000_000), a, wide)))
@@ -381,7 +382,8 @@ class ConstraintsTest {
                 new TableConstraints(Set.of(ShardKind.TABLE_WISE), 0, Optional.of("a")));
     assertThat(message(problem(KindsTest.cluster(2, 2, Fixtures.GIB), a, b)))
         .startsWith(
-            "No sharding that the constraints allow exists on 2 devices, 2 on a node, for a (row_wise), b (table_wise)")
+            "No sharding that the constraints allow exists on 2 devices, 2 on a node, for a"
+                + " (row_wise), b (table_wise)")
         .endsWith("With table_wise allowed for table a it would fit");
   }
 
@@ -533,8 +535,8 @@ class ConstraintsTest {
     assertThat(message(problem(cluster, a)))
         .isEqualTo(
             "No sharding that the constraints allow exists on 8 devices, 4 on a node, for a"
-                + " (table_row_wise; too few rows for a block on each device: 5). With table_wise allowed"
-                + " for table a it would fit");
+                + " (table_row_wise; too few rows for a block on each device: 5). With table_wise"
+                + " allowed for table a it would fit");
     PlanShards running = new PlanShards(new Sharding.TableRowWise(1).shards(a, cluster), 8);
     TableSpec whole = a.withConstraints(only(ShardKind.TABLE_ROW_WISE, ShardKind.TABLE_WISE));
     SearchProblem problem = KindsTest.problem(List.of(whole), cluster, running);

@@ -146,7 +146,7 @@ class KindsTest {
       }
     }
     for (int d = 0; d < bytes.length; d++) {
-      assertThat(bytes[d]).isLessThanOrEqualTo(cluster.usableMemory().of(d));
+      assertThat(bytes[d]).isLessThanOrEqualTo(cluster.usableMemory().bytes(d));
       assertThat(hostBytes[d]).isLessThanOrEqualTo(cluster.hostMemoryBytesPerDevice());
       // Blocks of rows count as the first one of their part.
       assertThat(found.deviceCosts().get(d).hostMemoryBytes())

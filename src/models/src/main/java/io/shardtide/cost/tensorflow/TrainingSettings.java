@@ -33,7 +33,7 @@ public record TrainingSettings(
 
   /** Checks the ranges. */
   public TrainingSettings {
-    Limits.of(IllegalArgumentException::new, "")
+    Limits.ARGUMENTS
         .atLeast("epochs", Math.min(computeEpochs, collectiveEpochs), 1)
         .atLeast("patience", patience, 1)
         .atLeast("width", width, 1)

@@ -295,7 +295,8 @@ class ModelTrainingTest {
         .isNotEqualTo(bundle.card().errors().get("unseen.compute.mape"));
     assertThatThrownBy(() -> train(train, TOY, brief.holdingOut(0.9), SILENT))
         .hasMessageMatching(
-            "at least 100 compute samples must have no shard of the 27 held-out tables, got \\d+ of 1000");
+            "at least 100 compute samples must have no shard of the 27 held-out tables, got \\d+ of"
+                + " 1000");
   }
 
   /** Measured ones stay, by direction: an all-reduce is needed backward only. */
@@ -445,9 +446,10 @@ class ModelTrainingTest {
   void too_few_samples_are_rejected() {
     assertThatThrownBy(() -> train(samples(1, 50), TOY, SHORT, SILENT))
         .hasMessage(
-            "there must be at least 100 compute samples and 100 all-to-alls of each direction, got 50 and"
-                + " {all_gather=25, all_reduce=25, all_to_all.backward=25, all_to_all.forward=25, reduce_scatter=25}"
-                + ". If collectives cannot be measured, give the links of a data sheet (pretrain --links)");
+            "there must be at least 100 compute samples and 100 all-to-alls of each direction, got"
+                + " 50 and {all_gather=25, all_reduce=25, all_to_all.backward=25,"
+                + " all_to_all.forward=25, reduce_scatter=25}. If collectives cannot be measured,"
+                + " give the links of a data sheet (pretrain --links)");
     SampleSet many = samples(1, 200);
     List<CollectiveSample> forward =
         many.collectives().stream()
@@ -456,8 +458,9 @@ class ModelTrainingTest {
     assertThatThrownBy(
             () -> train(new SampleSet(many.tables(), many.compute(), forward), TOY, SHORT, SILENT))
         .hasMessageEndingWith(
-            "got 200 and {all_gather=100, all_reduce=100, all_to_all.forward=100, reduce_scatter=100}"
-                + ". If collectives cannot be measured, give the links of a data sheet (pretrain --links)");
+            "got 200 and {all_gather=100, all_reduce=100, all_to_all.forward=100,"
+                + " reduce_scatter=100}. If collectives cannot be measured, give the links of a"
+                + " data sheet (pretrain --links)");
   }
 
   @Test
