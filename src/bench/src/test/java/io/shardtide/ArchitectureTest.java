@@ -56,9 +56,10 @@ class ArchitectureTest {
           entry("search.groups", "search.local search.bound search cost domain"),
           entry("allocation.choice", ""),
           entry("allocation", "allocation.choice search.groups search cost domain.pool domain"),
-          entry("planning", "search.groups search cost option domain"),
-          entry("learning", "cost option domain"),
-          entry("growth", "cost domain"),
+          entry("step", "cost option domain"),
+          entry("planning", "step search.groups search cost option domain"),
+          entry("learning", "step cost option domain"),
+          entry("growth", "step cost domain"),
           entry("cost.tensorflow", ""),
           entry("models", ""),
           entry("samples", ""),
@@ -165,11 +166,13 @@ class ArchitectureTest {
           .that()
           .resideInAnyPackage(
               BASE + "domain",
+              BASE + "option",
               BASE + "cost",
               BASE + "domain.pool",
               BASE + "search..",
               BASE + "allocation..",
               BASE + "planning",
+              BASE + "step",
               BASE + "learning",
               BASE + "replay")
           .should()

@@ -9,6 +9,7 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
@@ -23,6 +24,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
@@ -53,7 +55,7 @@ class RetrainedPlansTest {
   private static final long SEED = 1;
   private static final double NOISE = 0.02;
 
-  private final ModelBundle shipped = TestModels.bundle();
+  private final ModelBundle shipped = ModelFiles.shipped();
   private final CostModel before = new CostModel(shipped);
   private final ClusterSpec cluster =
       new ClusterSpec(
@@ -230,7 +232,8 @@ class RetrainedPlansTest {
   private StepCost cost(double[] computeMs, int[] columns) {
     return StepCost.of(
         computeMs,
-        before.evaluator().allToAll(cluster, Plans.elements(columns, cluster.batchSize())));
+        StepCollectives.of(cluster)
+            .allToAll(before.evaluator(), Plans.elements(columns, cluster.batchSize())));
   }
 
   /** Returns the shipped model's prediction by device, with the part of wide shards doubled. */

@@ -7,9 +7,9 @@ import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.growth.GrowthInputs;
 import io.shardtide.growth.GrowthState;
 import io.shardtide.growth.GrowthStep;
-import io.shardtide.growth.MemoryGrowthStore;
+import io.shardtide.growth.GrowthTables;
+import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
-import io.shardtide.growth.TableGrowth;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;
@@ -35,7 +35,7 @@ public final class ForecastReplay {
   private record ReportKey(String workloadId, String reportId, Instant measuredAt) {}
 
   private final Map<CapacityPolicy, GrowthStep> steps = new HashMap<>();
-  private final MemoryGrowthStore store = new MemoryGrowthStore();
+  private final GrowthTables store = GrowthTables.inMemory();
   private final Map<ReportKey, FillReport> reports = new HashMap<>();
 
   /** By workload, what was not compared yet. */
@@ -158,19 +158,11 @@ public final class ForecastReplay {
 
   /** Takes over what was reported until these forecasts, so that later ones can be recomputed. */
   private void adopt(TableForecasts forecasts) {
-    Map<String, TableGrowth> growths = store.growths(forecasts.workloadId());
-    List.copyOf(growths.keySet())
-        .forEach(table -> store.removeGrowth(forecasts.workloadId(), table));
-    forecasts
-        .tables()
-        .forEach(
-            table ->
-                table
-                    .inputs()
-                    .ifPresent(
-                        inputs ->
-                            store.putGrowth(
-                                forecasts.workloadId(), table.table(), inputs.growth())));
+    String id = forecasts.workloadId();
+    store.growths().range(id).keySet().forEach(table -> store.growths().delete(id, table));
+    for (TableForecast table : forecasts.tables()) {
+      table.inputs().ifPresent(of -> store.growths().put(id, table.table(), of.growth()));
+    }
   }
 
   private Recomputed result() {

@@ -16,12 +16,13 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.planning.MemoryPlanningStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningTables;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -165,7 +166,7 @@ public final class ProvenanceCollector {
     boolean hasEvents = records.has(RecordKind.EVENTS);
     GenerationHistory history = GenerationHistory.read(records, workload::equals);
     if (records.has(RecordKind.PREDICTIONS)) {
-      MemoryPlanningStore store = new MemoryPlanningStore();
+      PlanningTables store = PlanningTables.inMemory();
       PlanningStep step =
           new PlanningStep(
               id -> {
@@ -180,7 +181,7 @@ public final class ProvenanceCollector {
                   List<GenerationHistory.Applied> applied =
                       hasEvents ? history.advance(group).applied() : List.of();
                   group.forEach(part -> step.onPredictions(store, part));
-                  collect(group, applied, store.tables(workload));
+                  collect(group, applied, store.tables().range(workload).values());
                 }
               });
       records.read(
@@ -246,7 +247,7 @@ public final class ProvenanceCollector {
   private void collect(
       List<CostPredictions> group,
       List<GenerationHistory.Applied> applied,
-      List<VersionedPrediction> tables) {
+      Collection<VersionedPrediction> tables) {
     CostPredictions first = group.get(0);
     boolean isNew = first.generation() > since() && first.generation() <= plan.generation();
     if (isNew
@@ -292,7 +293,7 @@ public final class ProvenanceCollector {
     return part.generation() == plan.generation() && part.modelId().equals(plan.origin().modelId());
   }
 
-  private static Map<String, TablePrediction> byName(List<VersionedPrediction> tables) {
+  private static Map<String, TablePrediction> byName(Collection<VersionedPrediction> tables) {
     Map<String, TablePrediction> byName = new HashMap<>();
     tables.forEach(t -> byName.put(t.prediction().table().name(), t.prediction()));
     return byName;

@@ -9,10 +9,10 @@ import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.PlanningState.PredictedGeneration;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
-import io.shardtide.planning.MemoryPlanningStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningTables;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -127,7 +127,7 @@ public final class Replay {
 
   private ReplayResult compare(GenerationReader generations) throws IOException {
     RecordedPlans recorded = RecordedPlans.read(records, scope);
-    MemoryPlanningStore store = new MemoryPlanningStore();
+    PlanningTables store = PlanningTables.inMemory();
     PlanningStep step =
         new PlanningStep(
             models,
@@ -164,7 +164,7 @@ public final class Replay {
       RecordedPlans recorded,
       RecordedPlans.RecordedPlan entry,
       CostPredictions part,
-      MemoryPlanningStore store) {
+      PlanningTables store) {
     ShardingPlan plan = entry.plan();
     if (plan.origin().settings().columnCuts() == ColumnCuts.ANY) {
       entry.notReproducible(
@@ -198,7 +198,7 @@ public final class Replay {
                 plan.origin().firstGeneration(),
                 new PredictedGeneration(
                     part.generation(), part.source(), part.modelId(), part.cluster()),
-                store.tables(plan.workloadId()),
+                List.copyOf(store.tables().range(plan.workloadId()).values()),
                 running,
                 plan.origin().effort(),
                 plan.origin().settings(),

@@ -13,13 +13,13 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
-import io.shardtide.planning.MemoryPlanningStore;
-import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningTables;
 import io.shardtide.planning.Predictors;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.planning.Workloads;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.time.Instant;
@@ -78,7 +78,7 @@ final class ReplayedPredictions {
           }
         };
     WorkloadStep step = new WorkloadStep(current);
-    MemoryWorkloadStore store = new MemoryWorkloadStore();
+    Workloads store = Workloads.inMemory();
     String topic = RecordKind.EVENTS.topic().apply(Topics.withPrefix(Topics.DEFAULT_PREFIX)).name();
     List<String> rejected = new ArrayList<>();
     long[] offset = {0};
@@ -115,7 +115,7 @@ final class ReplayedPredictions {
 
   /** Plans each generation by itself. */
   static final class GenerationPlanner {
-    private final MemoryPlanningStore store = new MemoryPlanningStore();
+    private final PlanningTables store = PlanningTables.inMemory();
     private final PlanningStep step;
     private final Consumer<PlanningOutcome> each;
     private final List<DeviceSpeed> slow;

@@ -36,7 +36,7 @@ public record AcceptedStatus(
         workloadId,
         status,
         plans.adopted(),
-        plans.movedFrom(),
+        plans.previous(),
         plans.reportedStep(),
         plans.reportedRun());
   }

@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -18,6 +19,7 @@ import java.util.OptionalLong;
  * @param planMeasurements number of consecutive measurements of that plan
  * @param speeds the positions of the measured plan that are slow, or were slow lately
  */
+@RecordBuilder
 public record FeedbackState(
     Optional<ClusterSpec> cluster,
     long batchSince,
@@ -59,8 +61,7 @@ public record FeedbackState(
    * later ones.
    */
   public static FeedbackState deleted(long generation, PlanHistory later) {
-    return new FeedbackState(
-        Optional.empty(), generation, later, List.of(), List.of(), "", 0, List.of());
+    return NONE.with().batchSince(generation).plans(later).build();
   }
 
   /**
@@ -79,17 +80,14 @@ public record FeedbackState(
   /** Returns this with the cluster of a generation. */
   public FeedbackState with(ClusterSpec next, long generation) {
     boolean same = cluster.filter(c -> hasSameCosts(c, next)).isPresent();
-    return new FeedbackState(
-        Optional.of(next),
-        same ? batchSince : generation,
-        plans,
-        measurements,
-        runs,
-        measuredPlan,
-        planMeasurements,
-        isSameHardware(next)
-            ? speeds.stream().filter(speed -> speed.position().number() < next.devices()).toList()
-            : List.of());
+    return with()
+        .cluster(Optional.of(next))
+        .batchSince(same ? batchSince : generation)
+        .speeds(
+            isSameHardware(next)
+                ? speeds.stream().filter(of -> of.position() < next.devices()).toList()
+                : List.of())
+        .build();
   }
 
   private boolean isSameHardware(ClusterSpec next) {
@@ -105,30 +103,21 @@ public record FeedbackState(
         && one.backwardBytesPerElement() == other.backwardBytesPerElement();
   }
 
-  /** Returns this with other plans stored, or after the trainer reported. */
-  public FeedbackState with(PlanHistory others) {
-    return new FeedbackState(
-        cluster, batchSince, others, measurements, runs, measuredPlan, planMeasurements, speeds);
-  }
-
-  /** Returns this with other histories of slow devices. */
-  public FeedbackState withSpeeds(List<SpeedHistory> others) {
-    return new FeedbackState(
-        cluster, batchSince, plans, measurements, runs, measuredPlan, planMeasurements, others);
-  }
-
   /** Returns this after a measurement. */
   public FeedbackState measured(MeasuredCosts measured) {
     List<MeasuredRun> others = new ArrayList<>(runs);
     others.removeIf(r -> r.run().equals(measured.run()));
-    return new FeedbackState(
-        cluster,
-        batchSince,
-        plans,
-        Newest.with(measurements, measured.measurementId(), REMEMBERED_MEASUREMENTS),
-        Newest.with(others, new MeasuredRun(measured.run(), measured.step()), REMEMBERED_RUNS),
-        measured.planId(),
-        measured.planId().equals(measuredPlan) ? planMeasurements + 1 : 1,
-        speeds);
+    return with()
+        .measurements(Newest.with(measurements, measured.measurementId(), REMEMBERED_MEASUREMENTS))
+        .runs(
+            Newest.with(others, new MeasuredRun(measured.run(), measured.step()), REMEMBERED_RUNS))
+        .measuredPlan(measured.planId())
+        .planMeasurements(measured.planId().equals(measuredPlan) ? planMeasurements + 1 : 1)
+        .build();
+  }
+
+  /** Returns a builder of a copy. */
+  public FeedbackStateBuilder with() {
+    return FeedbackStateBuilder.builder(this);
   }
 }

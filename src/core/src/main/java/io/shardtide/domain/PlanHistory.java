@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -16,16 +17,17 @@ import java.util.stream.Stream;
  *
  * @param ids the plans, the oldest first
  * @param adopted the plan that the trainer adopted last
- * @param movedFrom the plan that was adopted before it, if that is not the one that {@code adopted}
+ * @param previous the plan that was adopted before it, if that is not the one that {@code adopted}
  *     was searched from: a plan may be searched before the trainer's last report is read
  * @param reportedStep the largest step that the trainer reported in its latest run; empty while it
  *     never reported
  * @param reportedRun the trainer's latest run
  */
+@RecordBuilder
 public record PlanHistory(
     List<String> ids,
     Optional<String> adopted,
-    Optional<String> movedFrom,
+    Optional<String> previous,
     OptionalLong reportedStep,
     String reportedRun) {
   /** Half a minute of plans at one a second. */
@@ -61,7 +63,7 @@ public record PlanHistory(
    * that plan has them, as long as the trainer moves them.
    */
   private Optional<String> before(Function<String, Optional<String>> previousOf) {
-    return movedFrom.or(() -> adopted.flatMap(previousOf));
+    return previous.or(() -> adopted.flatMap(previousOf));
   }
 
   /**
@@ -110,22 +112,12 @@ public record PlanHistory(
         forget.accept(next.remove(i));
       }
     }
-    return new PlanHistory(next, adopted, movedFrom, reportedStep, reportedRun);
+    return with().ids(next).build();
   }
 
   /** Returns this without some of the plans. */
   public PlanHistory without(Collection<String> others) {
-    return new PlanHistory(
-        ids.stream().filter(id -> !others.contains(id)).toList(),
-        adopted,
-        movedFrom,
-        reportedStep,
-        reportedRun);
-  }
-
-  /** Returns this with the plan that was adopted before {@code adopted}. */
-  public PlanHistory movedFrom(String planId) {
-    return new PlanHistory(ids, adopted, Optional.of(planId), reportedStep, reportedRun);
+    return with().ids(ids.stream().filter(id -> !others.contains(id)).toList()).build();
   }
 
   /** Returns this with the judgement of planning about what the trainer reported. */
@@ -174,7 +166,7 @@ public record PlanHistory(
   public PlanHistory reported(PlanStatus status, Function<String, Optional<String>> previousOf) {
     Optional<String> plan = Optional.of(status.planId());
     Optional<String> now = running();
-    Optional<String> from = movedFrom;
+    Optional<String> from = previous;
     if (status.kind() != PlanStatus.StatusKind.REJECTED) {
       if (!plan.equals(adopted)) {
         from = adopted.filter(last -> !plan.flatMap(previousOf).equals(adopted));
@@ -185,5 +177,10 @@ public record PlanHistory(
       from = Optional.empty();
     }
     return new PlanHistory(ids, now, from, OptionalLong.of(status.step()), status.run());
+  }
+
+  /** Returns a builder of a copy. */
+  public PlanHistoryBuilder with() {
+    return PlanHistoryBuilder.builder(this);
   }
 }

@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 import java.util.Optional;
 
@@ -15,6 +16,7 @@ import java.util.Optional;
  * @param plans which plans are stored, and what the trainer reported about them
  * @param slow the slow devices, in {@link DeviceSpeed#ORDER}
  */
+@RecordBuilder
 public record PlanningState(
     Optional<PredictedGeneration> predicted,
     boolean isPartial,
@@ -59,24 +61,19 @@ public record PlanningState(
     return Math.min(answered + 1, predicted.orElseThrow().generation());
   }
 
-  /** Returns this after some predictions of a generation were read. */
-  public PlanningState partial() {
-    return new PlanningState(predicted, true, answered, state, plans, slow);
-  }
-
   /** Returns this after all predictions of a generation were read. */
   public PlanningState complete(PredictedGeneration next) {
     boolean sameGeneration =
         predicted.isPresent() && predicted.get().generation() == next.generation();
-    return new PlanningState(
-        Optional.of(next),
-        false,
-        answered,
-        sameGeneration && state != PendingWork.CHANGE_PENDING
-            ? PendingWork.MODEL_PENDING
-            : PendingWork.CHANGE_PENDING,
-        plans,
-        isSameHardware(next) ? DeviceSpeed.within(slow, next.cluster().devices()) : List.of());
+    return with()
+        .predicted(Optional.of(next))
+        .isPartial(false)
+        .state(
+            sameGeneration && state != PendingWork.CHANGE_PENDING
+                ? PendingWork.MODEL_PENDING
+                : PendingWork.CHANGE_PENDING)
+        .slow(isSameHardware(next) ? DeviceSpeed.within(slow, next.cluster().devices()) : List.of())
+        .build();
   }
 
   private boolean isSameHardware(PredictedGeneration next) {
@@ -91,28 +88,21 @@ public record PlanningState(
    */
   public PlanningState with(List<DeviceSpeed> others, boolean isPlanned) {
     boolean isDue = isPlanned && !others.equals(slow);
-    return new PlanningState(
-        predicted, isPartial, answered, isDue ? PendingWork.CHANGE_PENDING : state, plans, others);
+    return with().state(isDue ? PendingWork.CHANGE_PENDING : state).slow(others).build();
   }
 
   /** Returns this after a pending generation was answered. */
   public PlanningState answered(long generation, PendingWork next) {
-    return new PlanningState(predicted, isPartial, generation, next, plans, slow);
+    return with().answered(generation).state(next).build();
   }
 
   /** Returns the header of a deleted workload: only the generation is kept. */
   public static PlanningState deleted(long generation) {
-    return new PlanningState(
-        Optional.empty(), false, generation, PendingWork.IDLE, PlanHistory.NONE, List.of());
+    return NONE.with().answered(generation).build();
   }
 
-  /** Returns this after a background search. */
-  public PlanningState searched() {
-    return new PlanningState(predicted, isPartial, answered, PendingWork.IDLE, plans, slow);
-  }
-
-  /** Returns this with other plans stored, or after the trainer reported. */
-  public PlanningState with(PlanHistory others) {
-    return new PlanningState(predicted, isPartial, answered, state, others, slow);
+  /** Returns a builder of a copy. */
+  public PlanningStateBuilder with() {
+    return PlanningStateBuilder.builder(this);
   }
 }

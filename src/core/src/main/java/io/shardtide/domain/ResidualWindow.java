@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +18,7 @@ import java.util.Optional;
  * @param slowSince when the measurement was made that found it slow
  * @param backIn the plan in which the device was found fast again, if it became slow in another
  */
+@RecordBuilder
 public record ResidualWindow(
     String modelId,
     Optional<Baseline> baseline,
@@ -53,50 +55,37 @@ public record ResidualWindow(
     }
     return slowIn.isEmpty()
         ? begin(model)
-        : new ResidualWindow(model, baseline, 0, List.of(), slowIn, slowSince, Optional.empty());
+        : with().modelId(model).samples(0).residuals(List.of()).backIn(Optional.empty()).build();
   }
 
   /** Returns this with another residual. Beyond {@code capacity}, the older half is removed. */
   public ResidualWindow plus(double residual, int capacity) {
     List<Float> next = new ArrayList<>(residuals);
     next.add((float) residual);
-    return new ResidualWindow(
-        modelId,
-        baseline,
-        samples + 1,
-        next.size() > capacity ? next.subList(next.size() - capacity / 2, next.size()) : next,
-        slowIn,
-        slowSince,
-        backIn);
+    return with()
+        .samples(samples + 1)
+        .residuals(
+            next.size() > capacity ? next.subList(next.size() - capacity / 2, next.size()) : next)
+        .build();
   }
 
   /** Returns this with a baseline, from which deviations are counted. */
   public ResidualWindow calibrated(Baseline learned) {
-    return new ResidualWindow(
-        modelId,
-        Optional.of(learned),
-        samples,
-        List.of(),
-        Optional.empty(),
-        Optional.empty(),
-        backIn);
+    return back(backIn).with().baseline(Optional.of(learned)).build();
   }
 
   /** Returns this after the device was found slow in a plan. */
   public ResidualWindow slow(String planId, Instant since) {
-    return new ResidualWindow(
-        modelId,
-        baseline,
-        samples,
-        List.of(),
-        Optional.of(planId),
-        Optional.of(since),
-        Optional.empty());
+    return back(Optional.empty())
+        .with()
+        .slowIn(Optional.of(planId))
+        .slowSince(Optional.of(since))
+        .build();
   }
 
   /** Returns this without its residuals, after a speed was estimated from them. */
   public ResidualWindow estimated() {
-    return new ResidualWindow(modelId, baseline, samples, List.of(), slowIn, slowSince, backIn);
+    return with().residuals(List.of()).build();
   }
 
   /**
@@ -105,7 +94,16 @@ public record ResidualWindow(
    * @param planId the plan, if it may be the reason
    */
   public ResidualWindow back(Optional<String> planId) {
-    return new ResidualWindow(
-        modelId, baseline, samples, List.of(), Optional.empty(), Optional.empty(), planId);
+    return estimated()
+        .with()
+        .slowIn(Optional.empty())
+        .slowSince(Optional.empty())
+        .backIn(planId)
+        .build();
+  }
+
+  /** Returns a builder of a copy. */
+  public ResidualWindowBuilder with() {
+    return ResidualWindowBuilder.builder(this);
   }
 }

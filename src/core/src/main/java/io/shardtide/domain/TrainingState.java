@@ -1,5 +1,6 @@
 package io.shardtide.domain;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -18,6 +19,7 @@ import java.util.OptionalLong;
  * @param decidedAtMs when the last decision was made or the first sample came, in milliseconds
  *     since 1970
  */
+@RecordBuilder
 public record TrainingState(
     long received,
     long computations,
@@ -37,21 +39,10 @@ public record TrainingState(
 
   /** Returns the state after one more sample. */
   public TrainingState received(boolean isComputation) {
-    return new TrainingState(
-        received + 1,
-        computations + (isComputation ? 1 : 0),
-        patience,
-        driftFrom,
-        driftModel,
-        learned,
-        olderKept,
-        decidedAtMs);
-  }
-
-  /** Returns the state with another number of older samples. */
-  public TrainingState keeping(int older) {
-    return new TrainingState(
-        received, computations, patience, driftFrom, driftModel, learned, older, decidedAtMs);
+    return with()
+        .received(received + 1)
+        .computations(computations + (isComputation ? 1 : 0))
+        .build();
   }
 
   /**
@@ -61,15 +52,13 @@ public record TrainingState(
   public TrainingState alarmed(String modelId) {
     return driftModel.filter(modelId::equals).isPresent()
         ? this
-        : new TrainingState(
-            received,
-            0,
-            1,
-            OptionalLong.of(received),
-            Optional.of(modelId),
-            0,
-            olderKept,
-            decidedAtMs);
+        : with()
+            .computations(0)
+            .patience(1)
+            .driftFrom(OptionalLong.of(received))
+            .driftModel(Optional.of(modelId))
+            .learned(0)
+            .build();
   }
 
   /**
@@ -80,30 +69,19 @@ public record TrainingState(
   public TrainingState coldStarted(String modelId) {
     return driftModel.filter(modelId::equals).isPresent()
         ? this
-        : new TrainingState(
-            received,
-            computations,
-            patience,
-            OptionalLong.of(0),
-            Optional.of(modelId),
-            0,
-            olderKept,
-            decidedAtMs);
+        : with().driftFrom(OptionalLong.of(0)).driftModel(Optional.of(modelId)).learned(0).build();
   }
 
   /** Returns the state without an alarm that was about another model than this. */
   public TrainingState forModel(String modelId) {
     return driftModel.isEmpty() || driftModel.get().equals(modelId)
         ? this
-        : new TrainingState(
-            received,
-            computations,
-            1,
-            OptionalLong.empty(),
-            Optional.empty(),
-            0,
-            olderKept,
-            decidedAtMs);
+        : with()
+            .patience(1)
+            .driftFrom(OptionalLong.empty())
+            .driftModel(Optional.empty())
+            .learned(0)
+            .build();
   }
 
   /**
@@ -111,15 +89,13 @@ public record TrainingState(
    * take over, the next retraining needs twice as many, and an alarm stays pending.
    */
   public TrainingState decided(boolean published, long nowMs) {
-    return new TrainingState(
-        received,
-        0,
-        published ? 1 : Math.min(MAX_PATIENCE, 2 * patience),
-        driftFrom,
-        published ? Optional.empty() : driftModel,
-        driftFrom.isPresent() ? learned + computations : 0,
-        olderKept,
-        nowMs);
+    return with()
+        .computations(0)
+        .patience(published ? 1 : Math.min(MAX_PATIENCE, 2 * patience))
+        .driftModel(published ? Optional.empty() : driftModel)
+        .learned(driftFrom.isPresent() ? learned + computations : 0)
+        .decidedAtMs(nowMs)
+        .build();
   }
 
   /** Returns whether all samples count since the model began as that of other hardware. */
@@ -146,5 +122,10 @@ public record TrainingState(
     return computations >= few && nowMs - decidedAtMs >= policy.schedule().toMillis()
         ? Optional.of(ModelDecision.Trigger.SCHEDULE)
         : Optional.empty();
+  }
+
+  /** Returns a builder of a copy. */
+  public TrainingStateBuilder with() {
+    return TrainingStateBuilder.builder(this);
   }
 }

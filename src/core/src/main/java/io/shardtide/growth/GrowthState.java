@@ -4,6 +4,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.FillReport;
 import io.shardtide.domain.Newest;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,6 +21,7 @@ import java.util.Optional;
  * @param announced for when the end of memory was announced last; empty if it never was
  * @param runs the latest runs that reported, the oldest first; the last one is followed
  */
+@RecordBuilder
 public record GrowthState(
     long generation,
     int parts,
@@ -47,29 +49,30 @@ public record GrowthState(
 
   /** Returns this after a part of a generation's predictions; a deletion leaves nothing. */
   GrowthState with(CostPredictions part, double bytes) {
-    return part.isDeletion()
-        ? NONE
-        : new GrowthState(
-            part.isLast() ? part.generation() : generation,
-            part.isLast() ? 0 : part.part() + 1,
-            Optional.of(part.cluster()),
-            bytes,
-            announced,
-            reports,
-            runs);
+    if (part.isDeletion()) {
+      return NONE;
+    }
+    return with()
+        .generation(part.isLast() ? part.generation() : generation)
+        .parts(part.isLast() ? 0 : part.part() + 1)
+        .cluster(Optional.of(part.cluster()))
+        .fixedBytes(bytes)
+        .build();
   }
 
   /** Returns this after a report, and the announcement that followed, if any. */
   GrowthState reported(FillReport report, Optional<MemoryWarning> warning) {
     List<String> others = new ArrayList<>(runs);
     others.remove(report.run());
-    return new GrowthState(
-        generation,
-        parts,
-        cluster,
-        fixedBytes,
-        warning.map(of -> of.time().median()).or(() -> announced),
-        Newest.with(reports, report.reportId(), REMEMBERED_REPORTS),
-        Newest.with(others, report.run(), REMEMBERED_RUNS));
+    return with()
+        .announced(warning.map(of -> of.time().median()).or(() -> announced))
+        .reports(Newest.with(reports, report.reportId(), REMEMBERED_REPORTS))
+        .runs(Newest.with(others, report.run(), REMEMBERED_RUNS))
+        .build();
+  }
+
+  /** Returns a builder of a copy. */
+  public GrowthStateBuilder with() {
+    return GrowthStateBuilder.builder(this);
   }
 }

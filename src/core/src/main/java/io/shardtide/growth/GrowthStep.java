@@ -1,7 +1,6 @@
 package io.shardtide.growth;
 
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.StepMemory;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.Change;
@@ -15,6 +14,7 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.TableFill;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.step.WorkloadTables.Changed;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -74,37 +74,28 @@ public final class GrowthStep {
    * @return whether the workload's latest forecasts are obsolete: none of their tables is hashed or
    *     exists any more
    */
-  public boolean onPredictions(GrowthStore store, CostPredictions part) {
+  public boolean onPredictions(GrowthTables store, CostPredictions part) {
     String id = part.workloadId();
     GrowthState header = store.header(id);
     double fixed = header.fixedBytes();
     boolean wasReported = false;
-    if (part.update().orElse(null) instanceof Update.Predicted predicted) {
-      TableSpec table = predicted.prediction().table();
-      Optional<TableSpec> before = store.table(id, table.name());
-      // A new model predicts all tables again; they are the same.
-      if (!before.equals(Optional.of(table))) {
-        fixed += fixedBytes(Optional.of(table)) - fixedBytes(before);
-        store.putTable(id, table);
-      }
-      if (table.storage().isEmpty()) {
-        wasReported = store.removeGrowth(id, table.name());
+    Optional<Changed<TableSpec>> changed = store.apply(part);
+    if (changed.isPresent()) {
+      String name = changed.get().name();
+      Optional<TableSpec> table = changed.get().after();
+      fixed += fixedBytes(table) - fixedBytes(changed.get().before());
+      if (table.flatMap(TableSpec::storage).isEmpty()) {
+        wasReported = store.growths().delete(id, name).isPresent();
       } else {
         store
-            .growth(id, table.name())
-            .filter(growth -> growth.isResizedBy(table.rows()))
-            .ifPresent(growth -> store.putGrowth(id, table.name(), growth.answered()));
+            .growths()
+            .get(id, name)
+            .filter(growth -> growth.isResizedBy(table.get().rows()))
+            .ifPresent(growth -> store.growths().put(id, name, growth.answered()));
       }
-    } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
-      fixed -= fixedBytes(store.table(id, dropped.name()));
-      store.removeTable(id, dropped.name());
-      wasReported = store.removeGrowth(id, dropped.name());
     }
-    GrowthState after = header.with(part, fixed);
-    if (!after.equals(header)) {
-      store.putHeader(id, after);
-    }
-    return wasReported && store.growths(id).isEmpty();
+    store.putHeader(id, header.with(part, fixed));
+    return wasReported && store.growths().range(id).isEmpty();
   }
 
   private static double fixedBytes(Optional<TableSpec> table) {
@@ -120,12 +111,12 @@ public final class GrowthStep {
    * @throws RejectedException if it is a duplicate, of an earlier time or run, of tables that the
    *     workload does not have or that are not hashed, or from a clock that is wrong
    */
-  public Growth report(GrowthStore store, FillReport report, long loggedAtMs) {
+  public Growth report(GrowthTables store, FillReport report, long loggedAtMs) {
     String id = report.workloadId();
     GrowthState header = store.header(id);
     ClusterSpec cluster = check(header, report, loggedAtMs);
     long now = report.measuredAt().toEpochMilli();
-    SortedMap<String, TableGrowth> growths = new TreeMap<>(store.growths(id));
+    SortedMap<String, TableGrowth> growths = store.growths().range(id);
     SortedMap<String, TableFill> fills = new TreeMap<>();
     Map<String, TableSpec> specs = new HashMap<>();
     for (TableFill fill : report.tables()) {
@@ -138,9 +129,9 @@ public final class GrowthStep {
         (name, growth) ->
             tables.add(table(specs.computeIfAbsent(name, n -> hashed(store, id, n)), growth, now)));
     double memory = memory(store, id, cluster) - header.fixedBytes();
-    CapacityDecision decision = capacities.decide(tables, memory);
+    Optional<MemoryEnd> memoryEnd = capacities.memoryEnd(tables, memory);
     List<Resize> resizes =
-        decision.resizes().stream()
+        capacities.resizes(tables, memory).stream()
             .map(resize -> growths.get(resize.table()).afterAsked(resize))
             .toList();
     SortedSet<String> changed = new TreeSet<>(fills.keySet());
@@ -149,8 +140,7 @@ public final class GrowthStep {
       changed.add(resize.table());
     }
     Optional<MemoryWarning> warning =
-        decision
-            .memoryEnd()
+        memoryEnd
             .map(end -> MemoryWarning.of(end, tables, policy, report.measuredAt()))
             .filter(of -> of.isNews(header.announced(), report.measuredAt(), policy));
     List<TableForecast> forecasts =
@@ -159,11 +149,8 @@ public final class GrowthStep {
                 table ->
                     forecast(
                         table,
-                        new TableInputs(
-                            growths.get(table.name()),
-                            storage(specs.get(table.name())).idsPerDay(),
-                            table.evicts(),
-                            table.bytesPerSlot()),
+                        growths.get(table.name()),
+                        specs.get(table.name()),
                         Optional.ofNullable(fills.get(table.name()))))
             .toList();
     Growth growth =
@@ -175,11 +162,11 @@ public final class GrowthStep {
                 header.generation(),
                 forecasts,
                 resizes,
-                decision.memoryEnd(),
+                memoryEnd,
                 Optional.of(new GrowthInputs(header.parts(), memory, policy))),
             resizes.isEmpty() ? Optional.empty() : Optional.of(change(report, resizes)),
             warning);
-    changed.forEach(name -> store.putGrowth(id, name, growths.get(name)));
+    changed.forEach(name -> store.growths().put(id, name, growths.get(name)));
     store.putHeader(id, header.reported(report, warning));
     return growth;
   }
@@ -224,9 +211,10 @@ public final class GrowthStep {
     return cluster;
   }
 
-  private static TableSpec hashed(GrowthStore store, String id, String name) {
+  private static TableSpec hashed(GrowthTables store, String id, String name) {
     return store
-        .table(id, name)
+        .tables()
+        .get(id, name)
         .filter(table -> table.storage().isPresent())
         .orElseThrow(
             () ->
@@ -236,9 +224,9 @@ public final class GrowthStep {
                         .formatted(Names.quote(id), Names.quote(name))));
   }
 
-  private static TableGrowth growth(GrowthStore store, FillReport report, TableFill fill) {
+  private static TableGrowth growth(GrowthTables store, FillReport report, TableFill fill) {
     Fill now = new Fill(report.measuredAt().toEpochMilli(), (double) fill.ids());
-    Optional<TableGrowth> before = store.growth(report.workloadId(), fill.table());
+    Optional<TableGrowth> before = store.growths().get(report.workloadId(), fill.table());
     if (before.isEmpty()) {
       return new TableGrowth(FillHistory.of(now), fill.slots(), 0, 0);
     }
@@ -274,18 +262,19 @@ public final class GrowthStep {
    * whatever the plan, and of host memory, to which tables may be moved. Hashed tables have no
    * replica groups.
    */
-  private static double memory(GrowthStore store, String id, ClusterSpec cluster) {
+  private static double memory(GrowthTables store, String id, ClusterSpec cluster) {
     double stepBytes =
         cluster.pipeline().isEmpty()
             ? 0
-            : (double) cluster.devices() * StepMemory.ofDevice(store.tables(id).values(), cluster);
+            : (double) cluster.devices()
+                * StepMemory.ofDevice(store.tables().range(id).values(), cluster);
     return FILLED * (cluster.usableBytes() - stepBytes + cluster.hostBytes());
   }
 
   private static TableForecast forecast(
-      HashedTable table, TableInputs inputs, Optional<TableFill> fill) {
+      HashedTable table, TableGrowth growth, TableSpec spec, Optional<TableFill> fill) {
     Forecast forecast = table.forecast();
-    long slots = inputs.growth().slots();
+    long slots = growth.slots();
     return new TableForecast(
         table.name(),
         (long) forecast.now().ids(),
@@ -298,7 +287,9 @@ public final class GrowthStep {
         forecast.in(7),
         forecast.in(28),
         table.daysUntilFull(slots),
-        Optional.of(inputs));
+        Optional.of(
+            new TableInputs(
+                growth, storage(spec).idsPerDay(), table.evicts(), table.bytesPerSlot())));
   }
 
   private static WorkloadChange change(FillReport report, List<Resize> resizes) {
@@ -322,9 +313,9 @@ public final class GrowthStep {
    * Returns what the reports so far say of a workload's tables, as after the latest of them; empty
    * if there was none of its tables. Gives no table another capacity, and writes nothing.
    */
-  public Optional<TableForecasts> latest(GrowthStore store, String workloadId) {
+  public Optional<TableForecasts> latest(GrowthTables store, String workloadId) {
     GrowthState header = store.header(workloadId);
-    SortedMap<String, TableGrowth> growths = store.growths(workloadId);
+    SortedMap<String, TableGrowth> growths = store.growths().range(workloadId);
     if (header.cluster().isEmpty() || growths.isEmpty()) {
       return Optional.empty();
     }
@@ -336,12 +327,7 @@ public final class GrowthStep {
           TableSpec spec = hashed(store, workloadId, name);
           HashedTable table = table(spec, growth, now);
           tables.add(table);
-          forecasts.add(
-              forecast(
-                  table,
-                  new TableInputs(
-                      growth, storage(spec).idsPerDay(), table.evicts(), table.bytesPerSlot()),
-                  Optional.empty()));
+          forecasts.add(forecast(table, growth, spec, Optional.empty()));
         });
     double memory = memory(store, workloadId, header.cluster().get()) - header.fixedBytes();
     return Optional.of(
@@ -352,7 +338,7 @@ public final class GrowthStep {
             header.generation(),
             forecasts,
             List.of(),
-            capacities.decide(tables, memory).memoryEnd(),
+            capacities.memoryEnd(tables, memory),
             Optional.of(new GrowthInputs(header.parts(), memory, policy))));
   }
 }

@@ -1,7 +1,6 @@
 package io.shardtide.learning;
 
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ClusterSpec;
@@ -17,8 +16,7 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SpeedHistory;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.VersionedTable;
+import io.shardtide.learning.DriftMonitor.MeasuredQuantity;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -27,9 +25,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedMap;
-import java.util.SortedSet;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -39,7 +35,6 @@ import java.util.stream.Stream;
  */
 public final class FeedbackStep {
   private final Predicate<String> isOtherHardware;
-  private final SpeedMonitor speedMonitor = new SpeedMonitor();
 
   /**
    * @param isOtherHardware whether a model, by id, still has the costs of other hardware
@@ -49,34 +44,21 @@ public final class FeedbackStep {
   }
 
   /** Applies one part of a generation's predictions. */
-  public void onPredictions(FeedbackStore store, CostPredictions part) {
+  public void onPredictions(FeedbackTables store, CostPredictions part) {
     String id = part.workloadId();
-    if (part.update().orElse(null) instanceof Update.Predicted predicted) {
-      TableSpec table = predicted.prediction().table();
-      Optional<VersionedTable> known = store.table(id, table.name());
-      // A new prediction of an unchanged table, by another model for example, keeps its generation.
-      if (known.isEmpty() || !known.get().table().equals(table)) {
-        store.putTable(id, new VersionedTable(table, part.generation()));
-      }
-    } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
-      store.removeTable(id, dropped.name());
-    }
-    FeedbackState before = header(store, id);
-    FeedbackState after;
+    store.apply(part);
+    FeedbackState before = store.header(id);
+    FeedbackState after = before.with(part.cluster(), part.generation());
     if (part.isDeletion()) {
       List<String> deleted =
           Stream.concat(before.plans().ids().stream(), Stream.of(before.measuredPlan()))
-              .filter(plan -> !isAfter(part.generation(), store.plan(id, plan)))
+              .filter(plan -> !isAfter(part.generation(), store.plans().get(id, plan)))
               .toList();
-      deleted.forEach(plan -> store.removePlan(id, plan));
-      store.removeWindows(id);
+      deleted.forEach(plan -> store.plans().delete(id, plan));
+      store.windows().range(id).keySet().forEach(series -> store.windows().delete(id, series));
       after = FeedbackState.deleted(part.generation(), before.plans().without(deleted));
-    } else {
-      after = before.with(part.cluster(), part.generation());
     }
-    if (!after.equals(before)) {
-      store.putHeader(id, after);
-    }
+    store.putHeader(id, after);
   }
 
   private static boolean isAfter(long generation, Optional<ShardingPlan> plan) {
@@ -87,41 +69,32 @@ public final class FeedbackStep {
    * Stores a plan, and removes the oldest one that nothing runs or returns to. Ignores a plan of a
    * workload that was deleted since.
    */
-  public void onPlan(FeedbackStore store, ShardingPlan plan) {
+  public void onPlan(FeedbackTables store, ShardingPlan plan) {
     String id = plan.workloadId();
-    FeedbackState header = header(store, id);
+    FeedbackState header = store.header(id);
     if (header.isDeletedAfter(plan.generation())) {
       return;
     }
-    store.putPlan(plan);
+    store.plans().put(id, plan.planId(), plan);
     store.putHeader(
         id,
-        header.with(
-            header
-                .plans()
-                .follow(
-                    plan,
-                    of -> store.plan(id, of).flatMap(p -> p.origin().previousPlanId()),
-                    expired -> removeUnmeasured(store, header, id, expired))));
-  }
-
-  /**
-   * Returns the header of a workload, with the judgement of planning about which plan runs. It may
-   * have been read before the plan, or after later ones: the result is the same.
-   */
-  static FeedbackState header(FeedbackStore store, String workloadId) {
-    FeedbackState header = store.header(workloadId);
-    return store
-        .accepted(workloadId)
-        .map(accepted -> header.with(header.plans().with(accepted)))
-        .orElse(header);
+        header
+            .with()
+            .plans(
+                header
+                    .plans()
+                    .follow(
+                        plan,
+                        of -> store.plans().get(id, of).flatMap(p -> p.origin().previousPlanId()),
+                        expired -> removeUnmeasured(store, header, id, expired)))
+            .build());
   }
 
   /** The plan that was measured last is kept: speeds are of positions in it. */
   private static void removeUnmeasured(
-      FeedbackStore store, FeedbackState header, String id, String plan) {
+      FeedbackTables store, FeedbackState header, String id, String plan) {
     if (!plan.equals(header.measuredPlan())) {
-      store.removePlan(id, plan);
+      store.plans().delete(id, plan);
     }
   }
 
@@ -132,58 +105,50 @@ public final class FeedbackStep {
    * @throws RejectedException if the measurement is stale, a duplicate, or not comparable with its
    *     plan
    */
-  public Feedback measure(FeedbackStore store, MeasuredCosts measured) {
+  public Feedback measure(FeedbackTables store, MeasuredCosts measured) {
     String id = measured.workloadId();
-    FeedbackState before = header(store, id);
+    FeedbackState before = store.header(id);
     checkOrder(before, measured);
     ShardingPlan plan =
-        store.plan(id, measured.planId()).orElseThrow(() -> unknown(before, measured));
+        store.plans().get(id, measured.planId()).orElseThrow(() -> unknown(before, measured));
     MeasuredPlan comparable = MeasuredPlan.of(store, before, plan, measured);
     comparable.comparison().check(isOtherHardware.test(plan.origin().modelId()));
 
     FeedbackState header = before.measured(measured);
-    Optional<PlanShards> last = store.plan(id, before.measuredPlan()).map(ShardingPlan::placed);
+    Optional<PlanShards> last =
+        store.plans().get(id, before.measuredPlan()).map(ShardingPlan::placed);
     Optional<Regrouping> regrouping =
         last.map(placed -> new Regrouping(placed, plan.placed()))
             .filter(Regrouping::changesPositions);
     if (regrouping.isPresent()) {
-      header = header.withSpeeds(regrouping.get().histories(header.speeds()));
+      header = header.with().speeds(regrouping.get().histories(header.speeds())).build();
     }
     String hardware = comparable.cluster().hardware();
-    ResidualWindows windows = new ResidualWindows(store, id);
+    ResidualWindows windows = new ResidualWindows(store.windows(), id);
     List<DriftAlarm> alarms = new ArrayList<>();
     SortedMap<CostQuantity, Double> ratios = new TreeMap<>();
     SortedMap<ExclusionReason, Integer> excluded = new TreeMap<>();
-    SortedMap<CostQuantity, SortedSet<Integer>> stragglers = new TreeMap<>();
-    Map<CostQuantity, DriftMonitor.MeasuredQuantity> quantities = new EnumMap<>(CostQuantity.class);
-    Map<CostQuantity, Set<Integer>> compared = new EnumMap<>(CostQuantity.class);
+    Map<CostQuantity, MeasuredQuantity> quantities = new EnumMap<>(CostQuantity.class);
     for (CostQuantity quantity : CostQuantity.values()) {
-      DriftMonitor.MeasuredQuantity measuredQuantity =
-          new DriftMonitor.MeasuredQuantity(
-              windows, header, plan, hardware, quantity, measured.measuredAt());
-      regrouping.ifPresent(to -> to.moveWindows(measuredQuantity));
       SortedMap<Integer, Double> residuals = comparable.comparison().residuals(quantity, excluded);
+      MeasuredQuantity measuredQuantity =
+          new MeasuredQuantity(
+              windows, header, plan, hardware, quantity, measured.measuredAt(), residuals);
+      regrouping.ifPresent(to -> to.moveWindows(measuredQuantity));
       quantities.put(quantity, measuredQuantity);
-      compared.put(quantity, residuals.keySet());
       if (!residuals.isEmpty()) {
         Attribution attribution = Attribution.of(residuals);
         alarms.addAll(DriftMonitor.add(measuredQuantity, attribution));
         ratios.put(quantity, StrictMath.exp(attribution.common()));
       }
-      SortedSet<Integer> devices = new TreeSet<>();
-      for (int d = 0; d < measured.devices().size(); d++) {
-        if (DriftMonitor.isStraggler(measuredQuantity, d)) {
-          devices.add(d);
-        }
-      }
-      stragglers.put(quantity, devices);
     }
-    FeedbackState after =
-        header.withSpeeds(speedMonitor.add(header.speeds(), quantities, compared));
-    SortedSet<Integer> slowComputing = stragglers.get(CostQuantity.COMPUTE);
+    int devices = measured.devices().size();
+    Set<Integer> slowComputing = quantities.get(CostQuantity.COMPUTE).stragglers(devices);
     boolean isSlowCommunicating =
-        !stragglers.get(CostQuantity.FORWARD).isEmpty()
-            || !stragglers.get(CostQuantity.BACKWARD).isEmpty();
+        Stream.of(CostQuantity.FORWARD, CostQuantity.BACKWARD)
+            .anyMatch(quantity -> !quantities.get(quantity).stragglers(devices).isEmpty());
+    FeedbackState after =
+        header.with().speeds(SpeedMonitor.add(header.speeds(), quantities)).build();
     List<CostSample> possible = comparable.samples(measured);
     List<CostSample> samples =
         possible.stream()
@@ -221,10 +186,8 @@ public final class FeedbackStep {
     for (SpeedHistory history : header.speeds()) {
       for (int rank : placed.ranks(history.position())) {
         // Positions beyond the group are of a plan that is no longer stored.
-        if (history.slow().isPresent()
-            && history.position().number() < placed.devices()
-            && rank < ranks) {
-          slow.add(history.slow().get().of(rank, history.part()));
+        if (history.slow().isPresent() && history.position() < placed.devices() && rank < ranks) {
+          slow.add(history.slow().get().of(rank));
         }
       }
     }

@@ -1,7 +1,7 @@
 package io.shardtide.planning;
 
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TableShapes;
 import io.shardtide.cost.TrainedRanges;
@@ -216,8 +216,8 @@ public final class Planner {
   private static PlanPrediction prediction(
       Request request, SearchResult.Found found, Map<String, TableSpec> tables) {
     ClusterSpec group = request.predicted().cluster().group(found.replication().groups());
-    StepComm wire = new StepComm(group, found.codecs());
-    List<OutOfRange> outside = outOfRange(request, wire, found.shards());
+    StepCollectives collectives = StepCollectives.of(group, found.codecs());
+    List<OutOfRange> outside = outOfRange(request, collectives, found.shards());
     return new PlanPrediction(
         found.deviceCosts(),
         found.predictedMs(),
@@ -253,9 +253,10 @@ public final class Planner {
   }
 
   /** Returns values outside the model's training range, the farthest out first. */
-  private static List<OutOfRange> outOfRange(Request request, StepComm wire, List<Shard> shards) {
+  private static List<OutOfRange> outOfRange(
+      Request request, StepCollectives collectives, List<Shard> shards) {
     TrainedRanges limits = request.model().limits();
-    ClusterSpec cluster = wire.cluster();
+    ClusterSpec cluster = collectives.cluster();
     List<OutOfRange> outside = new ArrayList<>(limits.ofCluster(cluster));
     Map<String, Double> outputs = new HashMap<>();
     for (TablePrediction table : request.predictions()) {
@@ -274,7 +275,7 @@ public final class Planner {
               });
     }
     for (int d = 0; d < columns.length; d++) {
-      outside.addAll(limits.ofDevice(wire, d, columns[d], counts[d]));
+      outside.addAll(limits.ofDevice(collectives, d, columns[d], counts[d]));
     }
     outside.sort(OutOfRange.ORDER);
     return outside;

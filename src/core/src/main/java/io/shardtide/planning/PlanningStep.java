@@ -2,9 +2,6 @@ package io.shardtide.planning;
 
 import io.shardtide.cost.CostModels;
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.DeviceSpeeds;
 import io.shardtide.domain.Effort;
@@ -18,6 +15,7 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.ShardingPlan;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -80,44 +78,22 @@ public final class PlanningStep {
    *
    * @return the workload's new header; {@link PlanningState#isDue} if a plan is due
    */
-  public PlanningState onPredictions(PlanningStore store, CostPredictions part) {
+  public PlanningState onPredictions(PlanningTables store, CostPredictions part) {
     String id = part.workloadId();
     PlanningState before = store.header(id);
-    PlanningState after;
+    PlanningState after = before.with().isPartial(true).build();
     if (part.isDeletion()) {
       after = PlanningState.deleted(part.generation());
+      before.plans().ids().forEach(plan -> store.plans().delete(id, plan));
     } else if (part.isLast()) {
       after =
           before.complete(
               new PredictedGeneration(
                   part.generation(), part.source(), part.modelId(), part.cluster()));
-    } else {
-      after = before.partial();
     }
-    if (part.update().orElse(null) instanceof Update.Predicted predicted) {
-      store.putTable(id, dated(store, id, predicted.prediction(), part.generation()));
-    } else if (part.update().orElse(null) instanceof Update.Dropped dropped) {
-      store.removeTable(id, dropped.name());
-    }
-    if (part.isDeletion()) {
-      before.plans().ids().forEach(plan -> store.removePlan(id, plan));
-    }
-    if (!after.equals(before)) {
-      store.putHeader(id, after);
-    }
+    store.apply(part);
+    store.putHeader(id, after);
     return after;
-  }
-
-  /** A table that another model predicts again keeps its generation. */
-  private static VersionedPrediction dated(
-      PlanningStore store, String id, TablePrediction prediction, long generation) {
-    long since =
-        store
-            .table(id, prediction.table().name())
-            .filter(known -> known.prediction().table().equals(prediction.table()))
-            .map(VersionedPrediction::since)
-            .orElse(generation);
-    return new VersionedPrediction(prediction, since);
   }
 
   /**
@@ -125,26 +101,26 @@ public final class PlanningStep {
    *
    * @return the outcome; empty if no plan is due
    */
-  public Optional<PlanningOutcome> plan(PlanningStore store, String workloadId) {
+  public Optional<PlanningOutcome> plan(PlanningTables store, String workloadId) {
     return quickSearch(store, workloadId).flatMap(search -> finish(store, search, search(search)));
   }
 
   /** Returns the search for a workload's plan; empty if no plan is due. */
-  public Optional<QuickSearch> quickSearch(PlanningStore store, String workloadId) {
+  public Optional<QuickSearch> quickSearch(PlanningTables store, String workloadId) {
     PlanningState header = store.header(workloadId);
-    return header.isDue()
-        ? Optional.of(
-            new QuickSearch(
-                request(
-                    store,
-                    workloadId,
-                    header,
-                    header.firstGeneration(),
-                    Effort.QUICK,
-                    isSpeedChanged(store, workloadId, header)
-                        ? settings.slowDeviceSearch()
-                        : settings.quick())))
-        : Optional.empty();
+    if (!header.isDue()) {
+      return Optional.empty();
+    }
+    boolean isSpeedChanged =
+        store.running(workloadId).filter(plan -> !plan.origin().slow().equals(header.slow())).isPresent();
+    return Optional.of(
+        new QuickSearch(
+            request(
+                store,
+                workloadId,
+                header.firstGeneration(),
+                Effort.QUICK,
+                isSpeedChanged ? settings.slowDeviceSearch() : settings.quick())));
   }
 
   /** Runs a search that answers a change. */
@@ -160,7 +136,7 @@ public final class PlanningStep {
    *     workload was deleted, or only its model or its devices' speeds had changed, and did again
    */
   public Optional<PlanningOutcome> finish(
-      PlanningStore store, QuickSearch search, PlanningOutcome outcome) {
+      PlanningTables store, QuickSearch search, PlanningOutcome outcome) {
     String id = search.request().workloadId();
     PlanningState header = store.header(id);
     long generation = search.request().predicted().generation();
@@ -182,34 +158,20 @@ public final class PlanningStep {
     return Optional.of(outcome);
   }
 
-  /** Returns whether devices became slow, or recovered, since the running plan. */
-  private static boolean isSpeedChanged(
-      PlanningStore store, String workloadId, PlanningState header) {
-    return header
-        .plans()
-        .running()
-        .flatMap(id -> store.plan(workloadId, id))
-        .filter(plan -> !plan.origin().slow().equals(header.slow()))
-        .isPresent();
-  }
-
   /**
    * Returns what a pending workload could gain at most from a new plan under the latest model, in
    * milliseconds a step: the priority among many pending workloads.
    */
-  public double imbalanceMs(PlanningStore store, String workloadId) {
+  public double imbalanceMs(PlanningTables store, String workloadId) {
     PlanningState header = store.header(workloadId);
     PredictedGeneration predicted = header.predicted().orElseThrow();
-    return header
-        .plans()
-        .running()
-        .flatMap(id -> store.plan(workloadId, id))
+    return store
+        .running(workloadId)
         .map(
             plan ->
                 Imbalance.ms(
-                    store.tables(workloadId),
-                    plan.placed(),
-                    plan.codecs(),
+                    List.copyOf(store.tables().range(workloadId).values()),
+                    plan,
                     predicted.cluster(),
                     models.get(predicted.modelId()),
                     header.slow()))
@@ -221,24 +183,18 @@ public final class PlanningStep {
    *
    * @return the search; empty if none is due
    */
-  public Optional<SearchTask> backgroundSearch(PlanningStore store, String workloadId) {
+  public Optional<SearchTask> backgroundSearch(PlanningTables store, String workloadId) {
     PlanningState header = store.header(workloadId);
     if (header.state() != PendingWork.BACKGROUND_SEARCH_DUE
         || header.isPartial()
         || settings.deep().isEmpty()) {
       return Optional.empty();
     }
-    ShardingPlan latest =
-        store.plan(workloadId, header.plans().latest().orElseThrow()).orElseThrow();
+    ShardingPlan latest = store.latest(workloadId).orElseThrow();
     return Optional.of(
         new SearchTask(
             request(
-                store,
-                workloadId,
-                header,
-                latest.origin().firstGeneration(),
-                Effort.DEEP,
-                settings.deep().get()),
+                store, workloadId, latest.origin().firstGeneration(), Effort.DEEP, settings.deep().get()),
             latest));
   }
 
@@ -275,7 +231,7 @@ public final class PlanningStep {
    * @return the plan, if the search's input is still current and the gain pays for the moves
    */
   public Optional<PlanningOutcome.Planned> finish(
-      PlanningStore store, SearchTask search, PlanningOutcome outcome) {
+      PlanningTables store, SearchTask search, PlanningOutcome outcome) {
     String id = search.request().workloadId();
     PlanningState header = store.header(id);
     if (header.state() != PendingWork.BACKGROUND_SEARCH_DUE
@@ -286,10 +242,10 @@ public final class PlanningStep {
     }
     if (outcome instanceof PlanningOutcome.Planned planned
         && (planned.plan().isExploratory() || pays(planned.plan(), search))) {
-      remember(store, header.searched(), planned.plan());
+      remember(store, header.with().state(PendingWork.IDLE).build(), planned.plan());
       return Optional.of(planned);
     }
-    store.putHeader(id, header.searched());
+    store.putHeader(id, header.with().state(PendingWork.IDLE).build());
     return Optional.empty();
   }
 
@@ -311,12 +267,12 @@ public final class PlanningStep {
    * @return which plan runs now
    * @throws RejectedException if the plan is not stored, or the status is late
    */
-  public AcceptedStatus report(PlanningStore store, PlanStatus status) {
+  public AcceptedStatus report(PlanningTables store, PlanStatus status) {
     String id = status.workloadId();
     PlanningState header = store.header(id);
     header.plans().check(status);
     PlanHistory plans = header.plans().reported(status, previousOf(store, id));
-    store.putHeader(id, header.with(plans));
+    store.putHeader(id, header.with().plans(plans).build());
     return AcceptedStatus.of(id, Optional.of(status), plans);
   }
 
@@ -326,7 +282,7 @@ public final class PlanningStep {
    * @return the workload's new header; {@link PlanningState#isDue} if a plan is due
    * @throws RejectedException if the workload or a device is unknown
    */
-  public PlanningState onSpeeds(PlanningStore store, DeviceSpeeds speeds) {
+  public PlanningState onSpeeds(PlanningTables store, DeviceSpeeds speeds) {
     String id = speeds.workloadId();
     PlanningState before = store.header(id);
     PredictedGeneration predicted =
@@ -340,55 +296,51 @@ public final class PlanningStep {
                             .formatted(id)));
     speeds.check(predicted.cluster().devices());
     boolean isPlanned =
-        before
-            .plans()
-            .latest()
-            .flatMap(plan -> store.plan(id, plan))
-            .filter(plan -> plan.generation() == predicted.generation())
-            .isPresent();
+        store.latest(id).filter(plan -> plan.generation() == predicted.generation()).isPresent();
     PlanningState after = before.with(speeds.slow(), isPlanned);
     store.putHeader(id, after);
     return after;
   }
 
   private Planner.Request request(
-      PlanningStore store,
+      PlanningTables store,
       String workloadId,
-      PlanningState header,
       long firstGeneration,
       Effort effort,
       SearchSettings search) {
+    PlanningState header = store.header(workloadId);
     PredictedGeneration predicted = header.predicted().orElseThrow();
-    Optional<ShardingPlan> running =
-        header.plans().running().map(id -> store.plan(workloadId, id).orElseThrow());
     return new Planner.Request(
         workloadId,
         firstGeneration,
         predicted,
-        store.tables(workloadId),
-        running,
+        List.copyOf(store.tables().range(workloadId).values()),
+        store.running(workloadId),
         effort,
         search,
         models.get(predicted.modelId()),
         header.slow());
   }
 
-  private static Function<String, Optional<String>> previousOf(PlanningStore store, String id) {
-    return plan -> store.plan(id, plan).flatMap(of -> of.origin().previousPlanId());
+  private static Function<String, Optional<String>> previousOf(PlanningTables store, String id) {
+    return plan -> store.plans().get(id, plan).flatMap(of -> of.origin().previousPlanId());
   }
 
   /** Stores a plan as the latest, and removes the oldest ones that nothing runs or returns to. */
-  private static void remember(PlanningStore store, PlanningState header, ShardingPlan plan) {
+  private static void remember(PlanningTables store, PlanningState header, ShardingPlan plan) {
     String id = plan.workloadId();
-    store.putPlan(plan);
+    store.plans().put(id, plan.planId(), plan);
     store.putHeader(
         id,
-        header.with(
-            header
-                .plans()
-                .with(
-                    plan.planId(),
-                    previousOf(store, id),
-                    forgotten -> store.removePlan(id, forgotten))));
+        header
+            .with()
+            .plans(
+                header
+                    .plans()
+                    .with(
+                        plan.planId(),
+                        previousOf(store, id),
+                        forgotten -> store.plans().delete(id, forgotten)))
+            .build());
   }
 }

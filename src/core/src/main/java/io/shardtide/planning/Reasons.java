@@ -161,8 +161,7 @@ final class Reasons {
     StepCost cost =
         Imbalance.stepCost(
             request.tables(),
-            before.placed(),
-            before.codecs(),
+            before,
             request.predicted().cluster(),
             request.model(),
             request.slow());

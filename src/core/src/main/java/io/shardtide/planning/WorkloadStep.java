@@ -49,8 +49,7 @@ public final class WorkloadStep {
   }
 
   /** Applies an event whose predictions may have any size; see the other method. */
-  public List<CostPredictions> apply(
-      WorkloadStore store, SourcePosition source, WorkloadChange event) {
+  public List<CostPredictions> apply(Workloads store, SourcePosition source, WorkloadChange event) {
     return apply(store, source, event, part -> {});
   }
 
@@ -68,12 +67,12 @@ public final class WorkloadStep {
    *     has already: no fault of the event, which another model can apply
    */
   public List<CostPredictions> apply(
-      WorkloadStore store,
+      Workloads store,
       SourcePosition source,
       WorkloadChange event,
       Consumer<CostPredictions> check) {
     String id = event.workloadId();
-    if (store.wasApplied(id, event.eventId())) {
+    if (store.applied().contains(id, event.eventId())) {
       throw new RejectedException(
           RejectionReason.DUPLICATE_EVENT,
           "event id must be new for workload \"%s\", got %s, which was applied before"
@@ -113,11 +112,11 @@ public final class WorkloadStep {
       predictions = deletion(id, header, next, dropped, deleted.reason());
     }
     predictions.forEach(check);
-    changed.forEach(table -> store.putTable(id, table));
-    dropped.forEach(table -> store.removeTable(id, table));
+    changed.forEach(table -> store.tables().put(id, table.name(), table));
+    dropped.forEach(table -> store.tables().delete(id, table));
     store.tablesAdded(id, added);
     store.putHeader(id, next);
-    store.putApplied(id, event.eventId(), after.generation());
+    store.applied().add(id, event.eventId(), after.generation());
     return predictions;
   }
 
@@ -132,18 +131,18 @@ public final class WorkloadStep {
   }
 
   /** Predicts a workload again, whatever the size of its predictions; see the other method. */
-  public List<CostPredictions> repredict(WorkloadStore store, String workloadId) {
+  public List<CostPredictions> repredict(Workloads store, String workloadId) {
     return repredict(store, workloadId, part -> {});
   }
 
   /**
    * Predicts a workload again if another model than the current one predicted it.
    *
-   * @param check as of {@link #apply(WorkloadStore, SourcePosition, WorkloadChange, Consumer)}
+   * @param check as of {@link #apply(Workloads, SourcePosition, WorkloadChange, Consumer)}
    * @return predictions of all tables, of the same generation; none if the model is current
    */
   public List<CostPredictions> repredict(
-      WorkloadStore store, String workloadId, Consumer<CostPredictions> check) {
+      Workloads store, String workloadId, Consumer<CostPredictions> check) {
     WorkloadState header = store.header(workloadId);
     if (!isOutdated(header)) {
       return List.of();
@@ -157,7 +156,11 @@ public final class WorkloadStep {
             header.lastEvent());
     List<CostPredictions> predictions =
         predictionsOfSameCluster(
-            workloadId, next, List.of(), List.copyOf(store.tables(workloadId).values()), predictor);
+            workloadId,
+            next,
+            List.of(),
+            List.copyOf(store.tables().range(workloadId).values()),
+            predictor);
     predictions.forEach(check);
     store.putHeader(workloadId, next);
     return predictions;
@@ -169,7 +172,7 @@ public final class WorkloadStep {
    *
    * @param added tables that the event adds, less those that it drops
    */
-  private static void checkTables(WorkloadStore store, String id, int added) {
+  private static void checkTables(Workloads store, String id, int added) {
     if (added <= 0) {
       return;
     }
@@ -186,9 +189,9 @@ public final class WorkloadStep {
    * Returns the existing tables that an event names, and those whose devices they must share; a
    * deletion names all.
    */
-  private static SortedMap<String, TableSpec> named(WorkloadStore store, WorkloadChange event) {
+  private static SortedMap<String, TableSpec> named(Workloads store, WorkloadChange event) {
     if (event.isDeletion()) {
-      return store.tables(event.workloadId());
+      return store.tables().range(event.workloadId());
     }
     Set<String> names = new TreeSet<>();
     for (Change change : event.changes()) {
@@ -203,14 +206,14 @@ public final class WorkloadStep {
     }
     NavigableMap<String, TableSpec> tables = new TreeMap<>();
     for (String name : names) {
-      store.table(event.workloadId(), name).ifPresent(table -> tables.put(name, table));
+      store.tables().get(event.workloadId(), name).ifPresent(table -> tables.put(name, table));
     }
     return tables;
   }
 
   /** Returns all tables after an event; {@code after} has only those that the event names. */
-  private static List<TableSpec> all(WorkloadStore store, Workload after, List<String> dropped) {
-    NavigableMap<String, TableSpec> tables = new TreeMap<>(store.tables(after.id()));
+  private static List<TableSpec> all(Workloads store, Workload after, List<String> dropped) {
+    NavigableMap<String, TableSpec> tables = new TreeMap<>(store.tables().range(after.id()));
     tables.putAll(after.tables());
     dropped.forEach(tables::remove);
     return List.copyOf(tables.values());

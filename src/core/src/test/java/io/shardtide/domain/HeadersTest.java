@@ -31,8 +31,8 @@ class HeadersTest {
   void a_plan_is_due_when_one_is_pending_and_predictions_are_complete(PendingWork state) {
     boolean pending = state == PendingWork.CHANGE_PENDING || state == PendingWork.MODEL_PENDING;
     assertThat(in(state).isDue()).isEqualTo(pending);
-    assertThat(in(state).partial().isDue()).isFalse();
-    assertThat(in(state).partial().predicted()).contains(generation(5));
+    assertThat(in(state).with().isPartial(true).build().isDue()).isFalse();
+    assertThat(in(state).with().isPartial(true).build().predicted()).contains(generation(5));
   }
 
   @ParameterizedTest
@@ -46,7 +46,7 @@ class HeadersTest {
   @ParameterizedTest
   @EnumSource
   void a_new_generation_makes_a_change_pending(PendingWork state) {
-    PlanningState next = in(state).partial().complete(generation(6));
+    PlanningState next = in(state).with().isPartial(true).build().complete(generation(6));
     assertThat(next.state()).isEqualTo(PendingWork.CHANGE_PENDING);
     assertThat(next.isPartial()).isFalse();
     assertThat(next.predicted()).contains(generation(6));
@@ -74,10 +74,10 @@ class HeadersTest {
     assertThat(answered.answered()).isEqualTo(5);
     assertThat(answered.state()).isEqualTo(PendingWork.BACKGROUND_SEARCH_DUE);
     assertThat(answered.firstGeneration()).as("of another model").isEqualTo(5);
-    assertThat(answered.searched())
+    assertThat(answered.with().state(PendingWork.IDLE).build())
         .isEqualTo(pending.answered(answered.answered(), PendingWork.IDLE));
     PlanHistory plans = PlanHistory.NONE.with("a", id -> Optional.empty(), id -> {});
-    assertThat(pending.with(plans))
+    assertThat(pending.with().plans(plans).build())
         .isEqualTo(
             new PlanningState(
                 Optional.of(generation(5)),
@@ -154,7 +154,8 @@ class HeadersTest {
         ClusterSpecBuilder.builder(CLUSTER).reservedMemoryBytesPerDevice(1).build();
     assertThat(first.with(reserving, 8).batchSince()).as("costs are the same").isEqualTo(2);
     PlanHistory plans = PlanHistory.NONE.with("a", id -> Optional.empty(), id -> {});
-    assertThat(first.with(plans).plans()).isEqualTo(plans);
-    assertThat(first.with(plans).with(PlanHistory.NONE)).isEqualTo(first);
+    assertThat(first.with().plans(plans).build().plans()).isEqualTo(plans);
+    assertThat(first.with().plans(plans).build().with().plans(PlanHistory.NONE).build())
+        .isEqualTo(first);
   }
 }

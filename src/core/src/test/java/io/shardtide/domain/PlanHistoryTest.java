@@ -51,7 +51,7 @@ class PlanHistoryTest {
     for (int action : actions) {
       Set<String> kept = new HashSet<>();
       plans.adopted().ifPresent(kept::add);
-      plans.movedFrom().ifPresent(kept::add);
+      plans.previous().ifPresent(kept::add);
       if (action < 10 && action < plans.ids().size()) {
         plans = reported(plans, plans.ids().get(action), StatusKind.ADOPTED);
         continue;

@@ -141,7 +141,8 @@ class TrainingStateTest {
 
   @Test
   void a_decision_counts_samples_from_0_and_keeps_older_samples() {
-    TrainingState state = after(TrainingState.begin(START).keeping(7), 3).decided(true, START + 5);
+    TrainingState state =
+        after(TrainingState.begin(START).with().olderKept(7).build(), 3).decided(true, START + 5);
     assertThat(state)
         .isEqualTo(
             new TrainingState(

@@ -1,6 +1,6 @@
 package io.shardtide.topology;
 
-import io.shardtide.allocation.CurveSearch.SearchedCurve;
+import io.shardtide.allocation.Curve;
 import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.CurveTask;
 import io.shardtide.allocation.RunningPlan;
@@ -55,8 +55,7 @@ public final class CurvesTopology {
         .writes(NodeName.WRITE_CURVES, topics.throughputCurves())
         .build(
             NodeName.PREDICT_CURVES,
-            skeleton -> new PredictCurves(skeleton, topics, step, models, searches, metrics),
-            KafkaCurveStore::builders);
+            skeleton -> new PredictCurves(skeleton, topics, step, models, searches, metrics));
   }
 
   private static final class PredictCurves extends KeyedProcessor {
@@ -72,7 +71,7 @@ public final class CurvesTopology {
     private final Map<String, Long> due = new LinkedHashMap<>();
 
     /** Curves of this instance, whose plans the next searches begin with. */
-    private final Map<String, SearchedCurve> searched = new HashMap<>();
+    private final Map<String, Curve> searched = new HashMap<>();
 
     /** Workloads whose current curve may become better, the longest waiting one first. */
     private final Set<String> refinable = new LinkedHashSet<>();
@@ -85,10 +84,9 @@ public final class CurvesTopology {
     private KafkaCurveStore store;
     private PlannerMetrics.Pending pending;
 
-    private record RunningCurve(
-        CurveTask task, long changedAtMs, CompletableFuture<SearchedCurve> result) {
+    private record RunningCurve(CurveTask task, long changedAtMs, CompletableFuture<Curve> result) {
       String workloadId() {
-        return task.request().workloadId();
+        return task.curve().request().workloadId();
       }
     }
 
@@ -198,8 +196,7 @@ public final class CurvesTopology {
 
     private void begin(String workloadId, long changedAtMs) {
       running =
-          step.task(store, workloadId, Optional.ofNullable(searched.get(workloadId)))
-              .map(task -> search(task, changedAtMs));
+          next(workloadId).filter(task -> !task.refines()).map(task -> search(task, changedAtMs));
       if (running.isEmpty()) {
         refinable.add(workloadId);
       }
@@ -207,22 +204,24 @@ public final class CurvesTopology {
 
     /** Searches one point more: a change waits for no more than that. */
     private void refine(String workloadId) {
-      running =
-          step.refinement(
-                  store,
-                  workloadId,
-                  Optional.ofNullable(searched.get(workloadId)),
-                  Optional.ofNullable(runningPlans.get(workloadId)))
-              .map(task -> search(task, nowMs()));
+      running = next(workloadId).filter(CurveTask::refines).map(task -> search(task, nowMs()));
+    }
+
+    private Optional<CurveTask> next(String workloadId) {
+      return step.next(
+          store,
+          workloadId,
+          Optional.ofNullable(searched.get(workloadId)),
+          Optional.ofNullable(runningPlans.get(workloadId)));
     }
 
     private RunningCurve search(CurveTask task, long changedAtMs) {
       return new RunningCurve(
-          task, changedAtMs, CompletableFuture.supplyAsync(() -> step.search(task), searches));
+          task, changedAtMs, CompletableFuture.supplyAsync(task::run, searches));
     }
 
     private void finish(RunningCurve finished) {
-      SearchedCurve curve = finished.result().join();
+      Curve curve = finished.result().join();
       boolean refines = finished.task().refines();
       Optional<CurveReport> report = step.finish(store, finished.task(), curve);
       if (report.isPresent() || refines) {

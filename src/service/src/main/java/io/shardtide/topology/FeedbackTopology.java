@@ -9,6 +9,7 @@ import io.shardtide.domain.PlanStatus;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.learning.Feedback;
 import io.shardtide.learning.FeedbackStep;
+import io.shardtide.learning.FeedbackTables;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import org.apache.kafka.streams.Topology;
@@ -49,14 +50,13 @@ public final class FeedbackTopology {
         .readsLatest(NodeName.TAKE_ACCEPTED, topics.acceptedStatuses())
         .build(
             NodeName.COMPARE_COSTS,
-            skeleton -> new Compare(skeleton, topics, step, models, metrics),
-            KafkaFeedbackStore::builders);
+            skeleton -> new Compare(skeleton, topics, step, models, metrics));
   }
 
   private static final class Compare extends KeyedProcessor {
     private final Topics topics;
     private final PlannerMetrics metrics;
-    private KafkaFeedbackStore store;
+    private FeedbackTables store;
     private FeedbackMetrics.SlowDevices slow;
 
     Compare(
@@ -100,8 +100,12 @@ public final class FeedbackTopology {
     @Override
     void open(KeyedStore.Opener stores) {
       store =
-          new KafkaFeedbackStore(
-              stores, latest(topics.acceptedStatuses(), AcceptedStatus::workloadId));
+          new FeedbackTables(
+              stores.open(StoreName.FEEDBACK_HEADERS),
+              stores.open(StoreName.PLANNED_TABLES),
+              stores.open(StoreName.MEASURED_PLANS),
+              stores.open(StoreName.RESIDUAL_WINDOWS),
+              latest(topics.acceptedStatuses(), AcceptedStatus::workloadId)::of);
       slow = metrics.feedback().open();
     }
 

@@ -5,6 +5,7 @@ import io.shardtide.domain.FillReport;
 import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.growth.GrowthStep;
+import io.shardtide.growth.GrowthTables;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.util.Optional;
@@ -42,14 +43,13 @@ public final class GrowthTopology {
         .writes(NodeName.WRITE_INFEASIBLE, topics.infeasibleWorkloads())
         .build(
             NodeName.FORECAST_TABLES,
-            skeleton -> new ForecastTables(skeleton, topics, step, metrics),
-            KafkaGrowthStore::builders);
+            skeleton -> new ForecastTables(skeleton, topics, step, metrics));
   }
 
   private static final class ForecastTables extends KeyedProcessor {
     private final GrowthStep step;
     private final PlannerMetrics metrics;
-    private KafkaGrowthStore store;
+    private GrowthTables store;
     private GrowthMetrics.Forecasts shown;
 
     ForecastTables(Skeleton skeleton, Topics topics, GrowthStep step, PlannerMetrics metrics) {
@@ -66,14 +66,18 @@ public final class GrowthTopology {
 
     @Override
     void open(KeyedStore.Opener stores) {
-      store = new KafkaGrowthStore(stores);
+      store =
+          new GrowthTables(
+              stores.open(StoreName.GROWTH_HEADERS),
+              stores.open(StoreName.GROWTH_TABLES),
+              stores.open(StoreName.REPORTED_FILLS));
       shown = metrics.growth().open();
     }
 
     /** Shows what was forecast before: the alerts must not end with a restart. */
     @Override
     void resume() {
-      store.forEachWorkload(id -> isolate(id, "latest forecasts", () -> resume(id)));
+      store.workloads().forEach(id -> isolate(id, "latest forecasts", () -> resume(id)));
     }
 
     @Override

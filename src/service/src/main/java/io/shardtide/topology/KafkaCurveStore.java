@@ -3,10 +3,8 @@ package io.shardtide.topology;
 import io.shardtide.allocation.CurveStore;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.pool.CurveState;
-import io.shardtide.wire.Codec;
-import java.util.ArrayList;
 import java.util.List;
-import org.apache.kafka.streams.state.StoreBuilder;
+import java.util.Optional;
 
 /** Workloads whose throughput may be requested in RocksDB, logged to Kafka. */
 final class KafkaCurveStore implements CurveStore {
@@ -18,51 +16,36 @@ final class KafkaCurveStore implements CurveStore {
     tables = stores.open(StoreName.CURVE_TABLES);
   }
 
-  static List<StoreBuilder<?>> builders() {
-    return List.of(
-        StoreKeys.cached(StoreName.CURVE_HEADERS, Codec.CURVE_HEADER),
-        StoreKeys.builder(StoreName.CURVE_TABLES, Codec.TABLE_SPEC));
-  }
-
   /** Returns the workloads of this partition whose throughput is requested. */
   List<String> requested() {
-    List<String> requested = new ArrayList<>();
-    headers.forEach(
-        (id, header) -> {
-          if (header.request().isPresent()) {
-            requested.add(id);
-          }
-        });
-    return requested;
+    return headers.workloads().stream().filter(id -> header(id).request().isPresent()).toList();
   }
 
   @Override
   public CurveState header(String workloadId) {
-    CurveState header = headers.get(workloadId);
-    return header == null ? CurveState.NONE : header;
+    return headers.get(workloadId, "").orElse(CurveState.NONE);
   }
 
   @Override
   public void putHeader(String workloadId, CurveState header) {
-    headers.put(workloadId, header);
+    headers.put(workloadId, "", header);
   }
 
   @Override
   public List<TableSpec> tables(String workloadId) {
-    return tables.values(workloadId);
+    return List.copyOf(tables.range(workloadId).values());
   }
 
   @Override
   public void putTable(String workloadId, TableSpec table) {
-    String key = StoreKeys.of(workloadId, table.name());
     // A new model predicts all tables again; they are the same.
-    if (!table.equals(tables.get(key))) {
-      tables.put(key, table);
+    if (!tables.get(workloadId, table.name()).equals(Optional.of(table))) {
+      tables.put(workloadId, table.name(), table);
     }
   }
 
   @Override
   public void removeTable(String workloadId, String name) {
-    tables.delete(StoreKeys.of(workloadId, name));
+    tables.delete(workloadId, name);
   }
 }

@@ -1,11 +1,14 @@
 package io.shardtide.topology;
 
-import java.util.ArrayList;
+import io.shardtide.step.KeyValues;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.BiConsumer;
-import java.util.function.Consumer;
 import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 
@@ -13,9 +16,14 @@ import org.apache.kafka.streams.state.KeyValueStore;
  * A store of a task. Reports each write before it is made, so that a failure is known to come
  * before or after the first write.
  *
+ * <p>A key is the workload's id or, of a value with a name, the id, a zero character, and the name.
+ * Neither has control characters, so that no id is a prefix of another's keys.
+ *
  * @param <V> type of the values
  */
-final class KeyedStore<V> {
+final class KeyedStore<V> implements KeyValues<V> {
+  static final char SEPARATOR = '\0';
+
   private final KeyValueStore<String, V> store;
   private final Runnable writes;
 
@@ -34,55 +42,63 @@ final class KeyedStore<V> {
     <V> KeyedStore<V> open(StoreName name);
   }
 
-  /** Returns the value of a key; null if there is none. */
-  V get(String key) {
-    return store.get(key);
+  static String key(String workloadId, String name) {
+    return name.isEmpty() ? workloadId : workloadId + SEPARATOR + name;
   }
 
-  void put(String key, V value) {
+  @Override
+  public Optional<V> get(String workloadId, String name) {
+    return Optional.ofNullable(store.get(key(workloadId, name)));
+  }
+
+  @Override
+  public void put(String workloadId, String name, V value) {
     writes.run();
-    store.put(key, value);
+    store.put(key(workloadId, name), value);
   }
 
-  /** Removes a key; returns its value, null if there was none. */
-  V delete(String key) {
-    writes.run();
-    return store.delete(key);
+  /** Deleting a missing key would still write a tombstone to the changelog. */
+  @Override
+  public Optional<V> delete(String workloadId, String name) {
+    Optional<V> value = get(workloadId, name);
+    if (value.isPresent()) {
+      writes.run();
+      store.delete(key(workloadId, name));
+    }
+    return value;
   }
 
-  /** Calls an action with each entry. */
+  @Override
+  public SortedMap<String, V> range(String workloadId) {
+    SortedMap<String, V> values = new TreeMap<>();
+    String prefix = workloadId + SEPARATOR;
+    try (KeyValueIterator<String, V> entries = store.prefixScan(prefix, new StringSerializer())) {
+      entries.forEachRemaining(
+          entry -> values.put(entry.key.substring(prefix.length()), entry.value));
+    }
+    return values;
+  }
+
+  @Override
+  public List<String> workloads() {
+    Set<String> ids = new LinkedHashSet<>();
+    forEach((key, value) -> ids.add(key.split(String.valueOf(SEPARATOR), 2)[0]));
+    return List.copyOf(ids);
+  }
+
+  /** Calls an action with each entry, by its key. */
   void forEach(BiConsumer<String, V> action) {
     try (KeyValueIterator<String, V> all = store.all()) {
       all.forEachRemaining(entry -> action.accept(entry.key, entry.value));
     }
   }
 
-  /** Calls an action with each entry of a workload, in the order of their keys. */
-  void forEach(String workloadId, Consumer<KeyValue<String, V>> action) {
-    try (KeyValueIterator<String, V> entries =
-        store.prefixScan(StoreKeys.of(workloadId, ""), new StringSerializer())) {
-      entries.forEachRemaining(action);
-    }
-  }
-
-  /** Returns the values of all entries of a workload. */
-  List<V> values(String workloadId) {
-    List<V> values = new ArrayList<>();
-    forEach(workloadId, entry -> values.add(entry.value));
-    return values;
-  }
-
-  /** Removes all entries of a workload. */
-  void removeAll(String workloadId) {
-    List<String> keys = new ArrayList<>();
-    forEach(workloadId, entry -> keys.add(entry.key));
-    keys.forEach(this::delete);
-  }
-
-  /** Returns the highest key in a range, both ends included; there must be one. */
-  String highest(String from, String to) {
-    try (KeyValueIterator<String, V> last = store.reverseRange(from, to)) {
-      return last.next().key;
+  /** Returns a workload's highest name; there must be one. */
+  String highest(String workloadId) {
+    String prefix = workloadId + SEPARATOR;
+    try (KeyValueIterator<String, V> last =
+        store.reverseRange(prefix, workloadId + (char) (SEPARATOR + 1))) {
+      return last.next().key.substring(prefix.length());
     }
   }
 }

@@ -12,6 +12,7 @@ import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningTables;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.util.HashMap;
@@ -79,8 +80,7 @@ public final class PlanningTopology {
                     new LiveSearches(step, live, nanoTime, Plan.turnNanos(step)),
                     new BackgroundSearch(step, background, nanoTime),
                     nanoTime,
-                    metrics),
-            KafkaPlanningStore::builders);
+                    metrics));
   }
 
   private static final class Plan extends KeyedProcessor {
@@ -109,7 +109,7 @@ public final class PlanningTopology {
     /** Workloads whose pending work waits for a model. */
     private final Set<String> resumeLater = new LinkedHashSet<>();
 
-    private KafkaPlanningStore store;
+    private PlanningTables store;
     private PlannerMetrics.Pending pending;
 
     /** Without a debounce interval each generation has a plan of its own, however long it takes. */
@@ -151,29 +151,31 @@ public final class PlanningTopology {
 
     @Override
     void open(KeyedStore.Opener stores) {
-      store = new KafkaPlanningStore(stores);
+      store =
+          new PlanningTables(
+              new PlanningHeaders(
+                  stores.open(StoreName.PLANNING_HEADERS), stores.open(StoreName.MOVED_FROM)),
+              stores.open(StoreName.PREDICTED_TABLES),
+              stores.open(StoreName.REMEMBERED_PLANS));
       pending = metrics.pending(() -> queue.size() + live.size(), background::size);
     }
 
     @Override
     void resume() {
-      store.forEachHeader(
-          (id, header) ->
-              isolate(
-                  id,
-                  "pending work",
-                  () -> {
-                    tellAgain(id, header);
-                    resume(id, header);
-                  }));
+      for (String id : store.workloads()) {
+        isolate(
+            id,
+            "pending work",
+            () -> {
+              tellAgain(id);
+              resume(id);
+            });
+      }
     }
 
     @Override
     void resume(String workloadId) {
-      resume(workloadId, store.header(workloadId));
-    }
-
-    private void resume(String workloadId, PlanningState header) {
+      PlanningState header = store.header(workloadId);
       // Another instance may have stored predictions of a model that this one has not read yet.
       if (header.predicted().filter(p -> !models.isDecided(p.modelId())).isPresent()) {
         resumeLater.add(workloadId);
@@ -230,9 +232,10 @@ public final class PlanningTopology {
     }
 
     /** Tells again which plan runs: a version that did not tell it may have had this partition. */
-    private void tellAgain(String workloadId, PlanningState header) {
-      if (!header.plans().ids().isEmpty()) {
-        tell(AcceptedStatus.of(workloadId, Optional.empty(), header.plans()));
+    private void tellAgain(String workloadId) {
+      PlanHistory plans = store.header(workloadId).plans();
+      if (!plans.ids().isEmpty()) {
+        tell(AcceptedStatus.of(workloadId, Optional.empty(), plans));
       }
     }
 

@@ -60,8 +60,7 @@ public final class PoolTopology {
         .writes(NodeName.WRITE_CHANGES, topics.workloadChanges())
         .build(
             NodeName.ALLOCATE_POOLS,
-            skeleton -> new AllocatePools(skeleton, topics, step, metrics),
-            KafkaPoolStore::builders);
+            skeleton -> new AllocatePools(skeleton, topics, step, metrics));
   }
 
   private static final class AllocatePools extends KeyedProcessor {

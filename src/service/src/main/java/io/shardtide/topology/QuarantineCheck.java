@@ -42,7 +42,7 @@ final class QuarantineCheck {
                     Optional.of(Quarantine::key),
                     (position, writtenAt, quarantine) ->
                         latest.put(
-                            StoreKeys.of(quarantine.topology(), quarantine.key()), quarantine))) {
+                            KeyedStore.key(quarantine.topology(), quarantine.key()), quarantine))) {
       reader.open();
       reader.readToEnd();
     } catch (RuntimeException e) {

@@ -4,12 +4,11 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.TrainingState;
-import io.shardtide.wire.Codec;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
-import org.apache.kafka.streams.state.StoreBuilder;
 
 /**
  * The samples of each kind of hardware for retraining: the newest, and a reservoir of the older
@@ -37,21 +36,13 @@ final class SampleStore {
     this.policy = policy;
   }
 
-  static List<StoreBuilder<?>> builders() {
-    return List.of(
-        StoreKeys.cached(StoreName.TRAINING_STATES, Codec.TRAINING_STATE),
-        StoreKeys.builder(StoreName.NEWEST_SAMPLES, Codec.COST_SAMPLE),
-        StoreKeys.builder(StoreName.OLDER_SAMPLES, Codec.COST_SAMPLE));
-  }
-
   /** Returns the state of a kind of hardware. */
   TrainingState state(String hardware, long nowMs) {
-    TrainingState state = states.get(hardware);
-    return state == null ? TrainingState.begin(nowMs) : state;
+    return states.get(hardware, "").orElse(TrainingState.begin(nowMs));
   }
 
   void put(String hardware, TrainingState state) {
-    states.put(hardware, state);
+    states.put(hardware, "", state);
   }
 
   /** Visits every kind of hardware. */
@@ -65,46 +56,41 @@ final class SampleStore {
   void add(CostSample sample, long nowMs) {
     String hardware = sample.hardware();
     TrainingState state = state(hardware, nowMs);
-    newest.put(StoreKeys.of(hardware, number(state.received())), sample);
+    newest.put(hardware, number(state.received()), sample);
     long aged = state.received() - policy.recent();
     int kept = state.olderKept();
-    if (aged >= 0) {
-      String key = StoreKeys.of(hardware, number(aged));
-      CostSample leaving = newest.get(key);
-      if (leaving != null) {
-        newest.delete(key);
-        kept = keepOlder(hardware, aged, leaving, kept);
-      }
+    Optional<CostSample> leaving = newest.delete(hardware, number(aged));
+    if (leaving.isPresent()) {
+      kept = keepOlder(hardware, aged, leaving.get(), kept);
     }
-    put(hardware, state.received(sample.cost() instanceof CostSample.Computation).keeping(kept));
+    put(
+        hardware,
+        state
+            .received(sample.cost() instanceof CostSample.Computation)
+            .with()
+            .olderKept(kept)
+            .build());
   }
 
   private int keepOlder(String hardware, long number, CostSample sample, int kept) {
     String rank = new CanonicalHash("older").put(sample.measurementId()).hex().substring(0, 16);
-    older.put(StoreKeys.of(hardware, rank + number(number)), sample);
+    older.put(hardware, rank + number(number), sample);
     if (kept < policy.old()) {
       return kept + 1;
     }
-    older.delete(highest(hardware));
+    older.delete(hardware, older.highest(hardware));
     return kept;
-  }
-
-  /** Returns the key of the older sample whose hash is highest. */
-  private String highest(String hardware) {
-    String from = StoreKeys.of(hardware, "");
-    // The rest of a key is hexadecimal digits, which sort before the tilde.
-    return older.highest(from, from + "~");
   }
 
   /** Returns the samples of a kind of hardware. */
   Kept of(String hardware, TrainingState state) {
     TreeMap<Long, CostSample> samples = new TreeMap<>();
     for (KeyedStore<CostSample> store : List.of(older, newest)) {
-      store.forEach(
-          hardware,
-          entry ->
-              samples.put(
-                  Long.parseLong(entry.key.substring(entry.key.length() - 19)), entry.value));
+      store
+          .range(hardware)
+          .forEach(
+              (name, sample) ->
+                  samples.put(Long.parseLong(name.substring(name.length() - 19)), sample));
     }
     return new Kept(
         List.copyOf(samples.values()),

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.AutoOffsetReset;
@@ -89,12 +89,8 @@ final class SingleProcessorTopology {
    *
    * @param node name of the processor
    * @param processor creates the processor, one for each task
-   * @param stores creates its stores
    */
-  Topology build(
-      String node,
-      Function<Skeleton, KeyedProcessor> processor,
-      Supplier<List<StoreBuilder<?>>> stores) {
+  Topology build(String node, Function<Skeleton, KeyedProcessor> processor) {
     topology.addProcessor(
         node,
         new ProcessorSupplier<byte[], byte[], String, Object>() {
@@ -105,9 +101,9 @@ final class SingleProcessorTopology {
 
           @Override
           public Set<StoreBuilder<?>> stores() {
-            Set<StoreBuilder<?>> all = new LinkedHashSet<>(stores.get());
-            all.add(WaitingRoom.builder(StoreName.quarantine(skeleton.name())));
-            return all;
+            return StoreName.of(skeleton.name()).stream()
+                .map(StoreName::builder)
+                .collect(Collectors.toCollection(LinkedHashSet::new));
           }
         },
         sources.toArray(new String[0]));

@@ -1,39 +1,45 @@
 package io.shardtide.topology;
 
+import io.shardtide.wire.Codec;
 import io.shardtide.wire.Extension;
+import io.shardtide.wire.StoreSerdes;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.state.StoreBuilder;
+import org.apache.kafka.streams.state.Stores;
 
 /**
  * Names of the state stores. A store's changelog is named after it, so that a running system must
  * be migrated when one is renamed.
  */
 enum StoreName {
-  WORKLOAD_HEADERS(TopologyName.WORKLOAD, "workload-headers"),
-  WORKLOAD_TABLES(TopologyName.WORKLOAD, "workload-tables"),
+  WORKLOAD_HEADERS(TopologyName.WORKLOAD, "workload-headers", Codec.WORKLOAD_HEADER, true),
+  WORKLOAD_TABLES(TopologyName.WORKLOAD, "workload-tables", Codec.TABLE_SPEC),
   APPLIED_EVENTS(TopologyName.WORKLOAD, "applied-events"),
-  PLANNING_HEADERS(TopologyName.PLANNING, "planning-headers"),
-  PREDICTED_TABLES(TopologyName.PLANNING, "predicted-tables"),
-  REMEMBERED_PLANS(TopologyName.PLANNING, "remembered-plans"),
+  PLANNING_HEADERS(TopologyName.PLANNING, "planning-headers", Codec.PLANNING_HEADER, true),
+  PREDICTED_TABLES(TopologyName.PLANNING, "predicted-tables", Codec.DATED_PREDICTION),
+  REMEMBERED_PLANS(TopologyName.PLANNING, "remembered-plans", Codec.SHARDING_PLAN),
   MOVED_FROM(TopologyName.PLANNING, "moved-from"),
-  FEEDBACK_HEADERS(TopologyName.FEEDBACK, "feedback-headers"),
-  MEASURED_PLANS(TopologyName.FEEDBACK, "measured-plans"),
-  PLANNED_TABLES(TopologyName.FEEDBACK, "planned-tables"),
-  RESIDUAL_WINDOWS(TopologyName.FEEDBACK, "residual-windows"),
-  TRAINING_STATES(TopologyName.TRAINING, "training-states"),
-  NEWEST_SAMPLES(TopologyName.TRAINING, "newest-samples"),
-  OLDER_SAMPLES(TopologyName.TRAINING, "older-samples"),
-  CURVE_HEADERS(TopologyName.CURVES, "curve-headers"),
-  CURVE_TABLES(TopologyName.CURVES, "curve-tables"),
-  POOL_HEADERS(TopologyName.POOL, "pool-headers"),
-  POOL_MEMBERS(TopologyName.POOL, "pool-members"),
+  FEEDBACK_HEADERS(TopologyName.FEEDBACK, "feedback-headers", Codec.FEEDBACK_HEADER, true),
+  MEASURED_PLANS(TopologyName.FEEDBACK, "measured-plans", Codec.SHARDING_PLAN),
+  PLANNED_TABLES(TopologyName.FEEDBACK, "planned-tables", Codec.DATED_TABLE),
+  RESIDUAL_WINDOWS(TopologyName.FEEDBACK, "residual-windows", Codec.RESIDUAL_WINDOW, true),
+  TRAINING_STATES(TopologyName.TRAINING, "training-states", Codec.TRAINING_STATE, true),
+  NEWEST_SAMPLES(TopologyName.TRAINING, "newest-samples", Codec.COST_SAMPLE),
+  OLDER_SAMPLES(TopologyName.TRAINING, "older-samples", Codec.COST_SAMPLE),
+  CURVE_HEADERS(TopologyName.CURVES, "curve-headers", Codec.CURVE_HEADER, true),
+  CURVE_TABLES(TopologyName.CURVES, "curve-tables", Codec.TABLE_SPEC),
+  POOL_HEADERS(TopologyName.POOL, "pool-headers", Codec.POOL_HEADER, true),
+  POOL_MEMBERS(TopologyName.POOL, "pool-members", Codec.POOL_MEMBER, true),
   APPLIED_POOL_EVENTS(TopologyName.POOL, "applied-pool-events"),
-  GROWTH_HEADERS(TopologyName.GROWTH, "growth-headers"),
-  GROWTH_TABLES(TopologyName.GROWTH, "growth-tables"),
-  REPORTED_FILLS(TopologyName.GROWTH, "reported-fills"),
+  GROWTH_HEADERS(TopologyName.GROWTH, "growth-headers", Codec.GROWTH_HEADER, true),
+  GROWTH_TABLES(TopologyName.GROWTH, "growth-tables", Codec.TABLE_SPEC),
+  REPORTED_FILLS(TopologyName.GROWTH, "reported-fills", Codec.TABLE_GROWTH, true),
   WORKLOAD_QUARANTINE(TopologyName.WORKLOAD, "quarantine"),
   PLANNING_QUARANTINE(TopologyName.PLANNING, "quarantine"),
   FEEDBACK_QUARANTINE(TopologyName.FEEDBACK, "quarantine"),
@@ -45,14 +51,42 @@ enum StoreName {
   private final TopologyName topology;
   private final String text;
 
+  /** Of Avro values; null of texts. Codecs are constants. */
+  @SuppressWarnings("ImmutableEnumChecker")
+  private final Codec<?, ?> codec;
+
+  private final boolean isCached;
+
   StoreName(TopologyName topology, String text) {
+    this(topology, text, null);
+  }
+
+  StoreName(TopologyName topology, String text, Codec<?, ?> codec) {
+    this(topology, text, codec, false);
+  }
+
+  /** Of several values of a key in a cache, only the last one before a commit is written. */
+  StoreName(TopologyName topology, String text, Codec<?, ?> codec, boolean isCached) {
     this.topology = topology;
     this.text = text;
+    this.codec = codec;
+    this.isCached = isCached;
   }
 
   /** Returns the store of a topology's keys in quarantine. */
   static StoreName quarantine(TopologyName topology) {
     return valueOf(topology.name() + "_QUARANTINE");
+  }
+
+  /** Creates a store: a quarantine in memory, others in RocksDB; logged to Kafka. */
+  StoreBuilder<?> builder() {
+    if (this == quarantine(topology)) {
+      return WaitingRoom.builder(this);
+    }
+    Serde<?> values = codec == null ? Serdes.String() : StoreSerdes.of(codec);
+    StoreBuilder<?> builder =
+        Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(text), Serdes.String(), values);
+    return isCached ? builder.withCachingEnabled() : builder;
   }
 
   /** Returns whether version 0.2.0 had no such store. */

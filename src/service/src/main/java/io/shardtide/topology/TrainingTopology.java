@@ -53,8 +53,7 @@ public final class TrainingTopology {
         .build(
             NodeName.TRAIN_MODELS,
             skeleton ->
-                new Train(skeleton, topics, training, champion, executor, nanoTime, metrics),
-            SampleStore::builders);
+                new Train(skeleton, topics, training, champion, executor, nanoTime, metrics));
   }
 
   private static final class Train extends KeyedProcessor {

@@ -30,7 +30,7 @@ import org.apache.kafka.streams.state.Stores;
  * A task's records that cannot be handled yet, by key and in the order of arrival, and its keys in
  * quarantine; in memory, logged to Kafka. Under a key is its {@link Quarantine}, under a separator
  * and a number a {@link HeldRecord}; no key begins with a separator. Planners before wrote those of
- * a key in quarantine under {@link StoreKeys} of the key and a number.
+ * a key in quarantine under the key, a separator and a number.
  *
  * <p>Other threads may call {@link #all} and {@link #records} alone.
  */
@@ -62,7 +62,7 @@ final class WaitingRoom {
 
   private static final Serde<Quarantine> QUARANTINES = StoreSerdes.of(Codec.QUARANTINE);
   private static final Serde<HeldRecord> RECORDS = StoreSerdes.of(Codec.HELD_RECORD);
-  private static final String PREFIX = String.valueOf(StoreKeys.SEPARATOR);
+  private static final String PREFIX = String.valueOf(KeyedStore.SEPARATOR);
 
   private final KeyedStore<byte[]> store;
   private final String name;
@@ -163,7 +163,7 @@ final class WaitingRoom {
         (key, value) -> {
           if (key.startsWith(PREFIX)) {
             numbered.add(key);
-          } else if (key.indexOf(StoreKeys.SEPARATOR) < 0) {
+          } else if (key.indexOf(KeyedStore.SEPARATOR) < 0) {
             quarantines.put(key, QUARANTINES.deserializer().deserialize(this.name, value));
           } else {
             keyed.add(key);
@@ -174,7 +174,7 @@ final class WaitingRoom {
     }
     keyed.addAll(numbered);
     for (String storeKey : keyed) {
-      HeldRecord record = record(store.get(storeKey));
+      HeldRecord record = record(store.get(storeKey, "").orElseThrow());
       count(storeKey, record, isHeld(key(record)));
     }
     waiting.forEach(
@@ -237,7 +237,7 @@ final class WaitingRoom {
   void put(Quarantine quarantine) {
     String key = quarantine.key();
     quarantines.put(key, quarantine);
-    store.put(key, QUARANTINES.serializer().serialize(name, quarantine));
+    store.put(key, "", QUARANTINES.serializer().serialize(name, quarantine));
     released.remove(key);
     endTurns(key);
   }
@@ -255,7 +255,7 @@ final class WaitingRoom {
   /** Ends the quarantine of a key of which no record is held. */
   void remove(String key) {
     quarantines.remove(key);
-    store.delete(key);
+    store.delete(key, "");
     released.remove(key);
     endTurns(key);
   }
@@ -299,7 +299,7 @@ final class WaitingRoom {
   /** Stores a record; returns its key in the store. */
   private String put(HeldRecord record) {
     String storeKey = PREFIX + "%019d".formatted(next++);
-    store.put(storeKey, RECORDS.serializer().serialize(name, record));
+    store.put(storeKey, "", RECORDS.serializer().serialize(name, record));
     return storeKey;
   }
 
@@ -314,7 +314,9 @@ final class WaitingRoom {
   }
 
   private Optional<HeldRecord> first(Deque<Waiting.Entry> entries) {
-    return Optional.ofNullable(entries.peek()).map(entry -> record(store.get(entry.storeKey())));
+    return Optional.ofNullable(entries.peek())
+        .flatMap(entry -> store.get(entry.storeKey(), ""))
+        .map(this::record);
   }
 
   /** Holds the first record of a key in quarantine that is not held yet. */
@@ -334,7 +336,7 @@ final class WaitingRoom {
 
   private void remove(String key, Waiting.Entry entry) {
     Waiting of = waiting.get(key);
-    store.delete(entry.storeKey());
+    store.delete(entry.storeKey(), "");
     of.bytes -= entry.bytes();
     bytes -= entry.bytes();
     records.decrementAndGet();

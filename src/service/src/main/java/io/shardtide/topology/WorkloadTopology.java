@@ -10,6 +10,7 @@ import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.planning.Workloads;
 import io.shardtide.wire.EventHeaders;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;
@@ -51,8 +52,7 @@ public final class WorkloadTopology {
         .writes(NodeName.WRITE_CURRENT_PREDICTIONS, topics.currentPredictions())
         .build(
             NodeName.APPLY_CHANGES,
-            skeleton -> new Apply(skeleton, topics, step, models, metrics, retry),
-            KafkaWorkloadStore::builders);
+            skeleton -> new Apply(skeleton, topics, step, models, metrics, retry));
   }
 
   private static final class Apply extends KeyedProcessor {
@@ -63,7 +63,7 @@ public final class WorkloadTopology {
     private final SizeLimit<CostPredictions> sizes;
     private final Deque<String> outdated = new ArrayDeque<>();
     private long seenModels = -1;
-    private KafkaWorkloadStore store;
+    private Workloads store;
 
     Apply(
         Skeleton skeleton,
@@ -92,7 +92,11 @@ public final class WorkloadTopology {
 
     @Override
     void open(KeyedStore.Opener stores) {
-      store = new KafkaWorkloadStore(stores);
+      store =
+          new Workloads(
+              stores.open(StoreName.WORKLOAD_HEADERS),
+              stores.open(StoreName.WORKLOAD_TABLES),
+              stores.open(StoreName.APPLIED_EVENTS));
     }
 
     private static Stream<ClusterSpec> clusters(WorkloadChange event) {
@@ -138,7 +142,7 @@ public final class WorkloadTopology {
         }
         seenModels = now;
         outdated.clear();
-        outdated.addAll(store.workloads(step::isOutdated));
+        store.workloads().forEach(this::resume);
       }
       if (!outdated.isEmpty()) {
         String workloadId = outdated.removeFirst();

@@ -366,7 +366,7 @@ class EachEventEndsTest {
         room.all()
             .forEachRemaining(
                 entry -> {
-                  if (entry.key.indexOf(StoreKeys.SEPARATOR) >= 0) {
+                  if (entry.key.indexOf(KeyedStore.SEPARATOR) >= 0) {
                     HeldRecord held =
                         StoreSerdes.of(Codec.HELD_RECORD)
                             .deserializer()

@@ -13,8 +13,8 @@ import io.shardtide.domain.WorkloadChange;
 import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.growth.Forecast;
 import io.shardtide.growth.GrowthStep;
-import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.planning.Workloads;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.wire.Extension;
@@ -45,7 +45,7 @@ class GrowthTopologyTest {
   @TempDir private Path state;
   private final Topics topics = Topics.inUse("t.", Set.of(Extension.GROWTH));
   private final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
-  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
+  private final Workloads workloads = Workloads.inMemory();
   private final WorkloadStep predicting = new WorkloadStep(new PlainPredictors());
   private SimpleMeterRegistry meters;
   private TopologyTestDriver driver;

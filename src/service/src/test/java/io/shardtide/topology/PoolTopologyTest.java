@@ -462,16 +462,14 @@ class PoolTopologyTest extends TopologyFixture {
         report.poolId(),
         report.workloadId(),
         Optional.of(
-            new CurveReport.PredictedCurve(
-                report.predicted().orElseThrow().cluster(),
-                new ThroughputCurve(
-                    curve.workloadId(),
-                    curve.generation(),
-                    curve.modelId(),
-                    curve.batchSize(),
-                    curve.points().stream()
-                        .map(p -> new CurvePoint(p.devices(), OptionalDouble.of(stepMs)))
-                        .toList()))));
+            new ThroughputCurve(
+                curve.workloadId(),
+                curve.generation(),
+                curve.modelId(),
+                curve.cluster(),
+                curve.points().stream()
+                    .map(p -> new CurvePoint(p.devices(), OptionalDouble.of(stepMs)))
+                    .toList())));
   }
 
   private static PoolChange lostIn(String id, PoolNodeLost lost) {

@@ -221,7 +221,7 @@ class WaitingRecordsTest extends TopologyFixture {
             Optional.of(Bytes.copyOf(value)));
     room(driver)
         .put(
-            StoreKeys.of(key, "%019d".formatted(number)),
+            KeyedStore.key(key, "%019d".formatted(number)),
             StoreSerdes.of(Codec.HELD_RECORD).serializer().serialize("", record));
   }
 

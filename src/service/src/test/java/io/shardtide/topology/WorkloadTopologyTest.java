@@ -19,6 +19,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.UnknownHardware;
 import io.shardtide.domain.WorkloadChange;
+import io.shardtide.step.AppliedEvents;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.wire.EventHeaders;
 import java.nio.ByteBuffer;
@@ -267,7 +268,7 @@ class WorkloadTopologyTest extends TopologyFixture {
     publish(event(upsert("a", 1, 4, 1)));
     KafkaWorkloadStoreProbe probe = new KafkaWorkloadStoreProbe(workload);
     assertThat(probe.entries()).isEqualTo(2);
-    probe.jumpTo(KafkaWorkloadStore.REMEMBERED_EVENTS);
+    probe.jumpTo(AppliedEvents.REMEMBERED);
     publish(event(upsert("b", 1, 4, 1)));
     assertThat(probe.entries()).as("the first event is forgotten").isEqualTo(2);
     publish(event(upsert("c", 1, 4, 1)));

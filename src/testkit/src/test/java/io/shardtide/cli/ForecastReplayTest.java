@@ -12,11 +12,11 @@ import io.shardtide.domain.TableFill;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.growth.GrowthStep;
-import io.shardtide.growth.MemoryGrowthStore;
+import io.shardtide.growth.GrowthTables;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.TableForecastsBuilder;
-import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.planning.Workloads;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.ForecastReplay;
 import io.shardtide.replay.Recomputed;
@@ -51,10 +51,10 @@ class ForecastReplayTest {
 
   private final Random random = new Random(5);
   private final MemoryRecords log = new MemoryRecords();
-  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
+  private final Workloads workloads = Workloads.inMemory();
   private final WorkloadStep predicting = new WorkloadStep(new PlainPredictors());
   private final GrowthStep step = new GrowthStep(CapacityPolicy.DEFAULTS);
-  private final MemoryGrowthStore store = new MemoryGrowthStore();
+  private final GrowthTables store = GrowthTables.inMemory();
   private final Map<String, Long> ids = new HashMap<>();
 
   /** Predictions that the growth step has not read yet: reports come between them. */

@@ -8,10 +8,11 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CostPart;
@@ -29,13 +30,13 @@ import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
-import io.shardtide.planning.MemoryPlanningStore;
-import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningOutcome.Planned;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningTables;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.planning.Workloads;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
@@ -53,8 +54,10 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -98,9 +101,10 @@ class SlowDeviceTest {
   private static final class TrainingLoop {
     private final ClusterSpec cluster =
         new ClusterSpec(DEVICES, 40 * Fixtures.GIB, 262_144, DEVICES, BUNDLE.hardware());
-    private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-    private final MemoryPlanningStore plans = new MemoryPlanningStore();
-    private final MemoryFeedbackStore feedback = new MemoryFeedbackStore();
+    private final Workloads workloads = Workloads.inMemory();
+    private final PlanningTables plans = PlanningTables.inMemory();
+    private final Map<String, AcceptedStatus> accepted = new TreeMap<>();
+    private final FeedbackTables feedback = FeedbackTables.inMemory(accepted);
     private final PlainPredictors models = new PlainPredictors();
     private final WorkloadStep predicting = new WorkloadStep(models);
     private final PlanningStep planning;
@@ -163,7 +167,7 @@ class SlowDeviceTest {
               Fixtures.TIME,
               1,
               1);
-      feedback.putAccepted(planning.report(plans, status));
+      accepted.put(Fixtures.WORKLOAD, planning.report(plans, status));
     }
 
     private Slowdowns slowdowns() {
@@ -171,14 +175,15 @@ class SlowDeviceTest {
     }
 
     private List<TablePrediction> predictions() {
-      return plans.tables(Fixtures.WORKLOAD).stream()
+      return plans.tables().range(Fixtures.WORKLOAD).values().stream()
           .map(VersionedPrediction::prediction)
           .sorted((a, b) -> a.table().name().compareTo(b.table().name()))
           .toList();
     }
 
     private StepCost cost() {
-      return StepCost.of(predictions(), running.shards(), StepComm.of(cluster), MODEL, slowdowns());
+      return StepCost.of(
+          predictions(), running.shards(), StepCollectives.of(cluster), MODEL, slowdowns());
     }
 
     /** Returns the step of the running plan over that of the best plan for the true speeds. */

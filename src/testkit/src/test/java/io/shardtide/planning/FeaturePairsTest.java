@@ -8,10 +8,11 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
@@ -44,7 +45,7 @@ import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.TrainingPipeline;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.learning.FeedbackStep;
-import io.shardtide.learning.MemoryFeedbackStore;
+import io.shardtide.learning.FeedbackTables;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
@@ -55,7 +56,7 @@ import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
-import io.shardtide.testing.ShuffledPlanningStore;
+import io.shardtide.testing.ShuffledTables;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -126,9 +127,10 @@ class FeaturePairsTest {
   private static final class Life {
     final Random random;
     final PlainPredictors models = new PlainPredictors();
-    final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-    final ShuffledPlanningStore plans;
-    final MemoryFeedbackStore feedback = new MemoryFeedbackStore();
+    final Workloads workloads = Workloads.inMemory();
+    final PlanningTables plans;
+    final Map<String, AcceptedStatus> accepted = new TreeMap<>();
+    final FeedbackTables feedback = FeedbackTables.inMemory(accepted);
     final WorkloadStep predicting = new WorkloadStep(models);
     final PlanningStep planning;
     final FeedbackStep measuring = new FeedbackStep(model -> false);
@@ -143,7 +145,7 @@ class FeaturePairsTest {
 
     Life(long seed) {
       random = new Random(seed);
-      plans = new ShuffledPlanningStore(seed);
+      plans = ShuffledTables.planning(seed);
       InstantSource clock = () -> Fixtures.TIME.plusMillis(time++);
       planning = new PlanningStep(models, SETTINGS, new Planner(clock, () -> 0));
       models.takeOver(BUNDLE);
@@ -168,9 +170,11 @@ class FeaturePairsTest {
             apply(List.of(new Change.ClusterSet(cluster)));
           }
           case 4 -> {
-            if (workloads.tables(Fixtures.WORKLOAD).size() > 1) {
+            if (workloads.tables().range(Fixtures.WORKLOAD).size() > 1) {
               apply(
-                  List.of(new Change.TableDropped(workloads.tables(Fixtures.WORKLOAD).firstKey())));
+                  List.of(
+                      new Change.TableDropped(
+                          workloads.tables().range(Fixtures.WORKLOAD).firstKey())));
             }
           }
           case 5 -> takeOver();
@@ -190,7 +194,7 @@ class FeaturePairsTest {
     /** Resizes a hashed table, which becomes one if there is none. */
     private void resize() {
       String name =
-          workloads.tables(Fixtures.WORKLOAD).values().stream()
+          workloads.tables().range(Fixtures.WORKLOAD).values().stream()
               .filter(table -> table.storage().isPresent())
               .map(TableSpec::name)
               .findFirst()
@@ -200,7 +204,7 @@ class FeaturePairsTest {
       }
       long rows = 1L + random.nextInt(1_000_000);
       apply(List.of(Fixtures.resize(name, rows, "as drawn")));
-      assertThat(workloads.table(Fixtures.WORKLOAD, name).get().rows()).isEqualTo(rows);
+      assertThat(workloads.tables().get(Fixtures.WORKLOAD, name).get().rows()).isEqualTo(rows);
     }
 
     private String name() {
@@ -236,11 +240,11 @@ class FeaturePairsTest {
     private void checkPredictions() {
       PlainTowers towers = new PlainTowers(bundle);
       List<VersionedPrediction> stored =
-          plans.tables(Fixtures.WORKLOAD).stream()
+          plans.tables().range(Fixtures.WORKLOAD).values().stream()
               .sorted(Comparator.comparing(t -> t.prediction().table().name()))
               .toList();
       List<TableSpec> tables =
-          workloads.tables(Fixtures.WORKLOAD).values().stream()
+          workloads.tables().range(Fixtures.WORKLOAD).values().stream()
               .map(table -> table.withOptimizerOf(cluster))
               .toList();
       assertThat(stored)
@@ -295,7 +299,7 @@ class FeaturePairsTest {
               Fixtures.TIME,
               1,
               1);
-      feedback.putAccepted(planning.report(plans, status));
+      accepted.put(Fixtures.WORKLOAD, planning.report(plans, status));
       running = plan;
     }
 
@@ -383,7 +387,7 @@ class FeaturePairsTest {
       assertThat(cluster.groupings()).contains(groups);
       ClusterSpec group = cluster.group(groups);
       List<TablePrediction> predictions =
-          plans.tables(Fixtures.WORKLOAD).stream()
+          plans.tables().range(Fixtures.WORKLOAD).values().stream()
               .map(VersionedPrediction::prediction)
               .sorted(Comparator.comparing(of -> of.table().name()))
               .toList();
@@ -465,7 +469,7 @@ class FeaturePairsTest {
           StepCost.of(
               predictions.stream().flatMap(of -> of.inGroup(groups).stream()).toList(),
               plan.shards(),
-              new StepComm(group, plan.codecs()),
+              StepCollectives.of(group, plan.codecs()),
               new CostModel(bundle),
               Slowdowns.of(plan.origin().slow(), groups, group.devices()));
       assertThat(plan.predictedMs())
@@ -632,7 +636,9 @@ class FeaturePairsTest {
         .countsStepMemory(counts)
         .pipeline(
             counts && random.nextBoolean()
-                ? Optional.of(TrainingPipeline.of(Named.labels(TrainingPipeline.class).get(random.nextInt(3))))
+                ? Optional.of(
+                    TrainingPipeline.of(
+                        Named.labels(TrainingPipeline.class).get(random.nextInt(3))))
                 : Optional.empty())
         .forwardBytesPerElement(random.nextBoolean() ? 4 : 2)
         .replicaGroups(groups(random, cluster))

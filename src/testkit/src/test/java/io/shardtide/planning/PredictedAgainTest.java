@@ -48,8 +48,8 @@ class PredictedAgainTest {
   private static final class PredictingSteps {
     private final PlainPredictors models = new PlainPredictors();
     private final WorkloadStep step = new WorkloadStep(models);
-    private final MemoryWorkloadStore store = new MemoryWorkloadStore();
-    private final MemoryPlanningStore plans = new MemoryPlanningStore();
+    private final Workloads store = Workloads.inMemory();
+    private final PlanningTables plans = PlanningTables.inMemory();
     private final PlanningStep planning =
         new PlanningStep(
             models,
@@ -81,7 +81,9 @@ class PredictedAgainTest {
     Map<String, Object> predictions() {
       Map<String, Object> byName = new TreeMap<>();
       plans
-          .tables(Fixtures.WORKLOAD)
+          .tables()
+          .range(Fixtures.WORKLOAD)
+          .values()
           .forEach(t -> byName.put(t.prediction().table().name(), avro(t.prediction())));
       return byName;
     }

@@ -16,11 +16,12 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.models.ModelFiles;
-import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningTables;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.planning.Workloads;
 import io.shardtide.replay.RecordKind;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -56,8 +57,8 @@ public final class RandomEvents {
   private final MemoryRecords records = new MemoryRecords();
   private final List<RejectedEvent> rejected = new ArrayList<>();
   private final PlainPredictors models = new PlainPredictors();
-  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-  private final ShuffledPlanningStore plans;
+  private final Workloads workloads = Workloads.inMemory();
+  private final PlanningTables plans;
   private final WorkloadStep first = new WorkloadStep(models);
   private final PlanningStep second;
   private final Random random;
@@ -69,7 +70,7 @@ public final class RandomEvents {
   public RandomEvents(long seed, PlanningSettings settings, String... ids) {
     random = new Random(seed);
     this.ids = List.of(ids);
-    plans = new ShuffledPlanningStore(seed);
+    plans = ShuffledTables.planning(seed);
     InstantSource clock = () -> Fixtures.TIME.plusMillis(time++);
     second = new PlanningStep(models, settings, new Planner(clock, new Random(seed)::nextLong));
     records.add(TestModels.bundle());
@@ -180,7 +181,7 @@ public final class RandomEvents {
       case 0 -> apply(id, cluster(1 + random.nextInt(5)));
       case 1 -> apply(id, Fixtures.upsert("huge", 1L << 34, 64, 1));
       case 2 -> {
-        if (workloads.table(id, "huge").isPresent()) {
+        if (workloads.tables().get(id, "huge").isPresent()) {
           apply(id, Fixtures.drop("huge"), table());
         }
       }

@@ -22,8 +22,6 @@ interface FeedbackMapping {
 
   io.shardtide.avro.FeedbackHeader toAvro(FeedbackState header);
 
-  @Mapping(target = "with", ignore = true)
-  @Mapping(target = "withSpeeds", ignore = true)
   @Mapping(target = "measured", ignore = true)
   FeedbackState fromAvro(io.shardtide.avro.FeedbackHeader avro);
 

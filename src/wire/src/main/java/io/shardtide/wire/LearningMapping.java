@@ -27,7 +27,6 @@ interface LearningMapping {
   io.shardtide.avro.TrainingState toAvro(TrainingState state);
 
   @InheritInverseConfiguration
-  @Mapping(target = "keeping", ignore = true)
   @Mapping(target = "alarmed", ignore = true)
   @Mapping(target = "coldStarted", ignore = true)
   @Mapping(target = "forModel", ignore = true)

@@ -15,7 +15,7 @@ interface PlanHistoryMapping {
   /**
    * The source of a move is in a store of its own: the version before could not read a new field.
    */
-  @Mapping(target = "movedFrom", expression = "java(java.util.Optional.empty())")
+  @Mapping(target = "previous", expression = "java(java.util.Optional.empty())")
   @Mapping(target = "with", ignore = true)
   @Mapping(target = "without", ignore = true)
   PlanHistory fromAvro(io.shardtide.avro.RememberedPlans avro);

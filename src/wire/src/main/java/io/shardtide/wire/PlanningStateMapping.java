@@ -27,7 +27,6 @@ interface PlanningStateMapping {
 
   @Mapping(target = "predicted", source = "generation")
   @Mapping(target = "state", source = "avro")
-  @Mapping(target = "with", ignore = true)
   @Mapping(target = "complete", ignore = true)
   PlanningState fromAvro(io.shardtide.avro.PlanningHeader avro);
 

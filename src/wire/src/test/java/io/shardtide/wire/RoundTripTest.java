@@ -32,7 +32,6 @@ import io.shardtide.domain.PendingWork;
 import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.PlanningState;
-import io.shardtide.domain.Position;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ResidualWindow;
@@ -117,7 +116,8 @@ class RoundTripTest {
         Arguments.of(Codec.TABLE_SPEC, Samples.table()),
         Arguments.of(Codec.TRAINING_STATE, TrainingState.begin(7)),
         Arguments.of(
-            Codec.TRAINING_STATE, TrainingState.begin(7).received(true).alarmed("m").keeping(3)),
+            Codec.TRAINING_STATE,
+            TrainingState.begin(7).received(true).alarmed("m").with().olderKept(3).build()),
         Arguments.of(Codec.POOL_CHANGE, PoolSamples.change()),
         Arguments.of(Codec.CURVE_REQUEST, PoolSamples.request()),
         Arguments.of(Codec.CURVE_REQUEST, PoolSamples.request().withdrawn()),
@@ -209,22 +209,27 @@ class RoundTripTest {
             Codec.FEEDBACK_HEADER,
             FeedbackState.NONE
                 .with(Fixtures.cluster(2, 5), 3)
-                .with(
+                .with()
+                .plans(
                     new PlanHistory(
                         List.of("a", "b"),
                         Optional.of("a"),
                         Optional.empty(),
                         OptionalLong.of(17),
                         "run-1"))
+                .build()
                 .measured(Samples.measured())
-                .withSpeeds(
+                .with()
+                .speeds(
                     List.of(
-                        SpeedHistory.none(new Position(1), CostPart.COMPUTATION)
-                            .slow(1.5, 0.1, Fixtures.TIME),
-                        SpeedHistory.none(new Position(3), CostPart.COMMUNICATION)
+                        SpeedHistory.none(1, CostPart.COMPUTATION).slow(1.5, 0.1, Fixtures.TIME),
+                        SpeedHistory.none(3, CostPart.COMMUNICATION)
                             .slow(1.5, 0.1, Fixtures.TIME)
                             .recovered()
-                            .measuredFast()))),
+                            .with()
+                            .fast(1)
+                            .build()))
+                .build()),
         Arguments.of(Codec.RESIDUAL_WINDOW, ResidualWindow.begin("model").plus(0.25, 8)),
         Arguments.of(
             Codec.RESIDUAL_WINDOW,

@@ -22,15 +22,15 @@ import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.growth.FillHistory;
 import io.shardtide.growth.GrowthStep;
 import io.shardtide.growth.GrowthStep.Growth;
-import io.shardtide.growth.MemoryGrowthStore;
+import io.shardtide.growth.GrowthTables;
 import io.shardtide.growth.TableForecasts;
-import io.shardtide.planning.MemoryPlanningStore;
-import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningTables;
 import io.shardtide.planning.Predictors;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.planning.Workloads;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -61,9 +61,9 @@ final class GrowthLoop implements Predictors, CostModels {
   private final TowerPredictor predictor;
   private final CostModel model;
   private final ClusterSpec cluster;
-  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-  private final MemoryPlanningStore planned = new MemoryPlanningStore();
-  private final MemoryGrowthStore grown = new MemoryGrowthStore();
+  private final Workloads workloads = Workloads.inMemory();
+  private final PlanningTables planned = PlanningTables.inMemory();
+  private final GrowthTables grown = GrowthTables.inMemory();
   private final WorkloadStep predicting = new WorkloadStep(this);
   private final PlanningStep planning =
       new PlanningStep(this, SETTINGS, new Planner(InstantSource.fixed(Instant.EPOCH), () -> 0));
@@ -133,7 +133,7 @@ final class GrowthLoop implements Predictors, CostModels {
 
   /** Returns the largest share of a device's memory, from the plan's shards. */
   private double fullestDevice(ShardingPlan plan) {
-    Map<String, TableSpec> tables = workloads.tables(WORKLOAD);
+    Map<String, TableSpec> tables = workloads.tables().range(WORKLOAD);
     double[] bytes = new double[cluster.devices()];
     for (Shard shard : plan.shards()) {
       TableSpec table = tables.get(shard.table());
@@ -169,7 +169,7 @@ final class GrowthLoop implements Predictors, CostModels {
             1));
     running = latest;
     runningTables = new TreeMap<>();
-    workloads.tables(WORKLOAD).values().stream()
+    workloads.tables().range(WORKLOAD).values().stream()
         .filter(table -> table.storage().isPresent())
         .forEach(table -> runningTables.put(table.name(), table));
   }
@@ -226,7 +226,7 @@ final class GrowthLoop implements Predictors, CostModels {
 
   /** Returns what was reported of a table. */
   FillHistory history(String table) {
-    return grown.growth(WORKLOAD, table).orElseThrow().history();
+    return grown.growths().get(WORKLOAD, table).orElseThrow().history();
   }
 
   /** Returns all plans, the first one included. */

@@ -7,6 +7,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.AcceptedStatus;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.DriftAlarm;
@@ -21,15 +22,15 @@ import io.shardtide.domain.TrainingState;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.learning.Feedback;
 import io.shardtide.learning.FeedbackStep;
-import io.shardtide.learning.MemoryFeedbackStore;
+import io.shardtide.learning.FeedbackTables;
 import io.shardtide.learning.RetrainingRun;
-import io.shardtide.planning.MemoryPlanningStore;
-import io.shardtide.planning.MemoryWorkloadStore;
 import io.shardtide.planning.Planner;
 import io.shardtide.planning.PlanningOutcome;
 import io.shardtide.planning.PlanningStep;
+import io.shardtide.planning.PlanningTables;
 import io.shardtide.planning.Predictors;
 import io.shardtide.planning.WorkloadStep;
+import io.shardtide.planning.Workloads;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -58,9 +59,10 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   private final RetrainingRun training;
   private final Function<ModelBundle, TowerPredictor> towersOf;
   private final PlanningSettings settings;
-  private final MemoryWorkloadStore workloads = new MemoryWorkloadStore();
-  private final MemoryPlanningStore planned = new MemoryPlanningStore();
-  private final MemoryFeedbackStore compared = new MemoryFeedbackStore();
+  private final Workloads workloads = Workloads.inMemory();
+  private final PlanningTables planned = PlanningTables.inMemory();
+  private final Map<String, AcceptedStatus> accepted = new HashMap<>();
+  private final FeedbackTables compared = FeedbackTables.inMemory(accepted);
   private final WorkloadStep predicting = new WorkloadStep(this);
   private final PlanningStep planning;
   private final FeedbackStep feedback =
@@ -165,7 +167,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
               TIME,
               1,
               1);
-      compared.putAccepted(planning.report(planned, status));
+      accepted.put(workload, planning.report(planned, status));
     } else if (outcome instanceof PlanningOutcome.Failed failed) {
       throw new IllegalStateException(failed.error());
     } else {
@@ -191,7 +193,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
 
   /** Returns the workload's tables, by name. */
   List<TableSpec> tables() {
-    return List.copyOf(workloads.tables(workload).values());
+    return List.copyOf(workloads.tables().range(workload).values());
   }
 
   /** Returns the workload's cluster. */
