@@ -126,7 +126,7 @@ final class ShardingRules {
       String table, ShardKind type, List<ShardMetadata> shards, Ranks ranks) {
     if (!type.isOfTorchRec()) {
       throw new IllegalArgumentException(
-          "Table \"%s\" is %s on devices %s, which TorchRec lacks; publish it without that kind"
+          "Table \"%s\" is %s, blocks of rows on devices %s, which TorchRec lacks; publish it without that kind"
               .formatted(table, type.label(), shards.stream().map(ShardMetadata::rank).toList()));
     }
     if (type.scope() == ShardScope.NODE && ranks.worldSize() % ranks.perNode() != 0) {

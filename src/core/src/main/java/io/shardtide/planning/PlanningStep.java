@@ -112,7 +112,10 @@ public final class PlanningStep {
       return Optional.empty();
     }
     boolean isSpeedChanged =
-        store.running(workloadId).filter(plan -> !plan.origin().slow().equals(header.slow())).isPresent();
+        store
+            .running(workloadId)
+            .filter(plan -> !plan.origin().slow().equals(header.slow()))
+            .isPresent();
     return Optional.of(
         new QuickSearch(
             request(
@@ -323,7 +326,7 @@ public final class PlanningStep {
   }
 
   private static Function<String, Optional<String>> previousOf(PlanningTables store, String id) {
-    return plan -> store.plans().get(id, plan).flatMap(of -> of.origin().previousPlanId());
+    return plan -> store.plans().get(id, plan).flatMap(p -> p.origin().previousPlanId());
   }
 
   /** Stores a plan as the latest, and removes the oldest ones that nothing runs or returns to. */

@@ -5,13 +5,13 @@ import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DenseLayer;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.LinkDataSheet;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
@@ -41,8 +41,6 @@ final class TinyModels {
   private static final Path FOLDER = Path.of("src/core/src/test/resources/models");
   private static final int BATCH = 65_536;
   private static final int[] WIDTHS = {4, 8, 16, 32, 64, 128};
-  private static final TrainingSettings SETTINGS =
-      new TrainingSettings(1, 100, 20, 100, 8e-3, 0.2, 0, 8);
 
   /** Features and terms of models of before launch groups and optimizers. */
   private static final int OLD_FEATURES = 32;
@@ -61,7 +59,8 @@ final class TinyModels {
 
   /** Learns what the shipped model says of columns on one node; of before launch groups. */
   static ModelBundle simulated() throws IOException {
-    return beforeLaunchGroups(train(columns(1_000, 1_500), ModelFiles.shipped(), Optional.empty()));
+    return beforeLaunchGroups(
+        train(1, columns(1_000, 1_500), ModelFiles.shipped(), Optional.empty()));
   }
 
   /** Of samples of all kinds on nodes of 8 devices; of before launch groups. */
@@ -69,6 +68,7 @@ final class TinyModels {
     SampleSet all = samples("simulated-8xh100");
     return beforeLaunchGroups(
         train(
+            3,
             all.with(some(all.compute(), 12), some(all.collectives(), 4)),
             ModelFiles.shippedForNodes(),
             Optional.empty()));
@@ -78,6 +78,7 @@ final class TinyModels {
   static ModelBundle h200() throws IOException {
     SampleSet all = samples("h200");
     return train(
+        1,
         all.with(some(all.compute(), 2), List.of()),
         ModelFiles.shippedForH200(),
         Optional.of(
@@ -87,25 +88,24 @@ final class TinyModels {
   /** Returns columns of the tables of the reference kit, as the shipped model costs them. */
   static SampleSet columns(int computations, int allToAlls) throws IOException {
     List<TableSpec> tables =
-        SampleFolderReader.read(
-                Path.of("src/models/src/test/resources/reference/valid"), Optional.empty())
-            .tables();
+        SampleFolderReader.tables(Path.of("src/models/src/test/resources/reference/tables.jsonl"));
     Random random = new Random(1);
     List<ComputeSample> drawn = new ArrayList<>();
     for (int s = 0; s < computations; s++) {
-      List<SampledShard> shards = new ArrayList<>();
+      List<DeviceShard> shards = new ArrayList<>();
       for (int n = 1 + random.nextInt(15); n > 0; n--) {
         int columns = WIDTHS[random.nextInt(WIDTHS.length)];
-        shards.add(SampledShard.ofColumns(random.nextInt(tables.size()), columns, BATCH));
+        TableSpec table = tables.get(random.nextInt(tables.size()));
+        shards.add(DeviceShard.ofColumns(table.withColumns(columns), BATCH));
       }
       drawn.add(new ComputeSample(shards, 1));
     }
     CostModel teacher = new CostModel(ModelFiles.shipped());
-    SampleSet set = new SampleSet(tables, BATCH, drawn, List.of());
+    SampleSet set = new SampleSet(tables.stream().map(TableSpec::name).toList(), drawn, List.of());
     List<ComputeSample> compute;
     try (TensorFlowTowers towers = new TensorFlowTowers(teacher.bundle())) {
       compute =
-          Evaluation.ofKnownUse(teacher, towers, set).computations().stream()
+          Evaluation.of(teacher, towers, set).computations().stream()
               .map(one -> new ComputeSample(one.sample().shards(), one.predictedMs()))
               .toList();
     }
@@ -141,7 +141,7 @@ final class TinyModels {
   }
 
   private static ModelBundle train(
-      SampleSet samples, ModelBundle like, Optional<LinkDataSheet> links) {
+      long seed, SampleSet samples, ModelBundle like, Optional<LinkDataSheet> links) {
     ModelTraining.About about =
         new ModelTraining.About(
             like.hardware(), "For tests of core", like.card().simulated(), List.of("TinyModels"));
@@ -151,7 +151,7 @@ final class TinyModels {
             links,
             Optional.empty(),
             about,
-            SETTINGS,
+            new TrainingSettings(seed, 100, 20, 100, 8e-3, 0.2, 0, 8),
             (net, epoch, epochs, train, validation) -> {});
     ModelCard card = tiny.card();
     return ModelBundleBuilder.builder(tiny)

@@ -22,7 +22,7 @@ class TinyModelsTest {
   private static double sumMs(ModelBundle bundle) throws IOException {
     SampleSet set = TinyModels.columns(100, 0);
     try (TowerPredictor towers = new PlainTowers(bundle)) {
-      return Evaluation.ofKnownUse(new CostModel(bundle), towers, set).computations().stream()
+      return Evaluation.of(new CostModel(bundle), towers, set).computations().stream()
           .mapToDouble(Evaluation.ComputePrediction::predictedMs)
           .sum();
     }
