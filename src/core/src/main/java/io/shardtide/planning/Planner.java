@@ -28,6 +28,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.groups.GroupSearch;
 import io.shardtide.search.groups.GroupedProblem;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -39,6 +40,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 
 /**
  * Makes a plan: a function of the tables with their recorded predictions, the model, the settings,
@@ -69,6 +71,7 @@ public final class Planner {
    * @param model the model that predicted
    * @param slow the slow devices, in {@link DeviceSpeed#ORDER}
    */
+  @RecordBuilder
   public record Request(
       String workloadId,
       long firstGeneration,
@@ -88,16 +91,9 @@ public final class Planner {
 
     /** Returns a request of a plan whose costs are not known yet. */
     Request teaching() {
-      return new Request(
-          workloadId,
-          firstGeneration,
-          predicted,
-          tables,
-          running,
-          effort,
-          SearchSettingsBuilder.builder(settings).risk(-CURIOSITY).build(),
-          model,
-          slow);
+      return PlannerRequestBuilder.builder(this)
+          .settings(SearchSettingsBuilder.builder(settings).risk(-CURIOSITY).build())
+          .build();
     }
 
     /** Sorts the tables. */
@@ -223,17 +219,13 @@ public final class Planner {
 
   /** Returns an upper bound of the bytes of shards, kernels and moves in a record. */
   private static long size(List<Shard> shards, List<PlannedKernel> kernels, List<Move> moves) {
-    long size = 0;
-    for (Shard shard : shards) {
-      size += 40 + shard.table().getBytes(StandardCharsets.UTF_8).length;
-    }
-    for (PlannedKernel kernel : kernels) {
-      size += 60 + kernel.table().getBytes(StandardCharsets.UTF_8).length;
-    }
-    for (Move move : moves) {
-      size += 60 + move.table().getBytes(StandardCharsets.UTF_8).length;
-    }
-    return size;
+    return size(40, shards.stream().map(Shard::table))
+        + size(60, kernels.stream().map(PlannedKernel::table))
+        + size(60, moves.stream().map(Move::table));
+  }
+
+  private static long size(int each, Stream<String> tables) {
+    return tables.mapToLong(table -> each + table.getBytes(StandardCharsets.UTF_8).length).sum();
   }
 
   /** Returns values outside the model's training range, the farthest out first. */

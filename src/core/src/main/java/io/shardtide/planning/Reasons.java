@@ -2,6 +2,7 @@ package io.shardtide.planning;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
 import io.shardtide.domain.HashedStorage;
 import io.shardtide.domain.HotRows;
@@ -15,6 +16,7 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchResult;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -22,6 +24,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Describes, for people, why a plan was made: the difference from the plan before it. The text is
@@ -40,70 +43,47 @@ final class Reasons {
    * @param moves its moves from the running plan
    */
   static String describe(Planner.Request request, SearchResult.Found found, PlanMoves moves) {
+    List<TableSpec> tables = tables(request);
     ReplicaGroups groups = found.replication().groups();
-    List<VersionedPrediction> tables = request.tables();
     int devices = request.predicted().cluster().devices();
-    String prefix = prefix(request);
     ModelBundle model = request.model().bundle();
-    Optional<String> origin = model.describeOrigin();
-    boolean isProxy = model.proxyHardware().isPresent();
     String suffix =
-        (isProxy ? ", " + origin.orElseThrow() : "")
-            + model.describeLinks().map(links -> ", " + links).orElse("")
-            + model.describeOptimizers(specs(tables)).map(costs -> ", " + costs).orElse("")
-            + model.describeCaches(found.shards()).map(caches -> ", " + caches).orElse("");
+        Stream.of(
+                model.describeOrigin().filter(origin -> model.proxyHardware().isPresent()),
+                model.describeLinks(),
+                model.describeOptimizers(tables),
+                model.describeCaches(found.shards()))
+            .flatMap(Optional::stream)
+            .map(", "::concat)
+            .collect(Collectors.joining());
     if (request.running().isEmpty()) {
-      return prefix
+      return prefix(request)
           + "first plan: %s tables on %s devices".formatted(tables.size(), devices)
           + (groups.areSeveral() ? " in " + groups.describe() : "")
           + suffix;
     }
     ShardingPlan before = request.running().get();
-    Map<String, List<Shard>> running =
-        before.shards().stream().collect(Collectors.groupingBy(Shard::table));
-    Set<String> known = new TreeSet<>(running.keySet());
-    running.keySet().retainAll(names(tables));
-    List<String> added = new ArrayList<>();
-    List<String> changed = new ArrayList<>();
-    List<String> violated = new ArrayList<>();
-    List<String> resized = new ArrayList<>();
-    for (VersionedPrediction table : tables) {
-      String name = table.prediction().table().name();
-      if (!known.remove(name)) {
-        added.add(name);
-      } else if (table.since() > before.generation()) {
-        changed.add(name);
-        if (violates(table.prediction().table(), running, before.deviceCosts().size())) {
-          violated.add(name);
-        }
-        resize(table.prediction().table(), running.get(name)).ifPresent(resized::add);
-      }
-    }
     List<String> parts = new ArrayList<>();
-    count(parts, added, "added");
-    boolean newModel = !before.modelId().equals(request.predicted().modelId());
-    count(parts, changed, "changed");
-    resized.stream().limit(NAMED).forEach(parts::add);
-    if (resized.size() > NAMED) {
-      parts.add(resized.size() - NAMED + " more resized");
+    Set<String> dropped =
+        before.shards().stream().map(Shard::table).collect(Collectors.toCollection(TreeSet::new));
+    describeTables(parts, request, before, dropped);
+    if (!before.modelId().equals(request.predicted().modelId())) {
+      Optional<String> origin =
+          model.describeOrigin().filter(text -> model.proxyHardware().isEmpty());
+      parts.add("new cost model" + origin.map(" that "::concat).orElse(""));
     }
-    count(parts, violated, "running against new constraints");
-    if (newModel) {
-      parts.add("new cost model" + (isProxy ? "" : origin.map(" that "::concat).orElse("")));
-    }
-    count(parts, List.copyOf(known), "dropped");
+    count(parts, dropped, "dropped");
     if (devices != before.ranks()) {
       parts.add("devices from " + before.ranks() + " to " + devices);
     }
     if (!groups.equals(before.groups())) {
       parts.add("from %s to %s".formatted(before.groups().describe(), groups.describe()));
     }
-    boolean isWithSpeeds = !before.slow().equals(request.slow());
+    boolean areSpeedsNew = !before.slow().equals(request.slow());
+    boolean isWithSpeeds = areSpeedsNew || (parts.isEmpty() && !request.slow().isEmpty());
     if (isWithSpeeds) {
-      parts.addAll(SpeedTexts.changes(before.slow(), request.slow(), devices));
-    } else if (parts.isEmpty() && !request.slow().isEmpty()) {
-      isWithSpeeds = true;
-      parts.addAll(SpeedTexts.changes(List.of(), request.slow(), devices));
+      List<DeviceSpeed> known = areSpeedsNew ? before.slow() : List.of();
+      parts.addAll(SpeedTexts.changes(known, request.slow(), devices));
     }
     if (parts.isEmpty()) {
       parts.add(
@@ -111,21 +91,64 @@ final class Reasons {
               ? "nothing changed"
               : "cluster set");
     }
-    String gain =
-        isWithSpeeds
-            ? SpeedTexts.gain(
-                moves.shards(found.placed()),
-                Imbalance.stepCost(
-                        request.tables(),
-                        before.placed(),
-                        before.codecs(),
-                        request.predicted().cluster(),
-                        request.model(),
-                        request.slow())
-                    .predictedMs(),
-                found.predictedMs() - found.replication().msPerStep())
-            : "";
-    return prefix + String.join(", ", parts) + gain + suffix;
+    return prefix(request)
+        + String.join(", ", parts)
+        + (isWithSpeeds ? gain(request, found, before, moves) : "")
+        + suffix;
+  }
+
+  private static List<TableSpec> tables(Planner.Request request) {
+    return request.tables().stream().map(table -> table.prediction().table()).toList();
+  }
+
+  /** Describes the tables that changed. Leaves those in {@code running} that were dropped. */
+  private static void describeTables(
+      List<String> parts, Planner.Request request, ShardingPlan before, Set<String> running) {
+    Map<String, List<Shard>> shards =
+        before.shards().stream().collect(Collectors.groupingBy(Shard::table));
+    shards
+        .keySet()
+        .retainAll(tables(request).stream().map(TableSpec::name).collect(Collectors.toSet()));
+    List<String> added = new ArrayList<>();
+    List<String> changed = new ArrayList<>();
+    List<String> violated = new ArrayList<>();
+    List<String> resized = new ArrayList<>();
+    for (VersionedPrediction of : request.tables()) {
+      TableSpec table = of.prediction().table();
+      if (!running.remove(table.name())) {
+        added.add(table.name());
+      } else if (of.since() > before.generation()) {
+        changed.add(table.name());
+        if (violates(table, shards, before.deviceCosts().size())) {
+          violated.add(table.name());
+        }
+        resize(table, shards.get(table.name())).ifPresent(resized::add);
+      }
+    }
+    count(parts, added, "added");
+    count(parts, changed, "changed");
+    resized.stream().limit(NAMED).forEach(parts::add);
+    if (resized.size() > NAMED) {
+      parts.add(resized.size() - NAMED + " more resized");
+    }
+    count(parts, violated, "running against new constraints");
+  }
+
+  private static String gain(
+      Planner.Request request, SearchResult.Found found, ShardingPlan before, PlanMoves moves) {
+    double runningMs =
+        Imbalance.stepCost(
+                request.tables(),
+                before.placed(),
+                before.codecs(),
+                request.predicted().cluster(),
+                request.model(),
+                request.slow())
+            .predictedMs();
+    return SpeedTexts.gain(
+        moves.shards(found.placed()),
+        runningMs,
+        found.predictedMs() - found.replication().msPerStep());
   }
 
   private static String prefix(Planner.Request request) {
@@ -135,14 +158,6 @@ final class Reasons {
     return request.settings().risk() < 0
         ? "background search, to learn what shards cost: "
         : "background search: ";
-  }
-
-  private static List<String> names(List<VersionedPrediction> tables) {
-    return tables.stream().map(table -> table.prediction().table().name()).toList();
-  }
-
-  private static List<TableSpec> specs(List<VersionedPrediction> tables) {
-    return tables.stream().map(table -> table.prediction().table()).toList();
   }
 
   /** Returns whether the running shards of a table do not keep to its constraints and kernel. */
@@ -194,16 +209,16 @@ final class Reasons {
     return shards.stream().flatMap(shard -> shard.holders(devices).boxed()).sorted().toList();
   }
 
-  private static void count(List<String> parts, List<String> tables, String what) {
+  private static void count(List<String> parts, Collection<String> tables, String what) {
     if (!tables.isEmpty()) {
-      String names = tables.stream().limit(NAMED).collect(Collectors.joining(", "));
       parts.add(
-          tables.size()
-              + (tables.size() == 1 ? " table " : " tables ")
-              + what
-              + " ("
-              + names
-              + (tables.size() > NAMED ? ", ...)" : ")"));
+          "%s %s %s (%s%s)"
+              .formatted(
+                  tables.size(),
+                  tables.size() == 1 ? "table" : "tables",
+                  what,
+                  tables.stream().limit(NAMED).collect(Collectors.joining(", ")),
+                  tables.size() > NAMED ? ", ..." : ""));
     }
   }
 }
