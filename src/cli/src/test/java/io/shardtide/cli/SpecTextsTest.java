@@ -196,7 +196,7 @@ class SpecTextsTest {
           features=f:2:0.5        | feature "f:2:0.5": "0.5" is unknown; expected NAME:LOOKUPS
           features=f:2:batch=3    | "batch=3" is unknown; expected NAME:LOOKUPS
           features=f:2:batchShare=0 | batch share of feature "f" must be above 0 and at most 1000, got 0.0
-          features=f:1+f:1        | features of table "a" must have different names, got "f" twice
+          features=f:1+f:1        | names of features of table "a" must be different, got "f" twice
           features=f:3            | pooling factor of table "a" must be 3.0, the sum over its features of poolingFactor * batchShare / duplicates, got 2.0
           idWeights=yes           | idWeights must be one of given, learned, got "yes"
           """)
@@ -252,7 +252,7 @@ class SpecTextsTest {
           memoryGibByDevice=8   | memoryGibByDevice must be none, or DEVICE:GIB joined by +, such as 6:40+7:40, got "8"
           memoryGibByDevice=0:1+x:2 | joined by +, such as 6:40+7:40, got "x:2"
           memoryGibByDevice=9:1 | device with memory of its own of a cluster must be between 0 and 8, got 9
-          devicesPerHost=2      | devices per host of a cluster must divide its 9 devices per node, or be 0 where a node is a host, got 2
+          devicesPerHost=2      | devices per host of a cluster must be a divisor of its 9 devices per node, or 0 where a node is a host, got 2
           reservedMemoryGib=80  | reserved bytes of memory per device of a cluster must be between 0 and 85899345919, got 85899345920
           accessCdf=0.5         | has "accessCdf"; expected key=value, separated by commas, each key once: devices
           devices=4             | has "devices=4"; expected key=value

@@ -2,6 +2,7 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Limits;
 import java.util.Optional;
 
 /**
@@ -28,14 +29,8 @@ public record CollectiveSample(
 
   /** Checks the sizes and the ranges. */
   public CollectiveSample {
-    if (devices < 2) {
-      throw new IllegalArgumentException("devices must be at least 2, got " + devices);
-    }
-    if (devicesPerNode < 1 || devicesPerNode > devices) {
-      throw new IllegalArgumentException(
-          "devicesPerNode must be between 1 and the %s devices, got %s"
-              .formatted(devices, devicesPerNode));
-    }
+    Limits limits = Limits.of(IllegalArgumentException::new, "a collective");
+    limits.atLeast("devices", devices, 2).whole("devices per node", devicesPerNode, 1, devices);
     int expected = collective == Collective.ALL_TO_ALL ? devices : 1;
     if (bytes.length != expected || ms.length != expected) {
       throw new IllegalArgumentException(
@@ -43,14 +38,10 @@ public record CollectiveSample(
               .formatted(collective.label(), devices, expected, bytes.length, ms.length));
     }
     for (double b : bytes) {
-      if (!(b >= 0 && Double.isFinite(b))) {
-        throw new IllegalArgumentException("bytes of a collective must be at least 0, got " + b);
-      }
+      limits.within("bytes", b, 0, Double.MAX_VALUE);
     }
     for (double t : ms) {
-      if (!(t > 0 && Double.isFinite(t))) {
-        throw new IllegalArgumentException("ms of a collective must be above 0, got " + t);
-      }
+      limits.above("ms", t, 0);
     }
   }
 

@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Limits;
 
 /**
  * The devices that take part in a collective.
@@ -12,11 +13,8 @@ import io.shardtide.domain.ClusterSpec;
 public record DeviceGroup(int devices, int devicesPerNode) {
   /** Checks the ranges. */
   public DeviceGroup {
-    if (devicesPerNode < 1 || devicesPerNode > devices) {
-      throw new IllegalArgumentException(
-          "devices per node must be between 1 and the %s devices, got %s"
-              .formatted(devices, devicesPerNode));
-    }
+    Limits.of(IllegalArgumentException::new, "a group")
+        .whole("devices per node", devicesPerNode, 1, devices);
   }
 
   /** Returns all devices of a cluster. */

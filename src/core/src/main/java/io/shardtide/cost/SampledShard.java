@@ -1,5 +1,6 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.Limits;
 import io.shardtide.domain.Optimizer;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.OptionalDouble;
@@ -38,19 +39,13 @@ public record SampledShard(
 
   /** Checks the ranges. */
   public SampledShard {
-    check("table", table, table >= 0, "the position of a table, from 0");
-    check("columns", columns, columns >= 1, "at least 1");
-    check("samples", samples, samples > 0 && Double.isFinite(samples), "above 0");
-    check("rowShare", rowShare, rowShare > 0 && rowShare <= 1, "above 0 and at most 1");
-    check(
-        "bytesPerElement",
-        bytesPerElement,
-        bytesPerElement > 0 && Double.isFinite(bytesPerElement),
-        "above 0");
-    if (cacheShare.isPresent()) {
-      double share = cacheShare.getAsDouble();
-      check("cacheShare", share, share >= 0 && share <= 1, "between 0 and 1");
-    }
+    Limits.of(IllegalArgumentException::new, "a shard")
+        .check(table >= 0, "table", "the position of a table, from 0", table)
+        .atLeast("columns", columns, 1)
+        .above("samples", samples, 0)
+        .above("rowShare", rowShare, 0, 1)
+        .above("bytesPerElement", bytesPerElement, 0)
+        .within("cacheShare", cacheShare.orElse(0), 0, 1);
   }
 
   /** A pooled shard with the default optimizer. */
@@ -83,12 +78,5 @@ public record SampledShard(
   /** Returns this shard with another position of its table. */
   public SampledShard ofTable(int position) {
     return SampledShardBuilder.builder(this).table(position).build();
-  }
-
-  private static void check(String what, Object value, boolean isValid, String expected) {
-    if (!isValid) {
-      throw new IllegalArgumentException(
-          "%s of a shard must be %s, got %s".formatted(what, expected, value));
-    }
   }
 }

@@ -1,5 +1,6 @@
 package io.shardtide.cost;
 
+import io.shardtide.domain.Limits;
 import io.shardtide.domain.Optimizer;
 import java.util.OptionalDouble;
 
@@ -37,10 +38,11 @@ public record ShardShape(
 
   /** Checks the ranges. */
   public ShardShape {
-    check("rows", rows, rows >= 1, "at least 1");
-    check("columns", columns, columns >= 1, "at least 1");
-    check("outputs", outputs, outputs >= 0, "at least 0");
-    check("bytes of a weight", weightBytes, weightBytes > 0, "above 0");
+    Limits.of(IllegalArgumentException::new, "a shard")
+        .atLeast("rows", rows, 1)
+        .atLeast("columns", columns, 1)
+        .check(outputs >= 0, "outputs", "at least 0", outputs)
+        .check(weightBytes > 0, "bytes of a weight", "above 0", weightBytes);
   }
 
   /**
@@ -49,13 +51,6 @@ public record ShardShape(
    */
   static long rows(long tableRows, double share) {
     return Math.max(1, (long) Math.ceil(tableRows * share * (1 - ROUNDING)));
-  }
-
-  private static void check(String what, Object value, boolean isValid, String expected) {
-    if (!isValid) {
-      throw new IllegalArgumentException(
-          "%s of a shard must be %s, got %s".formatted(what, expected, value));
-    }
   }
 
   /** Returns the lookups of a step. */

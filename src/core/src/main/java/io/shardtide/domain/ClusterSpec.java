@@ -5,7 +5,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -95,42 +94,43 @@ public record ClusterSpec(
   /** Single precision. */
   public static final double DEFAULT_WIRE_BYTES = 4;
 
+  private static final Limits LIMITS = Limits.of(RejectionReason.INVALID_CLUSTER, "a cluster");
+
   /**
    * @throws RejectedException if a value is outside its range
    */
   public ClusterSpec {
     Names.check(hardware, "name of the hardware", RejectionReason.INVALID_CLUSTER);
-    check("devices", devices, MAX_DEVICES);
-    check("bytes of memory per device", memoryBytesPerDevice, MAX_MEMORY_BYTES);
-    check("bytes of host memory per device", hostMemoryBytesPerDevice, 0, MAX_MEMORY_BYTES);
+    LIMITS
+        .whole("devices", devices, 1, MAX_DEVICES)
+        .whole("bytes of memory per device", memoryBytesPerDevice, 1, MAX_MEMORY_BYTES)
+        .whole("bytes of host memory per device", hostMemoryBytesPerDevice, 0, MAX_MEMORY_BYTES);
     memoryBytesByDevice = checkedMemory(memoryBytesByDevice, devices, memoryBytesPerDevice);
-    check(
-        "reserved bytes of memory per device",
-        reservedMemoryBytesPerDevice,
-        0,
-        Math.min(
-                memoryBytesPerDevice,
-                memoryBytesByDevice.stream()
-                    .mapToLong(DeviceMemory::bytes)
-                    .min()
-                    .orElse(memoryBytesPerDevice))
-            - 1);
-    checkWire("forward", forwardBytesPerElement);
-    checkWire("backward", backwardBytesPerElement);
-    check("samples per batch", batchSize, Integer.MAX_VALUE);
-    check("devices per node", devicesPerNode, Integer.MAX_VALUE);
+    long least =
+        memoryBytesByDevice.stream().mapToLong(DeviceMemory::bytes).min().orElse(MAX_MEMORY_BYTES);
+    LIMITS
+        .whole(
+            "reserved bytes of memory per device",
+            reservedMemoryBytesPerDevice,
+            0,
+            Math.min(memoryBytesPerDevice, least) - 1)
+        .above("forward bytes per element", forwardBytesPerElement, 0, MAX_WIRE_BYTES)
+        .above("backward bytes per element", backwardBytesPerElement, 0, MAX_WIRE_BYTES)
+        .whole("samples per batch", batchSize, 1, Integer.MAX_VALUE)
+        .whole("devices per node", devicesPerNode, 1, Integer.MAX_VALUE)
+        .whole(
+            "steps between synchronizations", synchronizationSteps, 1, MAX_SYNCHRONIZATION_STEPS);
     devicesPerHost = devicesPerHost == devicesPerNode ? 0 : devicesPerHost;
     checkHost(devicesPerHost, devicesPerNode);
-    check("steps between synchronizations", synchronizationSteps, MAX_SYNCHRONIZATION_STEPS);
     replicaGroups = replicaGroups.stream().distinct().sorted().toList();
     checkGroups(replicaGroups, devices, devicesPerNode, batchSize);
     codecs = codecs.stream().sorted(CommCodec.ORDER).toList();
     checkCodecs(codecs);
     if (pipeline.isPresent() && !countsStepMemory) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CLUSTER,
-          "countsStepMemory of a cluster must be true if it names a pipeline, whose memory would not be counted otherwise, got false with pipeline %s"
-              .formatted(pipeline.get().label()));
+      throw LIMITS.failure(
+          "countsStepMemory",
+          "true if it names a pipeline, whose memory would not be counted otherwise",
+          "false with pipeline " + pipeline.get().label());
     }
   }
 
@@ -299,8 +299,9 @@ public record ClusterSpec(
       List<DeviceMemory> byDevice, int devices, long bytesPerDevice) {
     Set<Integer> named = new HashSet<>();
     for (DeviceMemory of : byDevice) {
-      check("device with memory of its own", of.device(), 0, devices - 1);
-      check("bytes of memory of device " + of.device(), of.bytes(), MAX_MEMORY_BYTES);
+      LIMITS
+          .whole("device with memory of its own", of.device(), 0, devices - 1)
+          .whole("bytes of memory of device " + of.device(), of.bytes(), 1, MAX_MEMORY_BYTES);
       if (!named.add(of.device())) {
         throw new RejectedException(
             RejectionReason.INVALID_CLUSTER,
@@ -316,37 +317,33 @@ public record ClusterSpec(
 
   private static void checkHost(int devicesPerHost, int devicesPerNode) {
     if (devicesPerHost < 0 || (devicesPerHost > 0 && devicesPerNode % devicesPerHost != 0)) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CLUSTER,
-          "devices per host of a cluster must divide its %s devices per node, or be 0 where a node is a host, got %s"
-              .formatted(devicesPerNode, devicesPerHost));
+      throw LIMITS.failure(
+          "devices per host",
+          "a divisor of its %s devices per node, or 0 where a node is a host"
+              .formatted(devicesPerNode),
+          devicesPerHost);
     }
   }
 
   private static void checkGroups(
       List<Integer> replicaGroups, int devices, int devicesPerNode, int batchSize) {
     if (replicaGroups.isEmpty()) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CLUSTER,
-          "replica groups of a cluster must have at least one number, such as 1, got none");
+      throw LIMITS.failure("replica groups", "at least one number, such as 1", "none");
     }
     for (int groups : replicaGroups) {
       if (groups < 1 || devices % groups != 0) {
-        throw new RejectedException(
-            RejectionReason.INVALID_CLUSTER,
-            "replica groups of a cluster must divide its %s devices, got %s"
-                .formatted(devices, groups));
+        throw LIMITS.failure(
+            "replica groups", "divisors of its %s devices".formatted(devices), groups);
       }
       if (groups > batchSize) {
-        throw new RejectedException(
-            RejectionReason.INVALID_CLUSTER,
-            "replica groups of a cluster must be at most its %s samples per batch, got %s"
-                .formatted(batchSize, groups));
+        throw LIMITS.failure(
+            "replica groups", "at most its %s samples per batch".formatted(batchSize), groups);
       }
       if (layouts(groups, devices, devicesPerNode).isEmpty()) {
-        throw new RejectedException(
-            RejectionReason.INVALID_CLUSTER,
-            "replica groups must be whole nodes, equal parts of nodes, or an equal share of each node, got %s groups of %s devices with %s devices per node"
+        throw LIMITS.failure(
+            "replica groups",
+            "whole nodes, equal parts of nodes, or an equal share of each node",
+            "%s groups of %s devices with %s devices per node"
                 .formatted(groups, devices / groups, devicesPerNode));
       }
     }
@@ -363,11 +360,7 @@ public record ClusterSpec(
   }
 
   private static void checkCodecs(List<CommCodec> codecs) {
-    if (codecs.size() > MAX_CODECS) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CLUSTER,
-          "codecs of a cluster must be at most %s, got %s".formatted(MAX_CODECS, codecs.size()));
-    }
+    LIMITS.whole("number of codecs", codecs.size(), 0, MAX_CODECS);
     for (int i = 1; i < codecs.size(); i++) {
       if (codecs.get(i).name().equals(codecs.get(i - 1).name())) {
         throw new RejectedException(
@@ -375,31 +368,6 @@ public record ClusterSpec(
             "codecs of a cluster must have different names, got %s twice"
                 .formatted(Names.quote(codecs.get(i).name())));
       }
-    }
-  }
-
-  private static void checkWire(String direction, double bytes) {
-    if (!(bytes > 0 && bytes <= MAX_WIRE_BYTES)) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CLUSTER,
-          String.format(
-              Locale.ROOT,
-              "%s bytes per element of a cluster must be above 0 and at most %.0f, got %s",
-              direction,
-              MAX_WIRE_BYTES,
-              bytes));
-    }
-  }
-
-  private static void check(String what, long value, long max) {
-    check(what, value, 1, max);
-  }
-
-  private static void check(String what, long value, long min, long max) {
-    if (value < min || value > max) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CLUSTER,
-          "%s of a cluster must be between %s and %s, got %s".formatted(what, min, max, value));
     }
   }
 }

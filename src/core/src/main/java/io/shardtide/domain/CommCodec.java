@@ -5,7 +5,6 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -52,35 +51,20 @@ public record CommCodec(
     Set<Direction> distinct =
         directions.isEmpty() ? EnumSet.allOf(Direction.class) : EnumSet.copyOf(directions);
     directions = List.copyOf(distinct);
-    if (!(bytesPerElement > 0 && bytesPerElement <= ClusterSpec.MAX_WIRE_BYTES)) {
-      throw wrong(
-          name,
-          "bytes per element",
-          String.format(Locale.ROOT, "above 0 and at most %.0f", ClusterSpec.MAX_WIRE_BYTES),
-          bytesPerElement);
-    }
-    if (gigabytesPerSecond != 0
-        && !(gigabytesPerSecond >= MIN_SPEED && gigabytesPerSecond <= MAX_SPEED)) {
-      throw wrong(
-          name,
-          "GB/s",
-          String.format(Locale.ROOT, "0 or between %s and %.0f", MIN_SPEED, MAX_SPEED),
-          gigabytesPerSecond);
-    }
-    if (!(density > 0 && density <= 1)) {
-      throw wrong(name, "density", "above 0 and at most 1", density);
-    }
+    Limits.of(RejectionReason.INVALID_CLUSTER, "codec", name)
+        .above("bytes per element", bytesPerElement, 0, ClusterSpec.MAX_WIRE_BYTES)
+        .above("density", density, 0, 1)
+        .check(
+            gigabytesPerSecond == 0
+                || (gigabytesPerSecond >= MIN_SPEED && gigabytesPerSecond <= MAX_SPEED),
+            "GB/s",
+            "0 or between 0.001 and 1000000",
+            gigabytesPerSecond);
   }
 
   /** A codec for both directions that takes no time and sends all elements. */
   public CommCodec(String name, double bytesPerElement) {
     this(name, List.of(), bytesPerElement, 0, 1, true);
-  }
-
-  private static RejectedException wrong(String name, String what, String expected, double value) {
-    return new RejectedException(
-        RejectionReason.INVALID_CLUSTER,
-        "%s of codec %s must be %s, got %s".formatted(what, Names.quote(name), expected, value));
   }
 
   /**

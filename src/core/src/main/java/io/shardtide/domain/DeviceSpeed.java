@@ -33,27 +33,10 @@ public record DeviceSpeed(
    * @throws RejectedException if a value is outside its range
    */
   public DeviceSpeed {
-    if (device < 0) {
-      throw invalid("device of a speed must be at least 0, got " + device);
-    }
-    if (!(slowdown >= 1 && slowdown <= MOST)) {
-      throw invalid(
-          String.format(
-              Locale.ROOT,
-              "slowdown of device %d must be between 1 and %.0f, got %s",
-              device,
-              MOST,
-              slowdown));
-    }
-    if (!(standardError >= 0 && standardError <= MOST)) {
-      throw invalid(
-          String.format(
-              Locale.ROOT,
-              "standard error of the slowdown of device %d must be between 0 and %.0f, got %s",
-              device,
-              MOST,
-              standardError));
-    }
+    Limits.of(RejectionReason.INVALID_SPEEDS, "a speed").atLeast("device", device, 0);
+    Limits.of(RejectionReason.INVALID_SPEEDS, "device " + device)
+        .within("slowdown", slowdown, 1, MOST)
+        .within("standard error of the slowdown", standardError, 0, MOST);
   }
 
   /** Describes the speed, for people: "device 5 computes 1.5 times slower since 14:02 UTC". */

@@ -33,22 +33,13 @@ public record FillReport(
     Names.check(reportId, "report id", RejectionReason.INVALID_MEASUREMENT);
     Names.check(source, "source", RejectionReason.INVALID_MEASUREMENT);
     tables = List.copyOf(tables);
-    if (tables.isEmpty() || tables.size() > Workload.MAX_TABLES) {
-      throw invalid(
-          "a report of fill must have between 1 and %s tables, got %s"
-              .formatted(Workload.MAX_TABLES, tables.size()));
-    }
+    Limits limits = Limits.of(RejectionReason.INVALID_MEASUREMENT, "a report of fill");
+    limits.whole("number of tables", tables.size(), 1, Workload.MAX_TABLES);
     Set<String> names = new HashSet<>();
     for (TableFill table : tables) {
       if (!names.add(table.table())) {
-        throw invalid(
-            "a report of fill must have each table once, got %s twice"
-                .formatted(Names.quote(table.table())));
+        throw limits.failure("tables", "different", Names.quote(table.table()) + " twice");
       }
     }
-  }
-
-  private static RejectedException invalid(String message) {
-    return new RejectedException(RejectionReason.INVALID_MEASUREMENT, message);
   }
 }

@@ -1,7 +1,6 @@
 package io.shardtide.domain;
 
 import io.soabase.recordbuilder.core.RecordBuilder;
-import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -46,6 +45,8 @@ public record HashedStorage(
   /** Three lines of a report. */
   public static final int MAX_REASON = 500;
 
+  private static final Limits LIMITS = Limits.of(RejectionReason.INVALID_STORAGE, "a hashed table");
+
   /** A hash table of which nothing is known, and that evicts nothing. */
   public static final HashedStorage PLAIN =
       new HashedStorage(
@@ -56,21 +57,13 @@ public record HashedStorage(
    *     so many ids
    */
   public HashedStorage {
-    if (ids < 0 || ids > MAX_IDS) {
-      throw rejected("ids", "between 0 and 2^36", ids);
-    }
-    if (!(idsPerDay >= 0 && idsPerDay <= MAX_IDS_PER_DAY)) {
-      throw rejected("ids per day", "between 0 and 10^12", idsPerDay);
-    }
-    if (!(slotBytes >= 0 && slotBytes <= MAX_SLOT_BYTES)) {
-      throw rejected(
-          "slot bytes",
-          String.format(Locale.ROOT, "between 0 and %.0f", MAX_SLOT_BYTES),
-          slotBytes);
-    }
+    LIMITS
+        .whole("ids", ids, 0, MAX_IDS)
+        .within("ids per day", idsPerDay, 0, MAX_IDS_PER_DAY)
+        .within("slot bytes", slotBytes, 0, MAX_SLOT_BYTES);
     int entries = AccessCdf.size(Math.max(1, ids));
     if (hitShares.isKnown() && hitShares.shares().size() != entries) {
-      throw rejected(
+      throw LIMITS.failure(
           "entries of the hit shares",
           "%s for its %s ids".formatted(entries, ids),
           hitShares.shares().size());
@@ -97,11 +90,5 @@ public record HashedStorage(
           "reason of a resize must have at most %s characters, none of them a control character, got %s: it %s"
               .formatted(MAX_REASON, Names.quote(reason), flaw));
     }
-  }
-
-  private static RejectedException rejected(String what, String expected, Object value) {
-    return new RejectedException(
-        RejectionReason.INVALID_STORAGE,
-        "%s of a hashed table must be %s, got %s".formatted(what, expected, value));
   }
 }

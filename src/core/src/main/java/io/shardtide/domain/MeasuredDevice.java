@@ -1,6 +1,5 @@
 package io.shardtide.domain;
 
-import java.util.Locale;
 import java.util.OptionalDouble;
 
 /**
@@ -35,29 +34,16 @@ public record MeasuredDevice(
 
   /** Throws a {@link RejectedException} if a cost is outside its range. */
   void check(int device) {
-    check(device, "computation", computeMs);
-    check(device, "forward communication", forwardCommMs);
-    check(device, "backward communication", backwardCommMs);
-    if (forwardComputeMs.isPresent()
-        && !(forwardComputeMs.getAsDouble() > 0 && forwardComputeMs.getAsDouble() < computeMs)) {
-      throw new RejectedException(
-          RejectionReason.INVALID_MEASUREMENT,
-          "forward computation of device %s must be above 0 and below its computation of %s ms, got %s ms"
-              .formatted(device, computeMs, forwardComputeMs.getAsDouble()));
-    }
-  }
-
-  private static void check(int device, String what, double ms) {
-    if (!(ms >= 0 && ms <= MAX_MS)) {
-      throw new RejectedException(
-          RejectionReason.INVALID_MEASUREMENT,
-          String.format(
-              Locale.ROOT,
-              "%s of device %d must be between 0 and %.0f ms, got %s ms",
-              what,
-              device,
-              MAX_MS,
-              ms));
+    Limits limits =
+        Limits.of(RejectionReason.INVALID_MEASUREMENT, "device " + device)
+            .in(" ms")
+            .within("computation", computeMs, 0, MAX_MS)
+            .within("forward communication", forwardCommMs, 0, MAX_MS)
+            .within("backward communication", backwardCommMs, 0, MAX_MS);
+    double forwardMs = forwardComputeMs.orElse(computeMs / 2);
+    if (forwardComputeMs.isPresent() && !(forwardMs > 0 && forwardMs < computeMs)) {
+      throw limits.failure(
+          "forward computation", "above 0 and below its computation of " + computeMs, forwardMs);
     }
   }
 }

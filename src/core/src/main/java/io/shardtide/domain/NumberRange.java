@@ -53,6 +53,16 @@ public record NumberRange(double min, double max, boolean aboveMin) {
         : Double.toString(value);
   }
 
+  /** Returns the range as messages of {@link Limits} have it. */
+  String expected() {
+    if (max == Double.MAX_VALUE) {
+      return (aboveMin ? "above " : "at least ") + text(min);
+    }
+    int exponent = Math.getExponent(max);
+    String most = exponent > 31 && max == Math.scalb(1.0, exponent) ? "2^" + exponent : text(max);
+    return (aboveMin ? "above %s and at most %s" : "between %s and %s").formatted(text(min), most);
+  }
+
   /**
    * Returns the range as settings' documentation shows it, such as "1 to 256" or "above 0 to 10".
    */

@@ -49,15 +49,11 @@ public record PlanStatus(
    */
   public PlanStatus {
     Names.check(workloadId, "workload id", RejectionReason.INVALID_WORKLOAD_ID);
-    if (step < 0) {
-      throw new RejectedException(
-          RejectionReason.INVALID_STATUS, "step of a status must be at least 0, got " + step);
-    }
+    Limits limits = Limits.of(RejectionReason.INVALID_STATUS, "a status");
+    limits.atLeast("step", step, 0);
     if (wave < 1 || wave > waves) {
-      throw new RejectedException(
-          RejectionReason.INVALID_STATUS,
-          "wave of a status must be between 1 and its waves, got wave %s of %s"
-              .formatted(wave, waves));
+      throw limits.failure(
+          "wave", "between 1 and its waves", "wave %s of %s".formatted(wave, waves));
     }
   }
 

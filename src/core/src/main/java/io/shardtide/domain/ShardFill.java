@@ -28,20 +28,13 @@ public record ShardFill(
    * @throws RejectedException if a number is outside its range
    */
   public ShardFill {
-    check("rank", rank, 0);
-    check("row offset", rowOffset, 0);
-    check("slots", slots, 1);
-    check("ids", ids, 0);
-    check("insertions", insertions, 0);
-    check("evictions", evictions, 0);
-    check("collisions", collisions, 0);
-  }
-
-  private static void check(String what, long value, long least) {
-    if (value < least || value > MOST) {
-      throw new RejectedException(
-          RejectionReason.INVALID_MEASUREMENT,
-          "%s of a table's fill must be between %s and 2^50, got %s".formatted(what, least, value));
-    }
+    Limits.of(RejectionReason.INVALID_MEASUREMENT, "a table's fill")
+        .whole("rank", rank, 0, MOST)
+        .whole("row offset", rowOffset, 0, MOST)
+        .whole("slots", slots, 1, MOST)
+        .whole("ids", ids, 0, MOST)
+        .whole("insertions", insertions, 0, MOST)
+        .whole("evictions", evictions, 0, MOST)
+        .whole("collisions", collisions, 0, MOST);
   }
 }

@@ -47,12 +47,8 @@ public record TableConstraints(
     kinds =
         Collections.unmodifiableSet(
             kinds.isEmpty() ? EnumSet.noneOf(ShardKind.class) : EnumSet.copyOf(kinds));
-    if (leastColumns < 0 || leastColumns > TableSpec.MAX_COLUMNS) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CONSTRAINTS,
-          "least columns of a table's constraints must be between 0 and %s, got %s"
-              .formatted(TableSpec.MAX_COLUMNS, leastColumns));
-    }
+    Limits.of(RejectionReason.INVALID_CONSTRAINTS, "a table's constraints")
+        .whole("least columns", leastColumns, 0, TableSpec.MAX_COLUMNS);
     sameDevicesAs.ifPresent(
         name ->
             Names.check(name, "table name in constraints", RejectionReason.INVALID_CONSTRAINTS));

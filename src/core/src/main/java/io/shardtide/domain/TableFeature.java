@@ -3,7 +3,6 @@ package io.shardtide.domain;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -45,25 +44,13 @@ public record TableFeature(
    */
   public TableFeature {
     Names.check(name, "feature name", RejectionReason.INVALID_FEATURES);
-    check(
-        "pooling factor",
-        name,
-        poolingFactor,
-        poolingFactor >= 0 && poolingFactor <= TableSpec.MAX_POOLING_FACTOR,
-        String.format(
-            Locale.ROOT, "between 0 and %.0f lookups per sample", TableSpec.MAX_POOLING_FACTOR));
-    check(
-        "batch share",
-        name,
-        batchShare,
-        batchShare > 0 && batchShare <= MAX_BATCH_SHARE,
-        String.format(Locale.ROOT, "above 0 and at most %.0f", MAX_BATCH_SHARE));
-    check(
-        "duplicates",
-        name,
-        duplicates,
-        duplicates >= 1 && duplicates <= MAX_DUPLICATES,
-        String.format(Locale.ROOT, "between 1 and %.0f", MAX_DUPLICATES));
+    Limits limits = Limits.of(RejectionReason.INVALID_FEATURES, "feature", name);
+    limits
+        .in(" lookups per sample")
+        .within("pooling factor", poolingFactor, 0, TableSpec.MAX_POOLING_FACTOR);
+    limits
+        .above("batch share", batchShare, 0, MAX_BATCH_SHARE)
+        .within("duplicates", duplicates, 1, MAX_DUPLICATES);
   }
 
   /** A feature with the cluster's batch size, whose samples do not repeat. */
@@ -95,24 +82,21 @@ public record TableFeature(
    */
   static List<TableFeature> ofTable(
       List<TableFeature> features, String table, double poolingFactor) {
-    if (features.size() > MAX_FEATURES) {
-      throw rejected(
-          "features of table %s must be at most %s, got %s"
-              .formatted(Names.quote(table), MAX_FEATURES, features.size()));
-    }
+    Limits limits = Limits.of(RejectionReason.INVALID_FEATURES, "table", table);
+    limits.whole("number of features", features.size(), 0, MAX_FEATURES);
     Map<String, Integer> positions = new HashMap<>();
     for (TableFeature feature : features) {
       if (positions.putIfAbsent(feature.name, positions.size()) != null) {
-        throw rejected(
-            "features of table %s must have different names, got %s twice"
-                .formatted(Names.quote(table), Names.quote(feature.name)));
+        throw limits.failure(
+            "names of features", "different", Names.quote(feature.name) + " twice");
       }
     }
     double sum = lookups(features);
     if (!features.isEmpty() && !(Math.abs(poolingFactor - sum) <= TOLERANCE * sum)) {
-      throw rejected(
-          "pooling factor of table %s must be %s, the sum over its features of poolingFactor * batchShare / duplicates, got %s"
-              .formatted(Names.quote(table), sum, poolingFactor));
+      throw limits.failure(
+          "pooling factor",
+          sum + ", the sum over its features of poolingFactor * batchShare / duplicates",
+          poolingFactor);
     }
     boolean isPlain =
         features.size() == 1 && features.get(0).batchShare == 1 && features.get(0).duplicates == 1;
@@ -134,18 +118,5 @@ public record TableFeature(
       changed.add(new TableFeature(feature.name, factor, feature.batchShare, feature.duplicates));
     }
     return changed;
-  }
-
-  private static void check(
-      String what, String name, double value, boolean isValid, String expected) {
-    if (!isValid) {
-      throw rejected(
-          "%s of feature %s must be %s, got %s"
-              .formatted(what, Names.quote(name), expected, value));
-    }
-  }
-
-  private static RejectedException rejected(String message) {
-    return new RejectedException(RejectionReason.INVALID_FEATURES, message);
   }
 }

@@ -21,12 +21,8 @@ public record TableFill(String table, List<ShardFill> shards) {
   public TableFill {
     Names.check(table, "table name", RejectionReason.INVALID_TABLE_NAME);
     shards = List.copyOf(shards);
-    if (shards.isEmpty() || shards.size() > MOST_SHARDS) {
-      throw new RejectedException(
-          RejectionReason.INVALID_MEASUREMENT,
-          "the fill of table %s must have between 1 and %s shards, got %s"
-              .formatted(Names.quote(table), MOST_SHARDS, shards.size()));
-    }
+    Limits.of(RejectionReason.INVALID_MEASUREMENT, "the fill of table", table)
+        .whole("number of shards", shards.size(), 1, MOST_SHARDS);
   }
 
   /** Returns the slots of the table. */

@@ -44,14 +44,8 @@ public record TableKernel(
    * @throws RejectedException if the load factor is outside its range
    */
   public TableKernel {
-    if (cacheLoadFactor.isPresent()) {
-      double share = cacheLoadFactor.getAsDouble();
-      if (!(share > 0 && share <= 1)) {
-        throw new RejectedException(
-            RejectionReason.INVALID_CONSTRAINTS,
-            "cache load factor of a table must be above 0 and at most 1, got " + share);
-      }
-    }
+    Limits.of(RejectionReason.INVALID_CONSTRAINTS, "a table")
+        .above("cache load factor", cacheLoadFactor.orElse(1), 0, 1);
   }
 
   /** Returns whether nothing is decided. */

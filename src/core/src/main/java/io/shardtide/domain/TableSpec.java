@@ -4,7 +4,6 @@ import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -94,39 +93,25 @@ public record TableSpec(
   public TableSpec {
     Names.check(name, "table name", RejectionReason.INVALID_TABLE_NAME);
     checkRows(rows, name);
-    if (columns < COLUMN_UNIT || columns > MAX_COLUMNS || columns % COLUMN_UNIT != 0) {
-      throw rejected(
-          RejectionReason.INVALID_COLUMNS,
-          "columns",
-          name,
-          "a multiple of %s between %s and %s".formatted(COLUMN_UNIT, COLUMN_UNIT, MAX_COLUMNS),
-          columns);
-    }
-    if (!(poolingFactor >= 0 && poolingFactor <= MAX_POOLING_FACTOR)) {
-      throw rejected(
-          RejectionReason.INVALID_POOLING_FACTOR,
-          "pooling factor",
-          name,
-          String.format(Locale.ROOT, "between 0 and %.0f lookups per sample", MAX_POOLING_FACTOR),
-          poolingFactor);
-    }
-    if (!(bytesPerElement > 0 && bytesPerElement <= MAX_BYTES_PER_ELEMENT)) {
-      throw rejected(
-          RejectionReason.INVALID_BYTES_PER_ELEMENT,
-          "bytes per element",
-          name,
-          String.format(Locale.ROOT, "above 0 and at most %.0f", MAX_BYTES_PER_ELEMENT),
-          bytesPerElement);
-    }
-    checkOptimizer("optimizer bytes per element", name, optimizerBytesPerElement);
-    checkOptimizer("optimizer bytes per row", name, optimizerBytesPerRow);
+    limits(RejectionReason.INVALID_COLUMNS, name)
+        .check(
+            columns >= COLUMN_UNIT && columns <= MAX_COLUMNS && columns % COLUMN_UNIT == 0,
+            "columns",
+            "a multiple of " + COLUMN_UNIT + " between " + COLUMN_UNIT + " and " + MAX_COLUMNS,
+            columns);
+    limits(RejectionReason.INVALID_POOLING_FACTOR, name)
+        .in(" lookups per sample")
+        .within("pooling factor", poolingFactor, 0, MAX_POOLING_FACTOR);
+    limits(RejectionReason.INVALID_BYTES_PER_ELEMENT, name)
+        .above("bytes per element", bytesPerElement, 0, MAX_BYTES_PER_ELEMENT)
+        .within("optimizer bytes per element", optimizerBytesPerElement, 0, MAX_BYTES_PER_ELEMENT)
+        .within("optimizer bytes per row", optimizerBytesPerRow, 0, MAX_BYTES_PER_ELEMENT);
     if (accessCdf.isKnown() && accessCdf.shares().size() != AccessCdf.size(rows)) {
-      throw rejected(
-          RejectionReason.INVALID_ACCESS_CDF,
-          "entries of the access CDF",
-          name,
-          "%s for its %s rows".formatted(AccessCdf.size(rows), rows),
-          accessCdf.shares().size());
+      throw limits(RejectionReason.INVALID_ACCESS_CDF, name)
+          .failure(
+              "entries of the access CDF",
+              "%s for its %s rows".formatted(AccessCdf.size(rows), rows),
+              accessCdf.shares().size());
     }
     if (storage.isPresent()) {
       // Everything that plans follows from constraints: nothing else has to know.
@@ -204,9 +189,7 @@ public record TableSpec(
 
   /** Checks a number of rows. */
   static void checkRows(long rows, String table) {
-    if (rows < 1 || rows > MAX_ROWS) {
-      throw rejected(RejectionReason.INVALID_ROWS, "rows", table, "between 1 and 2^36", rows);
-    }
+    limits(RejectionReason.INVALID_ROWS, table).whole("rows", rows, 1, MAX_ROWS);
   }
 
   /** Checks that some kind that the constraints allow can be computed by the kernel. */
@@ -229,22 +212,12 @@ public record TableSpec(
               .formatted(
                   Names.quote(name),
                   isCached
-                      ? "that it is cached, and a kind other than data_parallel and partial_row_wise"
+                      ? "that it is cached, and a kind other than data_parallel and"
+                            + " partial_row_wise"
                       : "a kind other than data_parallel",
                   kernel.computeKernel().get().label(),
                   constraints.describeKinds(),
                   constraints.mayBeCached() ? "" : ", mayBeCached false"));
-    }
-  }
-
-  private static void checkOptimizer(String what, String name, double bytes) {
-    if (!(bytes >= 0 && bytes <= MAX_BYTES_PER_ELEMENT)) {
-      throw rejected(
-          RejectionReason.INVALID_BYTES_PER_ELEMENT,
-          what,
-          name,
-          String.format(Locale.ROOT, "between 0 and %.0f", MAX_BYTES_PER_ELEMENT),
-          bytes);
     }
   }
 
@@ -490,10 +463,7 @@ public record TableSpec(
     return bytes(columns);
   }
 
-  private static RejectedException rejected(
-      RejectionReason reason, String what, String table, String expected, Object value) {
-    return new RejectedException(
-        reason,
-        "%s of table %s must be %s, got %s".formatted(what, Names.quote(table), expected, value));
+  private static Limits limits(RejectionReason reason, String table) {
+    return Limits.of(reason, "table", table);
   }
 }

@@ -3,13 +3,16 @@ package io.shardtide.learning;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Limits;
 import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
-import java.util.Locale;
 
 /** Validates training samples read from the log. */
 public final class SampleCheck {
+  private static final Limits LIMITS = Limits.of(SampleCheck::invalid, "");
+  private static final Limits MS = LIMITS.in(" ms");
+
   private SampleCheck() {}
 
   /**
@@ -18,39 +21,25 @@ public final class SampleCheck {
    * @throws RejectedException with INVALID_MEASUREMENT if a value is out of range
    */
   public static void check(CostSample sample) {
-    if (sample.batchSize() < 1) {
-      throw invalid("batch size must be at least 1, got %s".formatted(sample.batchSize()));
-    }
+    LIMITS.atLeast("batch size", sample.batchSize(), 1);
     if (sample.cost() instanceof CostSample.Computation computation) {
-      if (computation.shards().isEmpty()) {
-        throw invalid("a computation must have at least 1 shard, got 0");
-      }
+      LIMITS.atLeast("shards of a computation", computation.shards().size(), 1);
       computation.shards().forEach(SampleCheck::check);
       checkMs("computation", computation.measuredMs());
       double forwardMs = computation.measuredForwardMs().orElse(computation.measuredMs() / 2);
       if (!(forwardMs > 0 && forwardMs < computation.measuredMs())) {
-        throw invalid(
-            "forward computation must be above 0 and below the computation of %s ms, got %s ms"
-                .formatted(computation.measuredMs(), forwardMs));
+        throw MS.failure(
+            "forward computation",
+            "above 0 and below the computation of " + computation.measuredMs(),
+            forwardMs);
       }
     } else if (sample.cost() instanceof CostSample.StepCommunication communication) {
-      if (communication.columns().size() < 2) {
-        throw invalid(
-            "communication must have at least 2 devices, got %s"
-                .formatted(communication.columns().size()));
-      }
-      if (communication.devicesPerNode() < 1) {
-        throw invalid(
-            "devices per node must be at least 1, got %s"
-                .formatted(communication.devicesPerNode()));
-      }
+      LIMITS
+          .atLeast("devices of a communication", communication.columns().size(), 2)
+          .atLeast("devices per node", communication.devicesPerNode(), 1);
       checkBytes(communication.forwardBytesPerElement());
       checkBytes(communication.backwardBytesPerElement());
-      for (int columns : communication.columns()) {
-        if (columns < 0) {
-          throw invalid("columns of a device must be at least 0, got %s".formatted(columns));
-        }
-      }
+      communication.columns().forEach(c -> LIMITS.atLeast("columns of a device", c, 0));
       for (MeasuredDevice device : communication.measured()) {
         if (communication.hasAllToAll()) {
           checkMs("forward communication", device.forwardCommMs());
@@ -84,38 +73,15 @@ public final class SampleCheck {
   }
 
   private static void checkMsOrNone(String what, double ms) {
-    if (!(ms >= 0 && ms <= MeasuredDevice.MAX_MS)) {
-      throw invalid(
-          String.format(
-              Locale.ROOT,
-              "%s must be between 0 and %.0f ms, got %s ms",
-              what,
-              MeasuredDevice.MAX_MS,
-              ms));
-    }
+    MS.within(what, ms, 0, MeasuredDevice.MAX_MS);
   }
 
   private static void checkBytes(double bytes) {
-    if (!(bytes > 0 && bytes <= ClusterSpec.MAX_WIRE_BYTES)) {
-      throw invalid(
-          String.format(
-              Locale.ROOT,
-              "bytes per element of an all-to-all must be above 0 and at most %.0f, got %s",
-              ClusterSpec.MAX_WIRE_BYTES,
-              bytes));
-    }
+    LIMITS.above("bytes per element of an all-to-all", bytes, 0, ClusterSpec.MAX_WIRE_BYTES);
   }
 
   private static void checkMs(String what, double ms) {
-    if (!(ms > 0 && ms <= MeasuredDevice.MAX_MS)) {
-      throw invalid(
-          String.format(
-              Locale.ROOT,
-              "%s must be above 0 and at most %.0f ms, got %s ms",
-              what,
-              MeasuredDevice.MAX_MS,
-              ms));
-    }
+    MS.above(what, ms, 0, MeasuredDevice.MAX_MS);
   }
 
   private static RejectedException invalid(String problem) {

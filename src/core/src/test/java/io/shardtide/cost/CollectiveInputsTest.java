@@ -174,8 +174,8 @@ class CollectiveInputsTest {
   void a_group_has_a_node_or_more() {
     assertThat(TEN.nodes()).isEqualTo(3);
     assertThatThrownBy(() -> new DeviceGroup(4, 5))
-        .hasMessage("devices per node must be between 1 and the 4 devices, got 5");
+        .hasMessage("devices per node of a group must be between 1 and 4, got 5");
     assertThatThrownBy(() -> new DeviceGroup(0, 0))
-        .hasMessage("devices per node must be between 1 and the 0 devices, got 0");
+        .hasMessage("devices per node of a group must be between 1 and 0, got 0");
   }
 }

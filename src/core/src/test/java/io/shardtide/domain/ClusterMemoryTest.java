@@ -101,7 +101,7 @@ class ClusterMemoryTest {
           """
           8:50      | device with memory of its own of a cluster must be between 0 and 7, got 8
           -1:50     | device with memory of its own of a cluster must be between 0 and 7, got -1
-          2:0       | bytes of memory of device 2 of a cluster must be between 1 and 17592186044416, got 0
+          2:0       | bytes of memory of device 2 of a cluster must be between 1 and 2^44, got 0
           2:50 2:60 | memory of a cluster's device must be given once, got device 2 twice
           """)
   void a_wrong_device_is_named(String memory, String message) {
@@ -131,7 +131,8 @@ class ClusterMemoryTest {
     for (int wrong : new int[] {3, -1, 8}) {
       assertThatThrownBy(cluster().devicesPerHost(wrong)::build)
           .hasMessage(
-              "devices per host of a cluster must divide its 4 devices per node, or be 0 where a node is a host, got "
+              "devices per host of a cluster must be a divisor of its 4 devices per node, or 0"
+                  + " where a node is a host, got "
                   + wrong);
     }
   }

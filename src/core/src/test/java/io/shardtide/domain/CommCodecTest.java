@@ -70,7 +70,8 @@ class CommCodecTest {
     for (int i = 0; i < 9; i++) {
       nine.add(new CommCodec("c" + i, 2));
     }
-    assertRejected(() -> with(nine), "codecs of a cluster must be at most 8, got 9");
+    assertRejected(
+        () -> with(nine), "number of codecs of a cluster must be between 0 and 8, got 9");
     assertThat(with(nine.subList(0, 8)).codecs()).hasSize(8);
   }
 
@@ -87,7 +88,8 @@ class CommCodecTest {
     assertThat(forward.serves(ShardScope.DEVICE, Direction.BACKWARD)).isFalse();
     assertThatThrownBy(() -> new CollectiveCodec(ShardScope.DEVICE, Direction.BACKWARD, forward, 1))
         .hasMessage(
-            "codec of a collective must serve it and save at least 0 ms, got codec fp16 in the backward collectives of scope device, 1.0 ms");
+            "codec of a collective must serve it and save at least 0 ms, got codec fp16 in the"
+                + " backward collectives of scope device, 1.0 ms");
   }
 
   /** 4 bytes of each of a million numbers at 2 GB/s are 2 ms. */

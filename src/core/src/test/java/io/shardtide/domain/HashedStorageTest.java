@@ -47,7 +47,7 @@ class HashedStorageTest {
     for (double number : new double[] {-0.1, 1e13, Double.NaN}) {
       assertInvalid(
           b -> b.idsPerDay(number),
-          "ids per day of a hashed table must be between 0 and 10^12, got " + number);
+          "ids per day of a hashed table must be between 0 and 1000000000000, got " + number);
       assertInvalid(
           b -> b.slotBytes(number),
           "slot bytes of a hashed table must be between 0 and 1024, got " + number);
@@ -74,12 +74,14 @@ class HashedStorageTest {
         .contains("voll: 表");
     assertInvalid(
         b -> b.resizeReason(Optional.of("y".repeat(501))),
-        "reason of a resize must have at most 500 characters, none of them a control character, got \""
+        "reason of a resize must have at most 500 characters, none of them a control character, got"
+            + " \""
             + "y".repeat(80)
             + "...\": it has 501 characters");
     assertInvalid(
         b -> b.resizeReason(Optional.of("a\nb")),
-        "reason of a resize must have at most 500 characters, none of them a control character, got \"a\uFFFDb\": it contains a control character");
+        "reason of a resize must have at most 500 characters, none of them a control character, got"
+            + " \"a\uFFFDb\": it contains a control character");
     assertThatThrownBy(() -> new Change.TableResized("t", 5, "a\tb"))
         .isInstanceOf(RejectedException.class)
         .hasMessageContaining("it contains a control character");
@@ -129,7 +131,8 @@ class HashedStorageTest {
               RejectedException.class,
               e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_CONSTRAINTS))
           .hasMessage(
-              "constraints of hashed table \"t\" must allow a kind other than data_parallel, since each copy would store other ids; got data_parallel");
+              "constraints of hashed table \"t\" must allow a kind other than data_parallel, since"
+                  + " each copy would store other ids; got data_parallel");
       return;
     }
     TableSpec table = hashed(only);

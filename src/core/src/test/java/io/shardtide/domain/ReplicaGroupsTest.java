@@ -119,7 +119,7 @@ class ReplicaGroupsTest {
   void groups_that_cannot_be_are_rejected() {
     assertThatThrownBy(() -> cluster(16, 8, 1, 3))
         .isInstanceOf(RejectedException.class)
-        .hasMessage("replica groups of a cluster must divide its 16 devices, got 3");
+        .hasMessage("replica groups of a cluster must be divisors of its 16 devices, got 3");
     assertThatThrownBy(() -> cluster(60, 6, 15))
         .isInstanceOf(RejectedException.class)
         .hasMessageContaining("got 15 groups of 4 devices with 6 devices per node");

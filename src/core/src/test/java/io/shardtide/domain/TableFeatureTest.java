@@ -84,8 +84,8 @@ class TableFeatureTest {
       delimiter = '|',
       textBlock =
           """
-          a  | -1  | 1    | 1   | pooling factor of feature "a" must be between 0 and 1000000 lookups per sample, got -1.0
-          a  | NaN | 1    | 1   | pooling factor of feature "a" must be between 0 and 1000000 lookups per sample, got NaN
+          a  | -1  | 1    | 1   | pooling factor of feature "a" must be between 0 and 1000000 lookups per sample, got -1.0 lookups per sample
+          a  | NaN | 1    | 1   | pooling factor of feature "a" must be between 0 and 1000000 lookups per sample, got NaN lookups per sample
           a  | 6   | 0    | 1   | batch share of feature "a" must be above 0 and at most 1000, got 0.0
           a  | 6   | NaN  | 1   | batch share of feature "a" must be above 0 and at most 1000, got NaN
           a  | 6   | 1001 | 1   | batch share of feature "a" must be above 0 and at most 1000, got 1001.0
@@ -105,13 +105,14 @@ class TableFeatureTest {
   void features_have_different_names_and_are_not_too_many() {
     assertRejected(
         () -> with(TABLE, new TableFeature("a", 3), new TableFeature("a", 3)),
-        "features of table \"t\" must have different names, got \"a\" twice");
+        "names of features of table \"t\" must be different, got \"a\" twice");
     List<TableFeature> many = new ArrayList<>();
     for (int i = 0; i <= TableFeature.MAX_FEATURES; i++) {
       many.add(new TableFeature("f" + i, 1));
     }
     assertRejected(
-        () -> TABLE.withFeatures(many), "features of table \"t\" must be at most 1000, got 1001");
+        () -> TABLE.withFeatures(many),
+        "number of features of table \"t\" must be between 0 and 1000, got 1001");
     assertThat(TABLE.withFeatures(many.subList(0, TableFeature.MAX_FEATURES)).outputsPerSample())
         .isEqualTo(1_000);
   }

@@ -26,9 +26,9 @@ class TableSpecTest {
           10           | -4   | 1    | 4   | INVALID_COLUMNS           | columns of table "t" must be a multiple of 4 between 4 and 4096, got -4
           10           | 6    | 1    | 4   | INVALID_COLUMNS           | columns of table "t" must be a multiple of 4 between 4 and 4096, got 6
           10           | 4100 | 1    | 4   | INVALID_COLUMNS           | columns of table "t" must be a multiple of 4 between 4 and 4096, got 4100
-          10           | 64   | NaN  | 4   | INVALID_POOLING_FACTOR    | pooling factor of table "t" must be between 0 and 1000000 lookups per sample, got NaN
-          10           | 64   | -0.1 | 4   | INVALID_POOLING_FACTOR    | pooling factor of table "t" must be between 0 and 1000000 lookups per sample, got -0.1
-          10           | 64   | 1e7  | 4   | INVALID_POOLING_FACTOR    | pooling factor of table "t" must be between 0 and 1000000 lookups per sample, got 1.0E7
+          10           | 64   | NaN  | 4   | INVALID_POOLING_FACTOR    | pooling factor of table "t" must be between 0 and 1000000 lookups per sample, got NaN lookups per sample
+          10           | 64   | -0.1 | 4   | INVALID_POOLING_FACTOR    | pooling factor of table "t" must be between 0 and 1000000 lookups per sample, got -0.1 lookups per sample
+          10           | 64   | 1e7  | 4   | INVALID_POOLING_FACTOR    | pooling factor of table "t" must be between 0 and 1000000 lookups per sample, got 1.0E7 lookups per sample
           10           | 64   | 1    | 0   | INVALID_BYTES_PER_ELEMENT | bytes per element of table "t" must be above 0 and at most 64, got 0.0
           10           | 64   | 1    | NaN | INVALID_BYTES_PER_ELEMENT | bytes per element of table "t" must be above 0 and at most 64, got NaN
           10           | 64   | 1    | 65  | INVALID_BYTES_PER_ELEMENT | bytes per element of table "t" must be above 0 and at most 64, got 65.0
@@ -145,7 +145,8 @@ class TableSpecTest {
             RejectedException.class,
             e -> assertThat(e.reason()).isEqualTo(RejectionReason.INVALID_OPTIMIZER))
         .hasMessage(
-            "optimizer must be one of sgd, rowwise_adagrad, adagrad, adam, partial_rowwise_adam, lamb, got \"Adam\"");
+            "optimizer must be one of sgd, rowwise_adagrad, adagrad, adam, partial_rowwise_adam,"
+                + " lamb, got \"Adam\"");
   }
 
   private static TableSpec named(Optimizer optimizer, TableSpec table) {
@@ -297,7 +298,7 @@ class TableSpecTest {
           """
           0     | 1  | 1  | 1  | devices of a cluster must be between 1 and 16384, got 0
           16385 | 1  | 1  | 1  | devices of a cluster must be between 1 and 16384, got 16385
-          1     | 0  | 1  | 1  | bytes of memory per device of a cluster must be between 1 and 17592186044416, got 0
+          1     | 0  | 1  | 1  | bytes of memory per device of a cluster must be between 1 and 2^44, got 0
           1     | 1  | 0  | 1  | samples per batch of a cluster must be between 1 and 2147483647, got 0
           1     | 1  | 1  | -1 | devices per node of a cluster must be between 1 and 2147483647, got -1
           """)
@@ -337,8 +338,8 @@ class TableSpecTest {
       delimiter = '|',
       textBlock =
           """
-          -1             | 0   | 4   | 4   | bytes of host memory per device of a cluster must be between 0 and 17592186044416, got -1
-          17592186044417 | 0   | 4   | 4   | bytes of host memory per device of a cluster must be between 0 and 17592186044416, got 17592186044417
+          -1             | 0   | 4   | 4   | bytes of host memory per device of a cluster must be between 0 and 2^44, got -1
+          17592186044417 | 0   | 4   | 4   | bytes of host memory per device of a cluster must be between 0 and 2^44, got 17592186044417
           0              | -1  | 4   | 4   | reserved bytes of memory per device of a cluster must be between 0 and 99, got -1
           0              | 100 | 4   | 4   | reserved bytes of memory per device of a cluster must be between 0 and 99, got 100
           0              | 0   | 0   | 4   | forward bytes per element of a cluster must be above 0 and at most 8, got 0.0

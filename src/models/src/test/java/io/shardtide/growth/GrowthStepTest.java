@@ -429,9 +429,9 @@ class GrowthStepTest {
     assertThatThrownBy(() -> new ShardFill(0, 0, 1, -1, 0, 0, 0)).hasMessageContaining("got -1");
     assertThatThrownBy(() -> new TableFill("a", List.of())).hasMessageContaining("got 0");
     assertThatThrownBy(() -> report("run"))
-        .hasMessage("a report of fill must have between 1 and 20000 tables, got 0");
+        .hasMessage("number of tables of a report of fill must be between 1 and 20000, got 0");
     assertThatThrownBy(() -> report("run", fill("a", 1, 1), fill("a", 1, 1)))
-        .hasMessage("a report of fill must have each table once, got \"a\" twice");
+        .hasMessage("tables of a report of fill must be different, got \"a\" twice");
   }
 
   /** A table of 10,000 slots gets 720,000 ids within an hour: each resize is worth its reshard. */

@@ -213,8 +213,8 @@ class SampleFolderReaderTest {
           tables      | {"name":"c","rows":1.5,"poolingFactor":1}                  | rows must be a whole number between 1 and 68719476736, got 1.5
           tables      | {"name":"c","rows":"9","poolingFactor":1}                  | rows must be a whole number between 1 and 68719476736, got "9"
           tables      | {"name":"c","rows":9}                                      | poolingFactor must be a number, got nothing
-          tables      | {"name":"c","rows":9,"poolingFactor":-1}                   | pooling factor of table "c" must be between 0 and 1000000 lookups per sample, got -1.0
-          tables      | {"name":"c","rows":9,"poolingFactor":NaN}                  | pooling factor of table "c" must be between 0 and 1000000 lookups per sample, got NaN
+          tables      | {"name":"c","rows":9,"poolingFactor":-1}                   | pooling factor of table "c" must be between 0 and 1000000 lookups per sample, got -1.0 lookups per sample
+          tables      | {"name":"c","rows":9,"poolingFactor":NaN}                  | pooling factor of table "c" must be between 0 and 1000000 lookups per sample, got NaN lookups per sample
           tables      | {"name":"c","rows":9,"poolingFactor":1,"reuseHistogram":[1]} | reuse histogram must have 17 shares between 0 and 1 that sum to 1, or none if unknown, got 1 shares
           tables      | {"name":"c","rows":9,"poolingFactor":1,"accessCdf":0.5}    | accessCdf must be a list of numbers, got 0.5
           tables      | {"name":"c","rows":9,"poolingFactor":1,"accessCdf":[0.5,null,1]} | accessCdf[1] must be a number, got null

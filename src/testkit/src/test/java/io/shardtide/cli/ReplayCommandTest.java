@@ -145,7 +145,7 @@ class ReplayCommandTest {
         .allMatch(line -> lines.read(line).ranks() == 3);
     assertThat(run("replay --what-if --events DIR/events.jsonl --cluster replicaGroups=1+7"))
         .isEqualTo(1);
-    assertThat(err.toString()).contains("replica groups of a cluster must divide its");
+    assertThat(err.toString()).contains("replica groups of a cluster must be divisors of its");
   }
 
   @ParameterizedTest

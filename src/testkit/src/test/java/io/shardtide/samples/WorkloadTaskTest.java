@@ -271,7 +271,7 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[{"name":"f","poolingFactor":1,"batchShare":0}]}]} | tables[0]: features[0]: batch share of feature "f" must be above 0 and at most 1000, got 0.0
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[{"name":"f","poolingFactor":1,"duplicates":NaN}]}]} | tables[0]: features[0]: duplicates of feature "f" must be between 1 and 1000000, got NaN
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":2,"features":[{"name":"f","poolingFactor":1,"batchShare":0.5}]}]} | tables[0]: pooling factor of table "b" must be 0.5, the sum over its features of poolingFactor * batchShare / duplicates, got 2.0
-          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"idWeights":"some"}]} | tables[0]: weights of ids must be one of given, learned, got "some"
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"idWeights":"some"}]} | tables[0]: weights of ids must be given or learned, got "some"
           {"task":"x","cluster":{"devices":0},"tables":[T]} | cluster: devices must be a whole number between 1 and 16384, got 0
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":1.5},"tables":[T]} | cluster: memoryBytesPerDevice must be a whole number between 1 and 17592186044416, got 1.5
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9},"tables":[T]} | cluster: batchSize must be a whole number between 1 and 2147483647, got nothing
@@ -288,7 +288,7 @@ class WorkloadTaskTest {
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","pipeline":"prefetch"},"tables":[T]} | cluster: countsStepMemory of a cluster must be true if it names a pipeline, whose memory would not be counted otherwise, got false with pipeline prefetch
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","memoryBytesByDevice":[{"device":2,"bytes":9}]},"tables":[T]} | cluster: memoryBytesByDevice[0]: device must be a whole number between 0 and 1, got 2
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","memoryBytesByDevice":[{"device":1}]},"tables":[T]} | cluster: memoryBytesByDevice[0]: bytes must be a whole number between 1 and 17592186044416, got nothing
-          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","devicesPerHost":4},"tables":[T]} | cluster: devices per host of a cluster must divide its 2 devices per node, or be 0 where a node is a host, got 4
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","devicesPerHost":4},"tables":[T]} | cluster: devices per host of a cluster must be a divisor of its 2 devices per node, or 0 where a node is a host, got 4
           {"task":"x","cluster":{"gpus":4},"tables":[T]} | cluster: unknown field "gpus": 4; expected devices, memoryBytesPerDevice, batchSize, hardware, devicesPerNode, hostMemoryBytesPerDevice, reservedMemoryBytesPerDevice, countsStepMemory, forwardBytesPerElement, backwardBytesPerElement, replicaGroups, synchronizationSteps, codecs, optimizer, pipeline, memoryBytesByDevice, devicesPerHost
           """)
   void errors_name_the_line_the_field_and_the_value(String line, String message)

@@ -1,5 +1,7 @@
 package io.shardtide.cost.retraining;
 
+import io.shardtide.domain.Limits;
+
 /**
  * Hyperparameters of fine-tuning. The defaults were chosen on simulated changes of a machine; the
  * RATIONALE.md of {@code cost} has the comparison.
@@ -22,18 +24,12 @@ record RetrainingSettings(
     double reasons) {
   /** Checks the ranges. */
   RetrainingSettings {
-    check("model variance", modelVariance, Double.MAX_VALUE);
-    check("noise variance", noiseVariance, Double.MAX_VALUE);
-    check("weight of old samples", oldWeight, 1);
-    check("scale", scale, Double.MAX_VALUE);
-    check("share of reasons", reasons, 0.5);
-  }
-
-  private static void check(String what, double value, double most) {
-    if (!(value > 0 && value <= most)) {
-      throw new IllegalArgumentException(
-          "%s must be above 0 and at most %s, got %s".formatted(what, most, value));
-    }
+    Limits.of(IllegalArgumentException::new, "")
+        .above("model variance", modelVariance, 0)
+        .above("noise variance", noiseVariance, 0)
+        .above("weight of old samples", oldWeight, 0, 1)
+        .above("scale", scale, 0)
+        .above("share of reasons", reasons, 0, 0.5);
   }
 
   /**

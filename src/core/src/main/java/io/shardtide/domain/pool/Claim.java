@@ -1,6 +1,7 @@
 package io.shardtide.domain.pool;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Limits;
 import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
@@ -33,39 +34,10 @@ public record Claim(
    */
   public Claim {
     Names.check(workloadId, "workload id of a claim", RejectionReason.INVALID_WORKLOAD_ID);
-    check(
-        mostDevices >= 1 && mostDevices <= ClusterSpec.MAX_DEVICES,
-        "most devices",
-        "between 1 and " + ClusterSpec.MAX_DEVICES,
-        workloadId,
-        mostDevices);
-    check(
-        leastDevices >= 1 && leastDevices <= mostDevices,
-        "least devices",
-        "between 1 and its most devices, " + mostDevices,
-        workloadId,
-        leastDevices);
-    check(
-        weight >= MIN_WEIGHT && weight <= MAX_WEIGHT,
-        "weight",
-        "between %s and %s".formatted(MIN_WEIGHT, MAX_WEIGHT),
-        workloadId,
-        weight);
-    check(
-        priority >= 0 && priority <= MAX_PRIORITY,
-        "priority",
-        "between 0 and " + MAX_PRIORITY,
-        workloadId,
-        priority);
-  }
-
-  private static void check(
-      boolean isValid, String what, String expected, String workloadId, Object value) {
-    if (!isValid) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CLAIM,
-          "%s of the claim of workload %s must be %s, got %s"
-              .formatted(what, Names.quote(workloadId), expected, value));
-    }
+    Limits.of(RejectionReason.INVALID_CLAIM, "the claim of workload", workloadId)
+        .whole("most devices", mostDevices, 1, ClusterSpec.MAX_DEVICES)
+        .whole("least devices", leastDevices, 1, mostDevices)
+        .within("weight", weight, MIN_WEIGHT, MAX_WEIGHT)
+        .whole("priority", priority, 0, MAX_PRIORITY);
   }
 }

@@ -2,6 +2,7 @@ package io.shardtide.domain.pool;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.Limits;
 import io.shardtide.domain.Names;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
@@ -33,20 +34,22 @@ public record Pool(
     String hardware,
     SortedMap<String, PoolNode> nodes,
     Optional<PoolLinks> links) {
+  private static final Limits LIMITS = Limits.of(RejectionReason.INVALID_POOL, "a pool");
 
   /**
    * @throws RejectedException if a value is outside its range
    */
   public Pool {
     Names.check(hardware, "hardware of a pool", RejectionReason.INVALID_POOL);
-    check("devices per node", devicesPerNode, 1, ClusterSpec.MAX_DEVICES);
-    check("bytes of memory per device", memoryBytesPerDevice, 1, ClusterSpec.MAX_MEMORY_BYTES);
-    check(
-        "bytes of host memory per device",
-        hostMemoryBytesPerDevice,
-        0,
-        ClusterSpec.MAX_MEMORY_BYTES);
-    check("devices", (long) nodes.size() * devicesPerNode, 0, ClusterSpec.MAX_DEVICES);
+    LIMITS
+        .whole("devices per node", devicesPerNode, 1, ClusterSpec.MAX_DEVICES)
+        .whole("bytes of memory per device", memoryBytesPerDevice, 1, ClusterSpec.MAX_MEMORY_BYTES)
+        .whole(
+            "bytes of host memory per device",
+            hostMemoryBytesPerDevice,
+            0,
+            ClusterSpec.MAX_MEMORY_BYTES)
+        .whole("devices", (long) nodes.size() * devicesPerNode, 0, ClusterSpec.MAX_DEVICES);
     nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes));
   }
 
@@ -101,7 +104,7 @@ public record Pool(
         throw duplicate(node);
       }
     }
-    check("nodes", byName.size(), 1, ClusterSpec.MAX_DEVICES);
+    LIMITS.whole("nodes", byName.size(), 1, ClusterSpec.MAX_DEVICES);
     links.ifPresent(measured -> measured.check(byName.values()));
     return new Pool(
         devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, byName, links);
@@ -177,13 +180,5 @@ public record Pool(
     return new RejectedException(
         RejectionReason.DUPLICATE_NODE,
         "names of nodes must differ, got %s twice".formatted(Names.quote(node.name())));
-  }
-
-  private static void check(String what, long value, long min, long max) {
-    if (value < min || value > max) {
-      throw new RejectedException(
-          RejectionReason.INVALID_POOL,
-          "%s of a pool must be between %s and %s, got %s".formatted(what, min, max, value));
-    }
   }
 }

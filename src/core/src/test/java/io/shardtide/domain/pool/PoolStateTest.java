@@ -106,19 +106,20 @@ class PoolStateTest {
         () -> Pool.of(10_000, GIB, 0, "h100", List.of(A, B)));
     rejects(
         RejectionReason.INVALID_POOL,
-        "bytes of memory per device of a pool must be between 1 and 17592186044416, got 0",
+        "bytes of memory per device of a pool must be between 1 and 2^44, got 0",
         () -> Pool.of(8, 0, 0, "h100", List.of(A)));
     rejects(
         RejectionReason.INVALID_POOL,
-        "bytes of host memory per device of a pool must be between 0 and 17592186044416, got -1",
+        "bytes of host memory per device of a pool must be between 0 and 2^44, got -1",
         () -> Pool.of(8, GIB, -1, "h100", List.of(A)));
     rejects(
         RejectionReason.INVALID_POOL,
-        "name of a node must have 1 to 255 characters, none of them a control character, got \"\": it is empty",
+        "name of a node must have 1 to 255 characters, none of them a control character, got \"\":"
+            + " it is empty",
         () -> new PoolNode("", ""));
     rejects(
         RejectionReason.INVALID_CLAIM,
-        "least devices of the claim of workload \"w\" must be between 1 and its most devices, 8, got 9",
+        "least devices of the claim of workload \"w\" must be between 1 and 8, got 9",
         () -> new Claim("w", 9, 8, 1, 0));
     rejects(
         RejectionReason.INVALID_CLAIM,
@@ -126,7 +127,7 @@ class PoolStateTest {
         () -> new Claim("w", 1, 16_385, 1, 0));
     rejects(
         RejectionReason.INVALID_CLAIM,
-        "weight of the claim of workload \"w\" must be between 0.001 and 1000.0, got NaN",
+        "weight of the claim of workload \"w\" must be between 0.001 and 1000, got NaN",
         () -> new Claim("w", 1, 8, Double.NaN, 0));
     rejects(
         RejectionReason.INVALID_CLAIM,

@@ -1,5 +1,7 @@
 package io.shardtide.cost.tensorflow;
 
+import io.shardtide.domain.Limits;
+
 /**
  * Hyperparameters of pretraining. The defaults were chosen on the reference samples;
  * models/README.md has the comparison.
@@ -25,23 +27,12 @@ public record TrainingSettings(
     double heldOutTables) {
   /** Checks the ranges. */
   public TrainingSettings {
-    if (computeEpochs < 1 || collectiveEpochs < 1 || patience < 1) {
-      throw new IllegalArgumentException(
-          "epochs and patience must be at least 1, got %s, %s and %s"
-              .formatted(computeEpochs, collectiveEpochs, patience));
-    }
-    if (!(initialRate > 0 && initialRate <= 1)) {
-      throw new IllegalArgumentException(
-          "initial learning rate must be above 0 and at most 1, got " + initialRate);
-    }
-    if (!(unknownReuse >= 0 && unknownReuse <= 1)) {
-      throw new IllegalArgumentException(
-          "share of unknown reuse must be between 0 and 1, got " + unknownReuse);
-    }
-    if (!(heldOutTables >= 0 && heldOutTables < 1)) {
-      throw new IllegalArgumentException(
-          "share of held-out tables must be 0 to below 1, got " + heldOutTables);
-    }
+    Limits.of(IllegalArgumentException::new, "")
+        .atLeast("epochs", Math.min(computeEpochs, collectiveEpochs), 1)
+        .atLeast("patience", patience, 1)
+        .above("initial learning rate", initialRate, 0, 1)
+        .within("share of unknown reuse", unknownReuse, 0, 1)
+        .within("share of held-out tables", heldOutTables, 0, Math.nextDown(1.0));
   }
 
   /** Returns the defaults with a seed. */
