@@ -3,7 +3,6 @@ package io.shardtide.allocation;
 import io.shardtide.allocation.CurveSearch.SearchedCurve;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.ClusterSpec;
@@ -19,7 +18,7 @@ import io.shardtide.domain.pool.CurveReport.PredictedCurve;
 import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.CurveState;
 import io.shardtide.domain.pool.ThroughputCurve;
-import java.util.Comparator;
+import io.shardtide.step.WorkloadTables;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -66,14 +65,10 @@ public final class CurveStep {
    *
    * @return the report of its deletion, if it is deleted and a pool had its curve
    */
-  public Optional<CurveReport> onPredictions(CurveStore store, CostPredictions part) {
+  public Optional<CurveReport> onPredictions(
+      WorkloadTables<CurveState, TableSpec> store, CostPredictions part) {
     String id = part.workloadId();
-    Update update = part.update().orElse(null);
-    if (update instanceof Update.Predicted predicted) {
-      store.putTable(id, predicted.prediction().table());
-    } else if (update instanceof Update.Dropped dropped) {
-      store.removeTable(id, dropped.name());
-    }
+    store.apply(part);
     if (!part.isLast()) {
       return Optional.empty();
     }
@@ -97,7 +92,7 @@ public final class CurveStep {
    *
    * @throws RejectedException if the workload has a claim on another pool
    */
-  public void onRequest(CurveStore store, CurveRequest request) {
+  public void onRequest(WorkloadTables<CurveState, TableSpec> store, CurveRequest request) {
     CurveState header = store.header(request.workloadId());
     Optional<CurveRequest> other =
         header.request().filter(r -> !r.poolId().equals(request.poolId()));
@@ -126,7 +121,9 @@ public final class CurveStep {
    *     pool's hardware, or the curve that was published is current
    */
   public Optional<CurveTask> task(
-      CurveStore store, String workloadId, Optional<SearchedCurve> before) {
+      WorkloadTables<CurveState, TableSpec> store,
+      String workloadId,
+      Optional<SearchedCurve> before) {
     return task(store, workloadId, before, false, Optional.empty());
   }
 
@@ -141,7 +138,7 @@ public final class CurveStep {
    *     scratch, is not worse than the plan, and is published
    */
   public Optional<CurveTask> refinement(
-      CurveStore store,
+      WorkloadTables<CurveState, TableSpec> store,
       String workloadId,
       Optional<SearchedCurve> before,
       Optional<RunningPlan> running) {
@@ -166,7 +163,7 @@ public final class CurveStep {
   }
 
   private Optional<CurveTask> task(
-      CurveStore store,
+      WorkloadTables<CurveState, TableSpec> store,
       String workloadId,
       Optional<SearchedCurve> before,
       boolean refines,
@@ -179,8 +176,7 @@ public final class CurveStep {
     ClusterSpec cluster = header.cluster().get();
     Optional<ClusterSpec> whole = cluster(request, cluster);
     Optional<TowerPredictor> predictor = predictors.apply(whole.orElse(cluster));
-    List<TableSpec> tables =
-        store.tables(workloadId).stream().sorted(Comparator.comparing(TableSpec::name)).toList();
+    List<TableSpec> tables = List.copyOf(store.tables().range(workloadId).values());
     if (predictor.isEmpty() || tables.isEmpty()) {
       return Optional.empty();
     }
@@ -264,7 +260,8 @@ public final class CurveStep {
    *     meanwhile, or if a refinement is not complete yet, is of a generation before or has found
    *     nothing better
    */
-  public Optional<CurveReport> finish(CurveStore store, CurveTask task, SearchedCurve searched) {
+  public Optional<CurveReport> finish(
+      WorkloadTables<CurveState, TableSpec> store, CurveTask task, SearchedCurve searched) {
     String id = task.request().workloadId();
     CurveState header = store.header(id);
     if (!header.request().equals(Optional.of(task.request())) || header.cluster().isEmpty()) {

@@ -92,11 +92,7 @@ public record CostPredictions(
 
   /** Returns these predictions without a table: the workload's generation, cluster and model. */
   public CostPredictions withoutTable() {
-    return CostPredictionsBuilder.builder(this)
-        .part(0)
-        .parts(1)
-        .update(Optional.empty())
-        .build();
+    return CostPredictionsBuilder.builder(this).part(0).parts(1).update(Optional.empty()).build();
   }
 
   /** Returns whether the workload is deleted. */

@@ -213,7 +213,7 @@ public record TableSpec(
                   Names.quote(name),
                   isCached
                       ? "that it is cached, and a kind other than data_parallel and"
-                            + " partial_row_wise"
+                          + " partial_row_wise"
                       : "a kind other than data_parallel",
                   kernel.computeKernel().get().label(),
                   constraints.describeKinds(),

@@ -260,8 +260,7 @@ public final class WorkloadStep {
     ClusterSpec cluster = after.cluster().orElseThrow();
     try {
       return predictor
-          .predict(
-              tables.stream().map(table -> table.withOptimizerOf(cluster)).toList(), cluster)
+          .predict(tables.stream().map(table -> table.withOptimizerOf(cluster)).toList(), cluster)
           .stream()
           .<Update>map(Update.Predicted::new)
           .toList();
