@@ -3,6 +3,7 @@ package io.shardtide.bench;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerSums;
 import io.shardtide.cost.tensorflow.TensorFlowHead;
@@ -148,7 +149,7 @@ public class ModelBenchmark {
   @Benchmark
   @OperationsPerInvocation(DEVICES)
   public Object allToAll() {
-    return evaluator.allToAll(CLUSTER, elements);
+    return StepCollectives.of(CLUSTER).allToAll(evaluator, elements);
   }
 
   /** Reads and validates the bundle's file. */

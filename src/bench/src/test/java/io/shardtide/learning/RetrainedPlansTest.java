@@ -9,6 +9,7 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
@@ -230,7 +231,8 @@ class RetrainedPlansTest {
   private StepCost cost(double[] computeMs, int[] columns) {
     return StepCost.of(
         computeMs,
-        before.evaluator().allToAll(cluster, Plans.elements(columns, cluster.batchSize())));
+        StepCollectives.of(cluster)
+            .allToAll(before.evaluator(), Plans.elements(columns, cluster.batchSize())));
   }
 
   /** Returns the shipped model's prediction by device, with the part of wide shards doubled. */

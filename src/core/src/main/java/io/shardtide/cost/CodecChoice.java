@@ -2,13 +2,12 @@ package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
-import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -34,11 +33,10 @@ public final class CodecChoice {
   /**
    * A way to send what shards of a scope communicate.
    *
-   * @param codec the codec, if any
    * @param ms the collectives of each device in milliseconds
    */
   @SuppressWarnings("ArrayRecordComponent") // None are compared.
-  private record CodecOption(Optional<CommCodec> codec, double[] ms) {}
+  private record CodecOption(StepCollective collective, double[] ms) {}
 
   /**
    * Returns the codecs of a placement.
@@ -72,52 +70,23 @@ public final class CodecChoice {
       Set<ShardScope> present,
       double elements) {
     List<CollectiveCodec> codecs = new ArrayList<>(chosen);
-    for (ShardScope scope : StepComm.SCOPES) {
+    for (ShardScope scope : ShardScope.values()) {
       if (!present.contains(scope)) {
         for (Direction direction : Direction.values()) {
-          ofAll(evaluator, cluster, scope, direction, elements).ifPresent(codecs::add);
+          StepCollective.candidates(cluster, scope, direction).stream()
+              .min(Comparator.comparingDouble(of -> evenMs(evaluator, of, elements)))
+              .flatMap(of -> of.coded(0))
+              .ifPresent(codecs::add);
         }
       }
     }
     return codecs.stream().sorted(CollectiveCodec.ORDER).toList();
   }
 
-  private static Optional<CollectiveCodec> ofAll(
-      CostEvaluator evaluator,
-      ClusterSpec cluster,
-      ShardScope scope,
-      Direction direction,
-      double elements) {
-    double[] ofDevices = new double[cluster.devices()];
-    Arrays.fill(
-        ofDevices,
-        switch (scope) {
-          case DEVICE -> elements / cluster.devices();
-          case NODE -> elements / cluster.nodes();
-          case CLUSTER, COPIES -> elements;
-        });
-    CollectiveCodec best = null;
-    double bestMs = ofAllMs(evaluator, StepComm.of(cluster), scope, direction, ofDevices);
-    for (CommCodec codec : StepComm.candidates(cluster, scope, direction)) {
-      CollectiveCodec candidate = new CollectiveCodec(scope, direction, codec, 0);
-      StepComm wire = new StepComm(cluster, List.of(candidate));
-      double ms = ofAllMs(evaluator, wire, scope, direction, ofDevices);
-      if (ms < bestMs) {
-        best = candidate;
-        bestMs = ms;
-      }
-    }
-    return Optional.ofNullable(best);
-  }
-
-  private static double ofAllMs(
-      CostEvaluator evaluator,
-      StepComm wire,
-      ShardScope scope,
-      Direction direction,
-      double[] ofDevices) {
-    double[] ms = new StepCollectives(evaluator, wire).of(scope, direction, ofDevices);
-    return Arrays.stream(ms).max().orElse(0);
+  private static double evenMs(CostEvaluator evaluator, StepCollective of, double elements) {
+    double[] ofMembers = new double[of.members().devices()];
+    Arrays.fill(ofMembers, elements / ofMembers.length);
+    return Arrays.stream(of.ms(evaluator, ofMembers)).max().orElseThrow();
   }
 
   private List<CollectiveCodec> choose() {
@@ -135,35 +104,23 @@ public final class CodecChoice {
    */
   private List<CollectiveCodec> choose(Direction direction, double[] beforeMs) {
     List<List<CodecOption>> options =
-        StepComm.SCOPES.stream().map(scope -> options(scope, direction)).toList();
-    double[] copiesMs =
-        new StepCollectives(evaluator, StepComm.of(cluster))
-            .of(ShardScope.COPIES, direction, loads);
-    int[] best = new int[StepComm.SCOPES.size()];
-    double bestMs = ms(options, best, copiesMs, beforeMs);
-    int bestCodecs = 0;
+        Arrays.stream(ShardScope.values()).map(scope -> options(scope, direction)).toList();
+    int[] best = new int[options.size()];
+    double bestMs = ms(options, best, beforeMs);
     int[] choice = new int[best.length];
     while (next(choice, options)) {
-      double ms = ms(options, choice, copiesMs, beforeMs);
-      int codecs = codecs(choice);
-      if (ms < bestMs || (ms == bestMs && codecs < bestCodecs)) {
+      double ms = ms(options, choice, beforeMs);
+      if (ms < bestMs || (ms == bestMs && codecs(choice) < codecs(best))) {
         best = choice.clone();
         bestMs = ms;
-        bestCodecs = codecs;
       }
     }
     List<CollectiveCodec> chosen = new ArrayList<>();
     for (int s = 0; s < best.length; s++) {
-      if (best[s] > 0) {
-        int[] without = best.clone();
-        without[s] = 0;
-        chosen.add(
-            new CollectiveCodec(
-                StepComm.SCOPES.get(s),
-                direction,
-                options.get(s).get(best[s]).codec().orElseThrow(),
-                ms(options, without, copiesMs, beforeMs) - bestMs));
-      }
+      int[] without = best.clone();
+      without[s] = 0;
+      double savedMs = ms(options, without, beforeMs) - bestMs;
+      options.get(s).get(best[s]).collective().coded(savedMs).ifPresent(chosen::add);
     }
     return chosen;
   }
@@ -180,42 +137,26 @@ public final class CodecChoice {
     return false;
   }
 
-  private static int codecs(int[] choice) {
-    int codecs = 0;
-    for (int option : choice) {
-      codecs += option > 0 ? 1 : 0;
-    }
-    return codecs;
+  private static long codecs(int[] choice) {
+    return Arrays.stream(choice).filter(option -> option > 0).count();
   }
 
   /** Returns the ways to send what a scope communicates, without a codec first. */
   private List<CodecOption> options(ShardScope scope, Direction direction) {
-    List<CodecOption> options = new ArrayList<>();
-    options.add(option(scope, direction, Optional.empty()));
-    if (loads.stream().anyMatch(load -> load.elements(scope) > 0)) {
-      for (CommCodec codec : StepComm.candidates(cluster, scope, direction)) {
-        options.add(option(scope, direction, Optional.of(codec)));
-      }
-    }
-    return options;
-  }
-
-  private CodecOption option(ShardScope scope, Direction direction, Optional<CommCodec> codec) {
-    List<CollectiveCodec> codecs =
-        codec.stream().map(of -> new CollectiveCodec(scope, direction, of, 0)).toList();
-    StepComm wire = new StepComm(cluster, codecs);
-    return new CodecOption(codec, new StepCollectives(evaluator, wire).of(scope, direction, loads));
+    boolean isSent = loads.stream().anyMatch(load -> load.elements(scope) > 0);
+    return StepCollective.candidates(cluster, scope, direction).stream()
+        .limit(isSent ? Long.MAX_VALUE : 1)
+        .map(of -> new CodecOption(of, of.ms(evaluator, loads)))
+        .toList();
   }
 
   /** Returns the latest end of a direction's communication, in milliseconds. */
-  private double ms(
-      List<List<CodecOption>> options, int[] choice, double[] copiesMs, double[] beforeMs) {
-    double[] ms =
-        StepCollectives.sum(
-            options.get(0).get(choice[0]).ms(),
-            options.get(1).get(choice[1]).ms(),
-            options.get(2).get(choice[2]).ms(),
-            copiesMs);
+  private double ms(List<List<CodecOption>> options, int[] choice, double[] beforeMs) {
+    List<double[]> ofScopes = new ArrayList<>();
+    for (int s = 0; s < choice.length; s++) {
+      ofScopes.add(options.get(s).get(choice[s]).ms());
+    }
+    double[] ms = StepCollectives.sum(ofScopes);
     double latestMs = 0;
     for (int d = 0; d < ms.length; d++) {
       latestMs = Math.max(latestMs, beforeMs[d] + slowdowns.communicationMs(d, ms[d]));

@@ -1,6 +1,5 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
@@ -219,35 +218,6 @@ public final class CostEvaluator {
       factors[k] = (1 + Math.max(0, low[k])) / (1 + Math.max(0, -low[k]));
     }
     return factors;
-  }
-
-  /**
-   * Predicts the communication of a step when all devices begin together: its collectives, one
-   * after another.
-   *
-   * @throws IllegalArgumentException if the model does not predict a collective that the loads need
-   */
-  public CommunicationCost communication(ClusterSpec cluster, List<DeviceLoad> loads) {
-    return communication(StepComm.of(cluster), loads);
-  }
-
-  /** Predicts the communication of a step whose collectives may have codecs. */
-  public CommunicationCost communication(StepComm wire, List<DeviceLoad> loads) {
-    return StepCollectives.of(this, wire, loads);
-  }
-
-  /**
-   * Predicts both all-to-alls of a step of shards with all rows, when all devices begin together.
-   *
-   * @param elements numbers that each device contributes, its own part included
-   */
-  public CommunicationCost allToAll(ClusterSpec cluster, double[] elements) {
-    return allToAll(StepComm.of(cluster), elements);
-  }
-
-  /** Predicts both all-to-alls of a step whose collectives may have codecs. */
-  public CommunicationCost allToAll(StepComm wire, double[] elements) {
-    return StepCollectives.allToAll(this, wire, elements);
   }
 
   /**

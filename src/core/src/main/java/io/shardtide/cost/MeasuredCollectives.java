@@ -1,6 +1,5 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.MeasuredCollective;
@@ -18,26 +17,23 @@ import java.util.stream.IntStream;
  */
 public final class MeasuredCollectives {
   private final List<Shard> shards;
-  private final StepComm wire;
-  private final ClusterSpec cluster;
+  private final StepCollectives collectives;
 
   /**
    * @param shards the shards of the plan that ran
-   * @param wire the devices that it ran on, and what their collectives sent
+   * @param collectives the collectives of its steps
    */
-  public MeasuredCollectives(List<Shard> shards, StepComm wire) {
+  public MeasuredCollectives(List<Shard> shards, StepCollectives collectives) {
     this.shards = List.copyOf(shards);
-    this.wire = wire;
-    cluster = wire.cluster();
+    this.collectives = collectives;
   }
 
   /** Returns the columns of shards with all rows on each device, by device number. */
   public List<Integer> columns() {
-    int[] columns = new int[cluster.devices()];
-    shards.stream()
-        .filter(shard -> shard.kind().scope() == ShardScope.DEVICE)
-        .forEach(shard -> columns[shard.device()] += shard.columns());
-    return Arrays.stream(columns).boxed().toList();
+    StepCollective ofDevices = collectives.get(ShardScope.DEVICE, Direction.FORWARD);
+    return IntStream.range(0, ofDevices.members().devices())
+        .mapToObj(d -> ofDevices.shards(shards, d).mapToInt(Shard::columns).sum())
+        .toList();
   }
 
   /**
@@ -48,91 +44,40 @@ public final class MeasuredCollectives {
    */
   public List<CostSample.GroupCollective> of(List<MeasuredCollective> measured) {
     List<CostSample.GroupCollective> samples = new ArrayList<>();
-    for (MeasuredCollective collective : measured) {
-      switch (collective.scope()) {
-        case DEVICE -> {
-          // The all-to-all of all devices is a sample with its idle time.
+    for (MeasuredCollective of : measured) {
+      StepCollective collective = collectives.get(of.scope(), of.direction());
+      int members = collective.members().devices();
+      double[] bytes = new double[members];
+      double[] ms = new double[members];
+      Arrays.setAll(bytes, member -> bytes(collective, member));
+      Arrays.setAll(
+          ms,
+          member -> collective.devices(member).mapToDouble(of.ms()::get).average().orElseThrow());
+      if (of.collective() != Collective.ALL_TO_ALL) {
+        for (int member = 0; member < members; member++) {
+          DeviceGroup group = collective.group(member);
+          add(of, group, List.of(bytes[member]), List.of(ms[member]), samples);
         }
-        case NODE -> addNodes(collective, samples);
-        case CLUSTER ->
-            add(
-                collective,
-                DeviceGroup.of(cluster),
-                columns(ShardScope.CLUSTER, 0)
-                    * bytesPerColumn(ShardScope.CLUSTER, collective.direction()),
-                IntStream.range(0, cluster.devices()),
-                samples);
-        case COPIES ->
-            add(
-                collective,
-                DeviceGroup.of(cluster),
-                BufferCollective.ofCopies(copyElements()).bytes(),
-                IntStream.range(0, cluster.devices()),
-                samples);
+      } else if (of.scope() != ShardScope.DEVICE) {
+        // The all-to-all of all devices is a sample with its idle time.
+        double devices = collectives.cluster().devices();
+        List<Double> toEach = Arrays.stream(bytes).mapToObj(b -> b / devices).toList();
+        add(of, collective.members(), toEach, Arrays.stream(ms).boxed().toList(), samples);
       }
     }
     return samples;
   }
 
-  private void addNodes(MeasuredCollective measured, List<CostSample.GroupCollective> samples) {
-    double bytesPerColumn = bytesPerColumn(ShardScope.NODE, measured.direction());
-    double[] columns =
-        IntStream.range(0, cluster.nodes())
-            .mapToDouble(node -> columns(ShardScope.NODE, node))
-            .toArray();
-    if (measured.collective() != Collective.ALL_TO_ALL) {
-      for (int node = 0; node < columns.length; node++) {
-        List<Integer> devices = cluster.devicesOfNode(node);
-        add(
-            measured,
-            new DeviceGroup(devices.size(), devices.size()),
-            columns[node] * bytesPerColumn,
-            devices.stream().mapToInt(d -> d),
-            samples);
-      }
-    } else if (columns.length > 1) {
-      List<Double> bytes =
-          Arrays.stream(columns).mapToObj(c -> c * bytesPerColumn / cluster.devices()).toList();
-      List<Double> ms =
-          IntStream.range(0, columns.length)
-              .mapToObj(node -> cluster.devicesOfNode(node).stream().mapToInt(d -> d))
-              .map(devices -> meanMs(measured, devices))
-              .toList();
-      add(measured, new DeviceGroup(columns.length, 1), bytes, ms, samples);
-    }
-  }
-
-  /** Returns the columns of the parts that are split over a node, or over all devices. */
-  private double columns(ShardScope scope, int node) {
-    return shards.stream()
-        .filter(shard -> shard.kind().scope() == scope && shard.rowOffset() == 0)
-        .filter(shard -> scope == ShardScope.CLUSTER || cluster.node(shard.device()) == node)
-        .mapToInt(Shard::columns)
-        .sum();
-  }
-
-  private double bytesPerColumn(ShardScope scope, Direction direction) {
-    return cluster.batchSize() * wire.bytesPerElement(scope, direction);
-  }
-
-  private double copyElements() {
-    return shards.stream()
-        .filter(Shard::isCopied)
-        .mapToDouble(shard -> (double) shard.rows() * shard.columns())
-        .sum();
-  }
-
-  private static double meanMs(MeasuredCollective measured, IntStream devices) {
-    return devices.mapToDouble(measured.ms()::get).average().orElseThrow();
-  }
-
-  private static void add(
-      MeasuredCollective measured,
-      DeviceGroup group,
-      double bytes,
-      IntStream devices,
-      List<CostSample.GroupCollective> samples) {
-    add(measured, group, List.of(bytes), List.of(meanMs(measured, devices)), samples);
+  /** Returns the bytes of all that a member sends or keeps. */
+  private double bytes(StepCollective collective, int member) {
+    boolean isOfCopies = collective.scope() == ShardScope.COPIES;
+    double numbers =
+        collective
+            .shards(shards, member)
+            .mapToDouble(s -> (isOfCopies ? (double) s.rows() : 1) * s.columns())
+            .sum();
+    double ofEach = isOfCopies ? 1 : collectives.cluster().batchSize();
+    return numbers * (ofEach * collective.bytesPerElement());
   }
 
   private static void add(

@@ -74,8 +74,8 @@ public final class Mlp {
   public float[] apply(float[] input) {
     float[] x = input;
     for (int l = 0; l < weights.length; l++) {
-      int inputs = layers.get(l).inputs();
       float[] y = buffers[l];
+      int inputs = weights[l].length / y.length;
       for (int from = 0; from < y.length; from += BLOCK) {
         sum(x, inputs, weights[l], biases[l], y, from);
       }

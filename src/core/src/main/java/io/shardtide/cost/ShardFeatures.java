@@ -4,6 +4,7 @@ import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.UseKnowledge;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * Inputs of the compute net for a shard: sizes, lookups, how often rows are reused, what of them
@@ -93,6 +94,10 @@ public final class ShardFeatures {
 
   private static final double LN_2 = StrictMath.log(2);
 
+  /** Of numbers of devices: the native logarithm takes longer than all else of a collective. */
+  private static final double[] LOG2 =
+      IntStream.range(0, 1 << 10).mapToDouble(x -> StrictMath.log(x) / LN_2).toArray();
+
   private ShardFeatures() {}
 
   /** Returns the features of a shape. */
@@ -174,6 +179,7 @@ public final class ShardFeatures {
   }
 
   static double log2(double x) {
-    return StrictMath.log(x) / LN_2;
+    int whole = (int) x;
+    return whole == x && whole >= 0 && whole < LOG2.length ? LOG2[whole] : StrictMath.log(x) / LN_2;
   }
 }

@@ -1,10 +1,13 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.BiConsumer;
 
 /**
  * The collectives of a step, one after another, for each scope that has shards:
@@ -19,126 +22,124 @@ import java.util.List;
  *
  * <p>If the devices are not a multiple of {@code devicesPerNode}, the last node is smaller: its
  * reduce-scatter is over fewer devices, and all nodes take part in the all-to-all between nodes.
- *
- * <p>{@link StepComm} has the bytes of an element and what coding them adds.
  */
-final class StepCollectives {
-  private final CostEvaluator evaluator;
-  private final StepComm wire;
+public final class StepCollectives {
+  private static final List<ShardScope> SCOPES = List.of(ShardScope.values());
+  private static final List<Direction> DIRECTIONS = List.of(Direction.values());
+
+  /** How many there are. */
+  public static final int COUNT = SCOPES.size() * DIRECTIONS.size();
+
   private final ClusterSpec cluster;
-  private final DeviceGroup all;
+  private final List<CollectiveCodec> codecs;
+  private final List<StepCollective> all = new ArrayList<>();
 
-  StepCollectives(CostEvaluator evaluator, StepComm wire) {
-    this.evaluator = evaluator;
-    this.wire = wire;
-    cluster = wire.cluster();
-    all = DeviceGroup.of(cluster);
+  private StepCollectives(ClusterSpec cluster, List<CollectiveCodec> codecs) {
+    this.cluster = cluster;
+    this.codecs = List.copyOf(codecs);
+    forEach(
+        (scope, direction) ->
+            all.add(
+                new StepCollective(
+                    cluster,
+                    scope,
+                    direction,
+                    codecs.stream()
+                        .filter(of -> of.scope() == scope && of.direction() == direction)
+                        .map(CollectiveCodec::codec)
+                        .findFirst())));
   }
 
-  /** Predicts all collectives of a step. */
-  static CommunicationCost of(CostEvaluator evaluator, StepComm wire, List<DeviceLoad> loads) {
-    int devices = wire.cluster().devices();
-    if (loads.size() != devices) {
-      throw new IllegalArgumentException(
-          "loads must be one for each of %s devices, got %s".formatted(devices, loads.size()));
+  /** Calls for each scope and direction, in the order of {@link #number}. */
+  private static void forEach(BiConsumer<ShardScope, Direction> each) {
+    for (ShardScope scope : SCOPES) {
+      for (Direction direction : DIRECTIONS) {
+        each.accept(scope, direction);
+      }
     }
-    StepCollectives step = new StepCollectives(evaluator, wire);
-    return new CommunicationCost(
-        step.ms(Direction.FORWARD, loads), step.ms(Direction.BACKWARD, loads));
   }
 
-  /** Predicts the all-to-alls of a step, given the numbers that each device contributes. */
-  static CommunicationCost allToAll(CostEvaluator evaluator, StepComm wire, double[] elements) {
-    StepCollectives step = new StepCollectives(evaluator, wire);
-    return new CommunicationCost(
-        step.allToAll(ShardScope.DEVICE, Direction.FORWARD, elements, step.all),
-        step.allToAll(ShardScope.DEVICE, Direction.BACKWARD, elements, step.all));
-  }
-
-  private double[] ms(Direction direction, List<DeviceLoad> loads) {
-    return sum(
-        of(ShardScope.DEVICE, direction, loads),
-        of(ShardScope.NODE, direction, loads),
-        of(ShardScope.CLUSTER, direction, loads),
-        of(ShardScope.COPIES, direction, loads));
-  }
-
-  /** Returns the sum of the collectives of each scope, by device, always in one order. */
-  static double[] sum(double[] ofDevices, double[] ofNodes, double[] ofRows, double[] ofCopies) {
-    double[] ms = new double[ofDevices.length];
-    for (int d = 0; d < ms.length; d++) {
-      ms[d] = ofDevices[d] + ofNodes[d] + (ofRows[d] + ofCopies[d]);
-    }
-    return ms;
-  }
-
-  /** Predicts the collectives of one scope on each device, in milliseconds. */
-  double[] of(ShardScope scope, Direction direction, List<DeviceLoad> loads) {
-    return of(scope, direction, loads.stream().mapToDouble(load -> load.elements(scope)).toArray());
-  }
-
-  /**
-   * Predicts the collectives of one scope on each device, in milliseconds.
-   *
-   * @param elements numbers that the shards of each device contribute
-   */
-  double[] of(ShardScope scope, Direction direction, double[] elements) {
-    return switch (scope) {
-      case DEVICE -> allToAll(scope, direction, elements, all);
-      case NODE -> nodes(direction, elements);
-      case CLUSTER -> onAll(wire.rowsMs(evaluator, scope, direction, all, elements[0]));
-      case COPIES ->
-          onAll(
-              direction == Direction.FORWARD
-                  ? 0
-                  : evaluator.bufferMs(BufferCollective.ofCopies(elements[0]), all));
-    };
-  }
-
-  private double[] onAll(double ms) {
-    double[] all = new double[cluster.devices()];
-    Arrays.fill(all, ms);
+  /** Returns the {@link StepCollective#candidates} of each number. */
+  public static List<List<StepCollective>> candidates(ClusterSpec cluster) {
+    List<List<StepCollective>> all = new ArrayList<>();
+    forEach((scope, of) -> all.add(StepCollective.candidates(cluster, scope, of)));
     return all;
   }
 
-  /** Returns an all-to-all of devices, or of the devices with the same number in their nodes. */
-  private double[] allToAll(
-      ShardScope scope, Direction direction, double[] elements, DeviceGroup group) {
-    double toPeer = wire.bytesPerElement(scope, direction) / cluster.devices();
-    AllToAllLoad load = AllToAllLoad.of(group, elements, toPeer);
-    boolean isSent = group.devices() > 1 && load.maxBytes() > 0;
-    double mean = isSent ? Arrays.stream(elements).sum() / elements.length : 0;
-    double[] ms = new double[elements.length];
-    for (int i = 0; i < elements.length; i++) {
-      ms[i] =
-          i > 0 && elements[i] == elements[i - 1]
-              ? ms[i - 1]
-              : evaluator.allToAllMs(direction, elements[i] * toPeer, load)
-                  + (isSent
-                      ? wire.allToAllCodingMs(scope, direction, group, elements[i], mean)
-                      : 0);
+  /**
+   * Returns the collectives of a step.
+   *
+   * @param cluster the devices
+   * @param codecs the codecs in use, at most one for each scope and direction
+   */
+  public static StepCollectives of(ClusterSpec cluster, List<CollectiveCodec> codecs) {
+    return new StepCollectives(cluster, codecs);
+  }
+
+  /** Returns the collectives of a step without codecs. */
+  public static StepCollectives of(ClusterSpec cluster) {
+    return of(cluster, List.of());
+  }
+
+  /** Returns the number of a collective, forward before backward, 0 to below {@link #COUNT}. */
+  public static int number(ShardScope scope, Direction direction) {
+    return DIRECTIONS.size() * SCOPES.indexOf(scope) + DIRECTIONS.indexOf(direction);
+  }
+
+  /** Returns the devices. */
+  public ClusterSpec cluster() {
+    return cluster;
+  }
+
+  /** Returns what shards of a scope communicate in a direction. */
+  public StepCollective get(ShardScope scope, Direction direction) {
+    return all.get(number(scope, direction));
+  }
+
+  /** Returns the codecs in use. */
+  public List<CollectiveCodec> codecs() {
+    return codecs;
+  }
+
+  /** Returns whether encoding and decoding takes time in any. */
+  public boolean takeCodingTime() {
+    return codecs.stream().anyMatch(of -> of.codec().gigabytesPerSecond() > 0);
+  }
+
+  /**
+   * Predicts the communication of a step when all devices begin together.
+   *
+   * @throws IllegalArgumentException if the model does not predict a collective that the loads need
+   */
+  public CommunicationCost ms(CostEvaluator evaluator, List<DeviceLoad> loads) {
+    if (loads.size() != cluster.devices()) {
+      throw new IllegalArgumentException(
+          "loads must be one for each of %s devices, got %s"
+              .formatted(cluster.devices(), loads.size()));
     }
+    return new CommunicationCost(
+        ms(evaluator, Direction.FORWARD, loads), ms(evaluator, Direction.BACKWARD, loads));
+  }
+
+  private double[] ms(CostEvaluator evaluator, Direction direction, List<DeviceLoad> loads) {
+    return sum(SCOPES.stream().map(scope -> get(scope, direction).ms(evaluator, loads)).toList());
+  }
+
+  /** Returns the sum of the collectives of each scope, by device, always in one order. */
+  static double[] sum(List<double[]> of) {
+    double[] ms = new double[of.get(0).length];
+    Arrays.setAll(ms, d -> of.get(0)[d] + of.get(1)[d] + (of.get(2)[d] + of.get(3)[d]));
     return ms;
   }
 
-  /** Returns the collectives of shards whose rows are split over a node. */
-  private double[] nodes(Direction direction, double[] elements) {
-    double[] ms = new double[elements.length];
-    double[] ofNodes = new double[cluster.nodes()];
-    Arrays.setAll(ofNodes, node -> elements[cluster.devicesOfNode(node).get(0)]);
-    if (Arrays.stream(ofNodes).allMatch(e -> e == 0)) {
-      return ms;
-    }
-    double[] between =
-        allToAll(ShardScope.NODE, direction, ofNodes, new DeviceGroup(ofNodes.length, 1));
-    for (int node = 0; node < ofNodes.length; node++) {
-      List<Integer> devices = cluster.devicesOfNode(node);
-      DeviceGroup group = new DeviceGroup(devices.size(), devices.size());
-      double inside = wire.rowsMs(evaluator, ShardScope.NODE, direction, group, ofNodes[node]);
-      for (int device : devices) {
-        ms[device] = inside + between[node];
-      }
-    }
-    return ms;
+  /**
+   * Predicts the all-to-alls of a step of shards with all rows, when all devices begin together.
+   *
+   * @param elements numbers that each device contributes, its own part included
+   */
+  public CommunicationCost allToAll(CostEvaluator evaluator, double[] elements) {
+    return new CommunicationCost(
+        get(ShardScope.DEVICE, Direction.FORWARD).ms(evaluator, elements),
+        get(ShardScope.DEVICE, Direction.BACKWARD).ms(evaluator, elements));
   }
 }

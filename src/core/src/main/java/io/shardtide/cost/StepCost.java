@@ -74,22 +74,25 @@ public record StepCost(
    */
   public static StepCost of(
       CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads, Slowdowns slowdowns) {
-    return of(evaluator, StepComm.of(cluster), loads, slowdowns);
+    return of(evaluator, StepCollectives.of(cluster), loads, slowdowns);
   }
 
   /**
-   * Predicts the cost of a step whose collectives may have codecs.
+   * Predicts the cost of a step with given collectives.
    *
    * @param evaluator predicts
-   * @param wire the devices, and what their collectives send
+   * @param collectives the devices and their collectives
    * @param loads the load of each device
    * @param slowdowns how slow the devices are
    */
   public static StepCost of(
-      CostEvaluator evaluator, StepComm wire, List<DeviceLoad> loads, Slowdowns slowdowns) {
+      CostEvaluator evaluator,
+      StepCollectives collectives,
+      List<DeviceLoad> loads,
+      Slowdowns slowdowns) {
     return of(
         computeMs(evaluator, loads, slowdowns),
-        slowdowns.communication(evaluator.communication(wire, loads)));
+        slowdowns.communication(collectives.ms(evaluator, loads)));
   }
 
   /** Predicts the computation of each device, in milliseconds. */
@@ -123,17 +126,17 @@ public record StepCost(
    *
    * @param tables predictions of the tables
    * @param shards the shards of a plan
-   * @param wire the devices and the batch, and what collectives send
+   * @param collectives the devices, the batch and the collectives
    * @param model the model
    * @param slowdowns how slow the devices are
    */
   public static StepCost of(
       List<TablePrediction> tables,
       List<Shard> shards,
-      StepComm wire,
+      StepCollectives collectives,
       CostModel model,
       Slowdowns slowdowns) {
-    ClusterSpec cluster = wire.cluster();
+    ClusterSpec cluster = collectives.cluster();
     Map<String, TablePrediction> byName = new HashMap<>();
     tables.forEach(table -> byName.put(table.table().name(), table));
     CostEvaluator evaluator = model.evaluator();
@@ -151,7 +154,7 @@ public record StepCost(
                 load -> holders(shard, option, cluster).forEach(d -> loads.get(d).add(load)));
       }
     }
-    return of(evaluator, wire, loads, slowdowns);
+    return of(evaluator, collectives, loads, slowdowns);
   }
 
   /**

@@ -171,22 +171,24 @@ public final class TrainedRanges {
   /**
    * Returns the values of a device that are out of range.
    *
-   * @param wire the devices, and what their collectives send
+   * @param collectives the devices and their collectives
    * @param columns numbers that the device sends for each sample of the batch: the columns of its
    *     shards, as often as their tables have an output for a sample
    * @param shards number of its shards
    */
-  public List<OutOfRange> ofDevice(StepComm wire, int device, double columns, int shards) {
+  public List<OutOfRange> ofDevice(
+      StepCollectives collectives, int device, double columns, int shards) {
     List<OutOfRange> outside = new ArrayList<>();
-    ClusterSpec cluster = wire.cluster();
+    ClusterSpec cluster = collectives.cluster();
     if (shards > 0) {
       if (cluster.devices() > 1) {
         double elements = columns * cluster.batchSize() / cluster.devices();
-        double bytes = wire.bytesPerElement(ShardScope.DEVICE, Direction.FORWARD);
+        double bytes = collectives.get(ShardScope.DEVICE, Direction.FORWARD).bytesPerElement();
         check(outside, "device " + device, BYTES_PER_PEER, elements * bytes);
-        double backwardBytes = wire.bytesPerElement(ShardScope.DEVICE, Direction.BACKWARD);
+        double backwardBytes =
+            collectives.get(ShardScope.DEVICE, Direction.BACKWARD).bytesPerElement();
         // Of plans without codecs, as earlier versions have them, only the forward one is checked.
-        if (!wire.codecs().isEmpty() && backwardBytes != bytes) {
+        if (!collectives.codecs().isEmpty() && backwardBytes != bytes) {
           check(outside, "device " + device, BYTES_PER_PEER, elements * backwardBytes);
         }
       }

@@ -5,7 +5,7 @@ import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
 import io.shardtide.domain.Collective;
@@ -201,23 +201,23 @@ record MeasuredPlan(
 
   /** Returns the communication as a training sample, if there is any. */
   private Optional<CostSample.StepCommunication> communication(MeasuredCosts measured) {
-    StepComm wire = new StepComm(cluster, plan.codecs());
+    StepCollectives collectives = StepCollectives.of(cluster, plan.codecs());
     // Samples tell what is sent by columns, which says nothing of other outputs, nor of coding.
-    if (!communicates() || !haveOneOutputPerSample() || wire.takesCodingTime()) {
+    if (!communicates() || !haveOneOutputPerSample() || collectives.takeCodingTime()) {
       return Optional.empty();
     }
-    MeasuredCollectives collectives = new MeasuredCollectives(plan.shards(), wire);
+    MeasuredCollectives measurable = new MeasuredCollectives(plan.shards(), collectives);
     return Optional.of(
         new CostSample.StepCommunication(
-            collectives.columns(),
+            measurable.columns(),
             cluster.devicesPerNode(),
-            wire.bytesPerElement(ShardScope.DEVICE, Direction.FORWARD),
-            wire.bytesPerElement(ShardScope.DEVICE, Direction.BACKWARD),
+            collectives.get(ShardScope.DEVICE, Direction.FORWARD).bytesPerElement(),
+            collectives.get(ShardScope.DEVICE, Direction.BACKWARD).bytesPerElement(),
             measured.devices(),
             comparison.predicted(),
             allToAllMs(measured, Direction.FORWARD),
             allToAllMs(measured, Direction.BACKWARD),
-            collectives.of(measured.collectives()),
+            measurable.of(measured.collectives()),
             scopes.equals(EnumSet.of(ShardScope.DEVICE))));
   }
 

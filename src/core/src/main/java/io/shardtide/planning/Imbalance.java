@@ -2,14 +2,13 @@ package io.shardtide.planning;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.ReplicaGroups;
+import io.shardtide.domain.ShardingPlan;
 import java.util.List;
 
 /**
@@ -26,12 +25,11 @@ final class Imbalance {
    */
   static double ms(
       List<VersionedPrediction> tables,
-      PlanShards plan,
-      List<CollectiveCodec> codecs,
+      ShardingPlan plan,
       ClusterSpec cluster,
       CostModel model,
       List<DeviceSpeed> slow) {
-    StepCost cost = stepCost(tables, plan, codecs, cluster, model, slow);
+    StepCost cost = stepCost(tables, plan, cluster, model, slow);
     int devices = cost.computeMs().length;
     double[] startMs = new double[devices];
     double lastStartMs = 0;
@@ -51,8 +49,7 @@ final class Imbalance {
   /** Returns the cost of a plan under a model on slow devices; see {@link #ms}. */
   static StepCost stepCost(
       List<VersionedPrediction> tables,
-      PlanShards plan,
-      List<CollectiveCodec> codecs,
+      ShardingPlan plan,
       ClusterSpec cluster,
       CostModel model,
       List<DeviceSpeed> slow) {
@@ -62,7 +59,7 @@ final class Imbalance {
     return StepCost.of(
         tables.stream().flatMap(t -> t.prediction().inGroup(groups).stream()).toList(),
         plan.shards(),
-        new StepComm(group, codecs),
+        StepCollectives.of(group, plan.codecs()),
         model,
         Slowdowns.of(slow, groups, group.devices()));
   }

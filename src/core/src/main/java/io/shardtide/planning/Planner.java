@@ -1,7 +1,7 @@
 package io.shardtide.planning;
 
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TableShapes;
 import io.shardtide.cost.TrainedRanges;
@@ -184,7 +184,7 @@ public final class Planner {
     List<OutOfRange> outOfRange =
         outOfRange(
             request.model().limits(),
-            new StepComm(group, found.codecs()),
+            StepCollectives.of(group, found.codecs()),
             predictions,
             found.shards());
     return new PlanningOutcome.Planned(
@@ -230,8 +230,11 @@ public final class Planner {
 
   /** Returns values outside the model's training range, the farthest out first. */
   private static List<OutOfRange> outOfRange(
-      TrainedRanges limits, StepComm wire, List<TablePrediction> tables, List<Shard> shards) {
-    ClusterSpec cluster = wire.cluster();
+      TrainedRanges limits,
+      StepCollectives collectives,
+      List<TablePrediction> tables,
+      List<Shard> shards) {
+    ClusterSpec cluster = collectives.cluster();
     List<OutOfRange> places = new ArrayList<>(limits.ofCluster(cluster));
     tables.forEach(table -> places.addAll(table.outOfRange()));
     Map<String, Double> outputs = new HashMap<>();
@@ -248,7 +251,7 @@ public final class Planner {
               });
     }
     for (int d = 0; d < columns.length; d++) {
-      places.addAll(limits.ofDevice(wire, d, columns[d], counts[d]));
+      places.addAll(limits.ofDevice(collectives, d, columns[d], counts[d]));
     }
     places.sort(OutOfRange.ORDER);
     return places;

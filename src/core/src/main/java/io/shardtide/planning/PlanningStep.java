@@ -171,8 +171,7 @@ public final class PlanningStep {
             plan ->
                 Imbalance.ms(
                     List.copyOf(store.tables().range(workloadId).values()),
-                    plan.placed(),
-                    plan.codecs(),
+                    plan,
                     predicted.cluster(),
                     models.get(predicted.modelId()),
                     header.slow()))

@@ -139,8 +139,7 @@ final class Reasons {
     double runningMs =
         Imbalance.stepCost(
                 request.tables(),
-                before.placed(),
-                before.codecs(),
+                before,
                 request.predicted().cluster(),
                 request.model(),
                 request.slow())

@@ -112,12 +112,12 @@ class TrainedRangesTest {
             .forwardBytesPerElement(2)
             .build();
     assertThat(limits.ofCluster(four)).isEmpty();
-    assertThat(limits.ofDevice(StepComm.of(four), 3, 400, 1))
+    assertThat(limits.ofDevice(StepCollectives.of(four), 3, 400, 1))
         .containsExactly(
             new OutOfRange("device 3", "all_to_all_bytes_per_peer", 200_000, 64_000, 128_000));
-    assertThat(limits.ofDevice(StepComm.of(four), 3, 200, 3))
+    assertThat(limits.ofDevice(StepCollectives.of(four), 3, 200, 3))
         .containsExactly(new OutOfRange("device 3", "shards_per_device", 3, 1, 2));
-    assertThat(limits.ofDevice(StepComm.of(four), 3, 0, 0)).isEmpty();
+    assertThat(limits.ofDevice(StepCollectives.of(four), 3, 0, 0)).isEmpty();
     ReuseHistogram once = once();
     TableSpec narrow = new TableSpec("x", 1_000_000, 4, 2, once, 4);
     assertThat(uses(narrow)).isLessThan(LEAST_USES);

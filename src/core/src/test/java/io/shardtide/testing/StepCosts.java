@@ -3,7 +3,7 @@ package io.shardtide.testing;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
@@ -20,7 +20,7 @@ public final class StepCosts {
   public static StepCost of(
       List<TablePrediction> tables, List<Shard> shards, ClusterSpec cluster, CostModel model) {
     Slowdowns well = Slowdowns.none(cluster.devices());
-    return StepCost.of(tables, shards, StepComm.of(cluster), model, well);
+    return StepCost.of(tables, shards, StepCollectives.of(cluster), model, well);
   }
 
   /** By the towers of a model. */

@@ -77,7 +77,7 @@ class CodecChoiceTest {
 
   private double ms(ClusterSpec cluster, List<CollectiveCodec> codecs, List<DeviceLoad> loads) {
     return StepCost.of(
-            evaluator, new StepComm(cluster, codecs), loads, Slowdowns.none(loads.size()))
+            evaluator, StepCollectives.of(cluster, codecs), loads, Slowdowns.none(loads.size()))
         .predictedMs();
   }
 
@@ -93,12 +93,12 @@ class CodecChoiceTest {
             .forwardBytesPerElement(2)
             .backwardBytesPerElement(2)
             .build();
-    CommunicationCost ofCodecs = evaluator.communication(new StepComm(cluster, codecs), loads);
-    CommunicationCost ofHalf = evaluator.communication(half, loads);
+    CommunicationCost ofCodecs = StepCollectives.of(cluster, codecs).ms(evaluator, loads);
+    CommunicationCost ofHalf = StepCollectives.of(half).ms(evaluator, loads);
     assertThat(ofCodecs.forwardMs()).isEqualTo(ofHalf.forwardMs());
     assertThat(ofCodecs.backwardMs()).isEqualTo(ofHalf.backwardMs());
     assertThat(ofCodecs.forwardMs()[0])
-        .isLessThan(evaluator.communication(TEN, loads).forwardMs()[0]);
+        .isLessThan(StepCollectives.of(TEN).ms(evaluator, loads).forwardMs()[0]);
   }
 
   @Test
@@ -138,8 +138,8 @@ class CodecChoiceTest {
     List<CollectiveCodec> withoutCoding =
         List.of(new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, free, 0));
     List<DeviceLoad> loads = loads(new Sharding.TableWise(3));
-    CommunicationCost cost = evaluator.communication(new StepComm(cluster, codecs), loads);
-    CommunicationCost other = evaluator.communication(new StepComm(cluster, withoutCoding), loads);
+    CommunicationCost cost = StepCollectives.of(cluster, codecs).ms(evaluator, loads);
+    CommunicationCost other = StepCollectives.of(cluster, withoutCoding).ms(evaluator, loads);
     double all = BATCH * 64 * 4 / 100e6;
     for (int d = 0; d < 10; d++) {
       assertThat(cost.forwardMs()[d] - other.forwardMs()[d])
@@ -152,20 +152,25 @@ class CodecChoiceTest {
   @Test
   void coding_of_row_shards_is_for_all_outputs() {
     CommCodec codec = new CommCodec("fp16", List.of(), 2, 100, 1, true);
-    StepComm wire =
-        new StepComm(
+    StepCollectives coded =
+        StepCollectives.of(
             with(codec),
             List.of(new CollectiveCodec(ShardScope.CLUSTER, Direction.FORWARD, codec, 0)));
     DeviceGroup all = DeviceGroup.of(TEN);
     double elements = BATCH * 64;
-    assertThat(wire.rowsCodingMs(ShardScope.CLUSTER, Direction.FORWARD, all, elements))
+    assertThat(codingMs(coded, Direction.FORWARD, all, elements))
         .isEqualTo(1.1 * elements * 4 / 100e6, within(1e-9));
-    assertThat(wire.rowsCodingMs(ShardScope.CLUSTER, Direction.BACKWARD, all, elements)).isZero();
-    assertThat(
-            wire.rowsCodingMs(
-                ShardScope.CLUSTER, Direction.FORWARD, new DeviceGroup(1, 1), elements))
-        .isZero();
-    assertThat(wire.takesCodingTime()).isTrue();
+    assertThat(codingMs(coded, Direction.BACKWARD, all, elements)).isZero();
+    assertThat(codingMs(coded, Direction.FORWARD, new DeviceGroup(1, 1), elements)).isZero();
+    assertThat(coded.takeCodingTime()).isTrue();
+  }
+
+  /** Returns what a buffer of rows takes beside its collective. */
+  private double codingMs(
+      StepCollectives coded, Direction direction, DeviceGroup group, double elements) {
+    StepCollective of = coded.get(ShardScope.CLUSTER, direction);
+    return of.bufferMs(evaluator, group, elements)
+        - evaluator.bufferMs(of.buffer(elements).orElseThrow(), group);
   }
 
   @Test
@@ -234,11 +239,8 @@ class CodecChoiceTest {
       List<CollectiveCodec> other = new ArrayList<>();
       for (ShardScope scope : SCOPES) {
         for (Direction direction : Direction.values()) {
-          List<CommCodec> some = StepComm.candidates(cluster, scope, direction);
-          int at = random.nextInt(some.size() + 1);
-          if (at < some.size()) {
-            other.add(new CollectiveCodec(scope, direction, some.get(at), 0));
-          }
+          List<StepCollective> some = StepCollective.candidates(cluster, scope, direction);
+          some.get(random.nextInt(some.size())).coded(0).ifPresent(other::add);
         }
       }
       assertThat(ms(cluster, other, loads)).isGreaterThanOrEqualTo(bestMs);

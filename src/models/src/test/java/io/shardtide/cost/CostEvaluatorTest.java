@@ -33,7 +33,9 @@ class CostEvaluatorTest {
 
   private StepCost cost(double[] computeMs, int[] columns, ClusterSpec cluster) {
     return StepCost.of(
-        computeMs, evaluator.allToAll(cluster, Plans.elements(columns, cluster.batchSize())));
+        computeMs,
+        StepCollectives.of(cluster)
+            .allToAll(evaluator, Plans.elements(columns, cluster.batchSize())));
   }
 
   /**

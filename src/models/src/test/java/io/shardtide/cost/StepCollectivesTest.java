@@ -82,7 +82,7 @@ class StepCollectivesTest {
   }
 
   private CommunicationCost communication(ClusterSpec cluster, Sharding... shardings) {
-    return evaluator.communication(cluster, loads(cluster, shardings));
+    return StepCollectives.of(cluster).ms(evaluator, loads(cluster, shardings));
   }
 
   private CommunicationCost communication(Sharding sharding) {
@@ -269,15 +269,15 @@ class StepCollectivesTest {
             TestModels.collective(Collective.ALL_GATHER, Direction.BACKWARD, 3));
     CostEvaluator some = new CostModel(bundle).evaluator();
     for (int kind : new int[] {3, 4, 5}) {
-      assertThatThrownBy(() -> some.communication(TEN, loads(TEN, KINDS.get(kind))))
+      assertThatThrownBy(() -> StepCollectives.of(TEN).ms(some, loads(TEN, KINDS.get(kind))))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage(
               "model %s of %s must predict the reduce_scatter of a forward step, which was not measured",
               bundle.shown(), bundle.hardware());
     }
-    assertThatThrownBy(() -> some.communication(TEN, loads(TEN, KINDS.get(6))))
+    assertThatThrownBy(() -> StepCollectives.of(TEN).ms(some, loads(TEN, KINDS.get(6))))
         .hasMessageContaining("must predict the all_reduce of a backward step");
-    assertThat(some.communication(TEN, loads(TEN, KINDS.get(1))).forwardMs())
+    assertThat(StepCollectives.of(TEN).ms(some, loads(TEN, KINDS.get(1))).forwardMs())
         .containsExactly(communication(KINDS.get(1)).forwardMs());
   }
 
@@ -326,12 +326,13 @@ class StepCollectivesTest {
       order.add(node);
     }
     Collections.shuffle(order.subList(0, nodes), random);
-    CommunicationCost cost = evaluator.communication(cluster, ofNodes(cluster, columns));
+    CommunicationCost cost = StepCollectives.of(cluster).ms(evaluator, ofNodes(cluster, columns));
     int[] renumbered = new int[columns.length];
     for (int node = 0; node < columns.length; node++) {
       renumbered[order.get(node)] = columns[node];
     }
-    CommunicationCost other = evaluator.communication(cluster, ofNodes(cluster, renumbered));
+    CommunicationCost other =
+        StepCollectives.of(cluster).ms(evaluator, ofNodes(cluster, renumbered));
     for (int node = 0; node < columns.length; node++) {
       int device = cluster.devicesOfNode(node).get(0);
       int otherDevice = cluster.devicesOfNode(order.get(node)).get(0);

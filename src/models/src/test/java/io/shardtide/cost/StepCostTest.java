@@ -72,7 +72,7 @@ class StepCostTest {
       evaluator.computeMs(loads.get(0).towerSum()), evaluator.computeMs(loads.get(1).towerSum())
     };
     CommunicationCost allToAll =
-        evaluator.allToAll(CLUSTER, new double[] {64.0 * BATCH, 36.0 * BATCH});
+        StepCollectives.of(CLUSTER).allToAll(evaluator, new double[] {64.0 * BATCH, 36.0 * BATCH});
     assertThat(cost).usingRecursiveComparison().isEqualTo(StepCost.of(computeMs, allToAll));
     assertThat(cost.predictedMs())
         .isEqualTo(

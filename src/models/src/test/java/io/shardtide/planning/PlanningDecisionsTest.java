@@ -15,7 +15,6 @@ import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.domain.PlanPrediction;
-import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.PlanningSettings;
 import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchSettings;
@@ -30,6 +29,7 @@ import io.shardtide.planning.PlanningStep.SearchTask;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.Samples;
 import io.shardtide.testing.StepCosts;
 import io.shardtide.testing.TestModels;
 import java.time.Duration;
@@ -100,10 +100,22 @@ class PlanningDecisionsTest {
     }
 
     double imbalanceMs() {
+      ShardingPlan any = Samples.plan();
+      ShardingPlan plan =
+          new ShardingPlan(
+              "",
+              any.origin(),
+              "",
+              shards,
+              Replication.NONE,
+              List.of(),
+              List.of(),
+              any.prediction(),
+              any.transition(),
+              any.run());
       return Imbalance.ms(
           tables.stream().map(table -> new VersionedPrediction(table, 1)).toList(),
-          new PlanShards(shards, cluster.devices()),
-          List.of(),
+          plan,
           cluster,
           TestModels.model(),
           List.of());

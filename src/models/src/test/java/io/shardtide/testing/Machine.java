@@ -7,6 +7,7 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.SampledShard;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ClusterSpec;
@@ -103,7 +104,8 @@ public final class Machine {
   private List<CollectiveSample> allToAlls(int[] columns, Random random) {
     ClusterSpec cluster = Fixtures.cluster(columns.length, Fixtures.GIB);
     CommunicationCost cost =
-        TestModels.model().evaluator().allToAll(cluster, Plans.elements(columns, BATCH));
+        StepCollectives.of(cluster)
+            .allToAll(TestModels.model().evaluator(), Plans.elements(columns, BATCH));
     double[] bytes =
         Arrays.stream(columns)
             .mapToDouble(own -> (double) own * BATCH / columns.length * 4)

@@ -8,7 +8,7 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
@@ -182,7 +182,8 @@ class SlowDeviceTest {
     }
 
     private StepCost cost() {
-      return StepCost.of(predictions(), running.shards(), StepComm.of(cluster), MODEL, slowdowns());
+      return StepCost.of(
+          predictions(), running.shards(), StepCollectives.of(cluster), MODEL, slowdowns());
     }
 
     /** Returns the step of the running plan over that of the best plan for the true speeds. */

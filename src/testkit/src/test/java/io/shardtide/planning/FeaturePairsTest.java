@@ -8,7 +8,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
@@ -468,7 +468,7 @@ class FeaturePairsTest {
           StepCost.of(
               predictions.stream().flatMap(of -> of.inGroup(groups).stream()).toList(),
               plan.shards(),
-              new StepComm(group, plan.codecs()),
+              StepCollectives.of(group, plan.codecs()),
               new CostModel(bundle),
               Slowdowns.of(plan.slow(), groups, group.devices()));
       assertThat(plan.predictedMs())

@@ -3,11 +3,11 @@ package io.shardtide.bench.learning;
 import io.shardtide.cost.CommunicationCost;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
-import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ShardShape;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollective;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TablePredictions;
@@ -206,8 +206,8 @@ public final class SimulatedMachine implements TowerPredictor {
       List<Shard> ofScope = shards.stream().filter(s -> s.kind().scope() == scope).toList();
       if (!ofScope.isEmpty() && cluster.devices() > 1) {
         CommunicationCost cost =
-            evaluator.communication(
-                cluster, StepCost.loads(tables, ofScope, cluster, evaluator, this));
+            StepCollectives.of(cluster)
+                .ms(evaluator, StepCost.loads(tables, ofScope, cluster, evaluator, this));
         collectives.addAll(collectives(scope, ofScope, cluster, cost, evaluator));
       }
     }
@@ -272,14 +272,9 @@ public final class SimulatedMachine implements TowerPredictor {
               .mapToInt(Shard::columns)
               .sum();
       List<Integer> devices = cluster.devicesOfNode(node);
+      StepCollective ofNodes = StepCollectives.of(cluster).get(ShardScope.NODE, direction);
       double inside =
-          StepComm.of(cluster)
-              .rowsMs(
-                  evaluator,
-                  ShardScope.NODE,
-                  direction,
-                  new DeviceGroup(devices.size(), devices.size()),
-                  columns * cluster.batchSize());
+          ofNodes.bufferMs(evaluator, ofNodes.group(node), columns * cluster.batchSize());
       devices.forEach(d -> ms[d] = inside);
     }
     return ms;

@@ -3,6 +3,7 @@ package io.shardtide.search.reference;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.Slowdowns;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TowerSums;
 import io.shardtide.domain.ClusterSpec;
@@ -154,11 +155,12 @@ final class GreedyPlacer {
             ? StepCost.of(
                 computeMs,
                 slowdowns.communication(
-                    evaluator.allToAll(
-                        cluster,
-                        Arrays.stream(units)
-                            .mapToDouble(u -> u * costs.elementsPerAllToAllUnit())
-                            .toArray())))
+                    StepCollectives.of(cluster)
+                        .allToAll(
+                            evaluator,
+                            Arrays.stream(units)
+                                .mapToDouble(u -> u * costs.elementsPerAllToAllUnit())
+                                .toArray())))
             : null;
     return new PlacementAttempt(
         new Placement(split, device, cost, complete ? bytes.clone() : null, unplacedBytes), capped);

@@ -1,10 +1,10 @@
 package io.shardtide.search.bound;
 
 import io.shardtide.cost.AllToAllLoad;
-import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollective;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
@@ -42,7 +42,7 @@ final class CommunicationFloor {
 
   private final CostEvaluator evaluator;
   private final ClusterSpec cluster;
-  private final List<StepComm> wires;
+  private final List<List<StepCollective>> candidates;
   private final DeviceGroup all;
   private final Map<String, Samples> samples = new HashMap<>();
 
@@ -52,9 +52,13 @@ final class CommunicationFloor {
   CommunicationFloor(ClusterSpec cluster, CostEvaluator evaluator) {
     this.evaluator = evaluator;
     this.cluster = cluster;
-    wires = StepComm.extremes(cluster);
     all = DeviceGroup.of(cluster);
-    share = wires.size() == 1 ? SHARE : SHARE_WITH_CODECS;
+    candidates = StepCollectives.candidates(cluster);
+    share = candidates.stream().allMatch(of -> of.size() == 1) ? SHARE : SHARE_WITH_CODECS;
+  }
+
+  private List<StepCollective> candidates(ShardScope scope, Direction direction) {
+    return candidates.get(StepCollectives.number(scope, direction));
   }
 
   /**
@@ -119,8 +123,8 @@ final class CommunicationFloor {
     if (all.devices() == 1 || largest == 0) {
       return 0;
     }
-    double half = bothMs(ShardScope.DEVICE, all, largest, largest / 2);
-    double whole = bothMs(ShardScope.DEVICE, all, largest, largest);
+    double half = bothMs(largest, largest / 2);
+    double whole = bothMs(largest, largest);
     return Math.max(0, (whole - half) / (largest / 2));
   }
 
@@ -137,55 +141,42 @@ final class CommunicationFloor {
     double base = Double.POSITIVE_INFINITY;
     for (int i = 0; i <= MEANS; i++) {
       double mean = largest * Math.max(LEAST_MEAN, (double) i / MEANS);
-      base = Math.min(base, bothMs(ShardScope.DEVICE, all, largest, mean) - meanSlope * mean);
+      base = Math.min(base, bothMs(largest, mean) - meanSlope * mean);
     }
     double own = 0;
     for (int i = 0; i <= MEANS; i++) {
       double mean = largest * Math.max(LEAST_MEAN, (double) i / MEANS);
-      for (StepComm wire : wires) {
-        own =
-            Math.max(
-                own,
-                ownMs(wire, ShardScope.DEVICE, Direction.BACKWARD, all, largest, mean, largest)
-                    - ownMs(wire, ShardScope.DEVICE, Direction.BACKWARD, all, largest, mean, 0));
+      for (StepCollective of : candidates(ShardScope.DEVICE, Direction.BACKWARD)) {
+        own = Math.max(own, ownMs(of, largest, mean, largest) - ownMs(of, largest, mean, 0));
       }
     }
-    double most = bothMs(ShardScope.DEVICE, all, largest, largest);
+    double most = bothMs(largest, largest);
     return new AllToAll(base, own + DEVICE_SHARE * most);
   }
 
   /** Returns the mean of all devices of both all-to-alls, by the largest and the mean load. */
-  private double bothMs(ShardScope scope, DeviceGroup group, double largest, double mean) {
-    return meanMs(scope, Direction.FORWARD, group, largest, mean)
-        + meanMs(scope, Direction.BACKWARD, group, largest, mean);
+  private double bothMs(double largest, double mean) {
+    return meanMs(ShardScope.DEVICE, Direction.FORWARD, largest, mean)
+        + meanMs(ShardScope.DEVICE, Direction.BACKWARD, largest, mean);
   }
 
-  private double meanMs(
-      ShardScope scope, Direction direction, DeviceGroup group, double largest, double mean) {
+  private double meanMs(ShardScope scope, Direction direction, double largest, double mean) {
     double ms = Double.POSITIVE_INFINITY;
-    for (StepComm wire : wires) {
-      double none = ownMs(wire, scope, direction, group, largest, mean, 0);
-      double most = ownMs(wire, scope, direction, group, largest, mean, largest);
-      double half = ownMs(wire, scope, direction, group, largest, mean, largest / 2);
+    for (StepCollective of : candidates(scope, direction)) {
+      double none = ownMs(of, largest, mean, 0);
+      double most = ownMs(of, largest, mean, largest);
+      double half = ownMs(of, largest, mean, largest / 2);
       double sag = Math.min(0, half - (none + most) / 2);
       ms = Math.min(ms, none + (most - none) * mean / largest + sag);
     }
     return share * ms;
   }
 
-  private double ownMs(
-      StepComm wire,
-      ShardScope scope,
-      Direction direction,
-      DeviceGroup group,
-      double largest,
-      double mean,
-      double own) {
-    double toPeer = wire.bytesPerElement(scope, direction) / cluster.devices();
+  private double ownMs(StepCollective of, double largest, double mean, double own) {
+    double toEach = of.bytesToEach();
     AllToAllLoad load =
-        new AllToAllLoad(group, largest * toPeer, mean * toPeer, AllToAllLoad.LEVELS);
-    return evaluator.allToAllMs(direction, own * toPeer, load)
-        + wire.allToAllCodingMs(scope, direction, group, own, mean);
+        new AllToAllLoad(of.members(), largest * toEach, mean * toEach, AllToAllLoad.LEVELS);
+    return of.allToAllMs(evaluator, own * toEach, load, own, mean);
   }
 
   /**
@@ -205,13 +196,14 @@ final class CommunicationFloor {
       case NODE ->
           nodes(Direction.FORWARD, fewest, most, mostMs)
               .plus(nodes(Direction.BACKWARD, fewest, most, mostMs));
-      case CLUSTER -> below(samples("rows", fewest, e -> rowsMs(scope, all, e)), most, mostMs);
-      case COPIES ->
+      case CLUSTER, COPIES ->
           below(
               samples(
-                  "copies",
+                  scope.name(),
                   fewest,
-                  e -> share * evaluator.bufferMs(BufferCollective.ofCopies(e), all)),
+                  e ->
+                      bufferMs(scope, Direction.FORWARD, e)
+                          + bufferMs(scope, Direction.BACKWARD, e)),
               most,
               mostMs);
     };
@@ -222,21 +214,17 @@ final class CommunicationFloor {
     if (!(most > 0) || cluster.nodes() == 1) {
       return Line.ZERO;
     }
-    int perNode = ShardScope.NODE.devices(cluster);
-    DeviceGroup inside = new DeviceGroup(perNode, perNode);
-    DeviceGroup between = new DeviceGroup(cluster.nodes(), 1);
     Line line =
         below(
             samples(
                 "between nodes " + direction,
                 fewest,
-                e -> meanMs(ShardScope.NODE, direction, between, e, e)),
+                e -> meanMs(ShardScope.NODE, direction, e, e)),
             most,
             mostMs);
     // A node without such shards takes no part in what is inside nodes.
     Samples ofNode =
-        samples(
-            "in a node " + direction, fewest, e -> rowsMs(ShardScope.NODE, direction, inside, e));
+        samples("in a node " + direction, fewest, e -> bufferMs(ShardScope.NODE, direction, e));
     double least = Double.POSITIVE_INFINITY;
     double end = most * cluster.nodes() * GRID;
     double e = fewest;
@@ -276,15 +264,10 @@ final class CommunicationFloor {
     return at0 >= 0 ? new Line(at0, slope) : new Line(0, leastSlope);
   }
 
-  private double rowsMs(ShardScope scope, DeviceGroup group, double elements) {
-    return rowsMs(scope, Direction.FORWARD, group, elements)
-        + rowsMs(scope, Direction.BACKWARD, group, elements);
-  }
-
-  private double rowsMs(ShardScope scope, Direction direction, DeviceGroup group, double elements) {
+  private double bufferMs(ShardScope scope, Direction direction, double elements) {
     double least = Double.POSITIVE_INFINITY;
-    for (StepComm wire : wires) {
-      least = Math.min(least, wire.rowsMs(evaluator, scope, direction, group, elements));
+    for (StepCollective of : candidates(scope, direction)) {
+      least = Math.min(least, of.bufferMs(evaluator, of.group(0), elements));
     }
     return share * least;
   }

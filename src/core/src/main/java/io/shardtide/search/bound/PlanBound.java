@@ -37,9 +37,9 @@ import java.util.List;
  * <p>Three things are taken for granted of collectives, and checked by CommunicationFloorTest with
  * the shipped models: they take longer with more to send, also from one grid point to the next;
  * all-to-alls of uneven loads take at least what {@link CommunicationFloor#allToAll} says; and with
- * fewer bytes on the wire, whatever codec makes them fewer, {@link
- * io.shardtide.cost.StepComm#extremes} are the shortest. Of devices it assumes what all plans keep
- * to: no two parts of a table on one device, and equal parts. Slow devices are taken as healthy.
+ * any codec, one takes at least the shortest of {@link
+ * io.shardtide.cost.StepCollective#candidates}. Of devices it assumes what all plans keep to: no
+ * two parts of a table on one device, and equal parts. Slow devices are taken as healthy.
  */
 public final class PlanBound {
   /** A bound is multiplied by this, for the single precision of predictions. */

@@ -3,9 +3,7 @@ package io.shardtide.search.local;
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
-import io.shardtide.cost.StepComm;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.ShardScope;
+import io.shardtide.cost.StepCollective;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -28,12 +26,10 @@ final class AllToAllCosts {
   private static final long MAX_COSTS = 1 << 22;
 
   private final CostEvaluator evaluator;
-  private final StepComm wire;
-  private final ShardScope scope;
-  private final DeviceGroup group;
+  private final StepCollective collective;
   private final double elementsPerUnit;
-  private final Direction direction;
   private final double bytesPerUnit;
+  private final DeviceGroup members;
   private final long maxCosts;
 
   /** By load of all together: by level of the largest node, by largest load. */
@@ -74,45 +70,30 @@ final class AllToAllCosts {
 
     private double compute(int units) {
       ms[units] =
-          evaluator.allToAllMs(direction, units * bytesPerUnit, load)
-              + wire.allToAllCodingMs(
-                  scope, direction, group, units * elementsPerUnit, meanUnits * elementsPerUnit);
+          collective.allToAllMs(
+              evaluator,
+              units * bytesPerUnit,
+              load,
+              units * elementsPerUnit,
+              meanUnits * elementsPerUnit);
       return ms[units];
     }
   }
 
   /**
    * @param evaluator predicts
-   * @param wire the devices, and what they send
-   * @param scope the shards whose all-to-all it is: those on devices, or those split over nodes
-   * @param direction forward, of outputs, or backward, of gradients
+   * @param collective the collective whose all-to-all it is
    * @param elementsPerUnit numbers that a unit of load stands for
    * @param choices how many codecs the collective may have, none among them: they share memory
    */
   AllToAllCosts(
-      CostEvaluator evaluator,
-      StepComm wire,
-      ShardScope scope,
-      Direction direction,
-      double elementsPerUnit,
-      int choices) {
+      CostEvaluator evaluator, StepCollective collective, double elementsPerUnit, int choices) {
     maxCosts = MAX_COSTS / choices;
-    this.direction = direction;
     this.evaluator = evaluator;
-    this.wire = wire;
-    this.scope = scope;
-    group =
-        scope == ShardScope.NODE
-            ? new DeviceGroup(wire.cluster().nodes(), 1)
-            : DeviceGroup.of(wire.cluster());
+    this.collective = collective;
     this.elementsPerUnit = elementsPerUnit;
-    bytesPerUnit =
-        elementsPerUnit / wire.cluster().devices() * wire.bytesPerElement(scope, direction);
-  }
-
-  /** Returns the members. */
-  DeviceGroup group() {
-    return group;
+    bytesPerUnit = elementsPerUnit / collective.devices() * collective.bytesPerElement();
+    members = collective.members();
   }
 
   /**
@@ -123,7 +104,7 @@ final class AllToAllCosts {
    * @param nodeLevel level of the node with the largest load, {@link AllToAllLoad#nodeLevel}
    */
   CostRow row(int maxUnits, int totalUnits, int nodeLevel) {
-    if (group.devices() == 1 || maxUnits == 0) {
+    if (members.devices() == 1 || maxUnits == 0) {
       return none;
     }
     boolean areTooMany = costs > maxCosts;
@@ -152,12 +133,12 @@ final class AllToAllCosts {
     }
     if (rows[maxUnits] == null) {
       costs += maxUnits;
-      double mean = (double) totalUnits / group.devices();
+      double mean = (double) totalUnits / members.devices();
       rows[maxUnits] =
           new CostRow(
               maxUnits,
               mean,
-              new AllToAllLoad(group, maxUnits * bytesPerUnit, mean * bytesPerUnit, nodeLevel));
+              new AllToAllLoad(members, maxUnits * bytesPerUnit, mean * bytesPerUnit, nodeLevel));
     }
     return rows[maxUnits];
   }

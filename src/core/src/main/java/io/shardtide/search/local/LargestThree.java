@@ -20,19 +20,16 @@ final class LargestThree {
   /** Ranks all devices; of equal ones the lower number comes first. */
   void rank() {
     Arrays.fill(top, -1);
+    double third = Double.NEGATIVE_INFINITY;
     for (int d = 0; d < values.length; d++) {
-      if (top[2] >= 0 && values[top[2]] >= values[d]) {
-        continue;
-      }
-      if (top[0] < 0 || values[top[0]] < values[d]) {
-        top[2] = top[1];
-        top[1] = top[0];
-        top[0] = d;
-      } else if (top[1] < 0 || values[top[1]] < values[d]) {
-        top[2] = top[1];
-        top[1] = d;
-      } else {
-        top[2] = d;
+      double value = values[d];
+      if (value > third) {
+        int i = 2;
+        for (; i > 0 && (top[i - 1] < 0 || values[top[i - 1]] < value); i--) {
+          top[i] = top[i - 1];
+        }
+        top[i] = d;
+        third = top[2] < 0 ? third : values[top[2]];
       }
     }
   }

@@ -3,7 +3,7 @@ package io.shardtide.search.local;
 import io.shardtide.cost.CodecChoice;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceLoad;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.StepMemory;
 import io.shardtide.cost.TablePrediction;
@@ -122,7 +122,7 @@ public final class LocalSearch {
         StepMemory.ofDevice(
             problem.tables().stream().map(TablePrediction::table).toList(), cluster);
     places = new Places(cluster);
-    communication = new Communication(evaluator, cluster, places, units);
+    communication = new Communication(evaluator, cluster, units);
     ways = new TableWays(tables, cluster, evaluator, units, places, communication);
     placer = new Placer(tables, cluster, evaluator, problem.slowdowns(), ways);
     running = new CurrentPlan(tables, problem.start(), places);
@@ -257,7 +257,7 @@ public final class LocalSearch {
 
   Annealing annealing(State state, boolean isRepair) {
     CostEvaluator checker = checked ? problem.model().evaluator(settings.risk()) : null;
-    state.setCodecs(communication.numbers(codecs(state)));
+    state.choose(communication.chosen(codecs(state)));
     Objective objective = objective(state, running, checker);
     Proposals proposals = new Proposals(state, objective, ways, communication, random, isRepair);
     return new Annealing(state, objective, work, proposals, random, isRepair);
@@ -307,19 +307,19 @@ public final class LocalSearch {
   /** Returns a plan, without an analysis. */
   SearchResult.Found found(State state, long evaluations) {
     List<DeviceLoad> loads = state.loads();
-    StepComm comm = comm(loads);
-    return found(state, evaluations, loads, comm, cost(expected, comm, loads));
+    StepCollectives collectives = collectives(loads);
+    return found(state, evaluations, loads, collectives, cost(expected, collectives, loads));
   }
 
   /** Returns a plan with its analysis; gives the state the codecs that are best for it. */
   SearchResult.Found explained(State state, long evaluations) {
     List<DeviceLoad> loads = state.loads();
-    StepComm comm = comm(loads);
-    StepCost cost = cost(expected, comm, loads);
-    SearchResult.Found found = found(state, evaluations, loads, comm, cost);
-    StepCost worse = cost(problem.model().evaluator(1), comm, loads);
+    StepCollectives collectives = collectives(loads);
+    StepCost cost = cost(expected, collectives, loads);
+    SearchResult.Found found = found(state, evaluations, loads, collectives, cost);
+    StepCost worse = cost(problem.model().evaluator(1), collectives, loads);
     CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
-    state.setCodecs(communication.numbers(comm.codecs()));
+    state.choose(communication.chosen(collectives.codecs()));
     Objective objective = objective(state, nothing, null);
     Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
     return found.with(
@@ -330,7 +330,11 @@ public final class LocalSearch {
   }
 
   private SearchResult.Found found(
-      State state, long evaluations, List<DeviceLoad> loads, StepComm comm, StepCost cost) {
+      State state,
+      long evaluations,
+      List<DeviceLoad> loads,
+      StepCollectives collectives,
+      StepCost cost) {
     Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
@@ -339,18 +343,19 @@ public final class LocalSearch {
         shards,
         cost.deviceCosts(loads),
         replication,
-        comm.codecs(),
+        collectives.codecs(),
         cost.predictedMs() + replication.msPerStep(),
         Optional.empty(),
         evaluations);
   }
 
   /** Returns the collectives of loads, with the codecs that are best for them. */
-  private StepComm comm(List<DeviceLoad> loads) {
-    return new StepComm(cluster, CodecChoice.of(expected, cluster, loads, problem.slowdowns()));
+  private StepCollectives collectives(List<DeviceLoad> loads) {
+    return StepCollectives.of(
+        cluster, CodecChoice.of(expected, cluster, loads, problem.slowdowns()));
   }
 
-  private StepCost cost(CostEvaluator by, StepComm comm, List<DeviceLoad> loads) {
-    return StepCost.of(by, comm, loads, problem.slowdowns());
+  private StepCost cost(CostEvaluator by, StepCollectives collectives, List<DeviceLoad> loads) {
+    return StepCost.of(by, collectives, loads, problem.slowdowns());
   }
 }

@@ -1,39 +1,39 @@
 package io.shardtide.search.local;
 
 /**
- * A change that a search tries: some tables get a way and places, or one kind of collective another
- * codec. A part that goes to another device, two that change places, a table that is cut otherwise,
- * copied or cached: all are that. One instance is filled again and again.
+ * A change that a search tries: some tables get a way and places, or a collective is another one of
+ * its candidates. A part that goes to another device, two that change places, a table that is cut
+ * otherwise, copied or cached: all are that. One instance is filled again and again.
  */
 final class Move {
   /** As many tables as a move changes. */
   static final int MOST_TABLES = 4;
 
-  /** No codec changes. */
-  static final int NO_CODEC = -1;
+  /** No collective changes. */
+  static final int NO_COLLECTIVE = -1;
 
   int tables;
   final int[] table = new int[MOST_TABLES];
   final Way[] way = new Way[MOST_TABLES];
   final int[][] places = new int[MOST_TABLES][4];
 
-  /** Which codec changes, {@link Communication#slot}, or {@link #NO_CODEC}. */
-  int codecSlot;
+  /** The number of the collective that changes, or {@link #NO_COLLECTIVE}; see {@link State}. */
+  int collective;
 
-  /** What it becomes: its number among the candidates, 0 for none. */
-  int codec;
+  /** Its candidate. */
+  int candidate;
 
   /** Starts a move. */
   void begin() {
     tables = 0;
-    codecSlot = NO_CODEC;
+    collective = NO_COLLECTIVE;
   }
 
-  /** Starts a move that changes a codec. */
-  void beginCodec(int slot, int number) {
+  /** Starts a move that changes a collective. */
+  void begin(int ofCollective, int toCandidate) {
     begin();
-    codecSlot = slot;
-    codec = number;
+    collective = ofCollective;
+    candidate = toCandidate;
   }
 
   /**
@@ -89,8 +89,13 @@ final class Move {
     for (int c = 0; c < tables; c++) {
       state.set(table[c], way[c], places[c], parts(c));
     }
-    if (codecSlot != NO_CODEC) {
-      state.codecs[codecSlot] = codec;
+    choose(state.chosen);
+  }
+
+  /** Applies the change to the candidate of each collective. */
+  void choose(int[] chosen) {
+    if (collective != NO_COLLECTIVE) {
+      chosen[collective] = candidate;
     }
   }
 }

@@ -32,10 +32,10 @@ final class MoveLog {
       numbers[size++] = table;
       push(state.way(table));
     }
-    if (move.codecSlot != Move.NO_CODEC) {
+    if (move.collective != Move.NO_COLLECTIVE) {
       reserve(2);
-      numbers[size++] = state.codecs[move.codecSlot];
-      numbers[size++] = -1 - move.codecSlot;
+      numbers[size++] = state.chosen[move.collective];
+      numbers[size++] = -1 - move.collective;
       push(null);
     }
   }
@@ -64,7 +64,7 @@ final class MoveLog {
       Way way = ways[--entries];
       int table = numbers[--size];
       if (table < 0) {
-        state.codecs[-1 - table] = numbers[--size];
+        state.chosen[-1 - table] = numbers[--size];
         continue;
       }
       int count = numbers[--size];

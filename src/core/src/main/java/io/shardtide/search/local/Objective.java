@@ -57,8 +57,7 @@ final class Objective {
   private final double[] sum;
   private final double[] movedGroupMs;
   private final double[] movedComputeMs;
-  private final int[] movedNodeUnits;
-  private final int[] movedCodecs = new int[Communication.SLOTS];
+  private final Communication.Loads loads;
   private Communication.Terms movedTerms;
   private boolean isSame;
   private double movedCostMs;
@@ -113,7 +112,7 @@ final class Objective {
     sum = new double[sumSize];
     movedGroupMs = new double[devices * launchGroups];
     movedComputeMs = new double[devices];
-    movedNodeUnits = new int[places.nodes()];
+    loads = communication.newLoads();
     refresh();
   }
 
@@ -156,7 +155,7 @@ final class Objective {
 
   /** Returns the largest all-to-all load of any device, in units. */
   int maxUnits() {
-    return terms.maxUnits;
+    return terms.loads.maxUnits;
   }
 
   /**
@@ -176,7 +175,7 @@ final class Objective {
   /** Returns {@link #costMs} without the least value of {@link #setMinMaxUnits}. */
   double costOfLoadsMs() {
     int least = minMaxUnits;
-    if (least == 0 || terms.maxUnits > least) {
+    if (least == 0 || terms.loads.maxUnits > least) {
       return costMs;
     }
     setMinMaxUnits(0);
@@ -217,15 +216,14 @@ final class Objective {
     for (int d = 0; d < devices; d++) {
       max = Math.max(max, state.units[d]);
     }
-    communication.compute(
-        terms,
-        max,
-        state.totalUnits,
-        level(state.totalUnits, false),
-        state.nodeUnits,
-        state.rowElements,
-        state.copyElements,
-        state.codecs);
+    loads.maxUnits = max;
+    loads.totalUnits = state.totalUnits;
+    loads.level = level(state.totalUnits, false);
+    System.arraycopy(state.nodeUnits, 0, loads.nodeUnits, 0, loads.nodeUnits.length);
+    loads.rowElements = state.rowElements;
+    loads.copyElements = state.copyElements;
+    System.arraycopy(state.chosen, 0, loads.chosen, 0, loads.chosen.length);
+    communication.compute(terms, loads);
     refreshDevices();
   }
 
@@ -243,15 +241,11 @@ final class Objective {
   }
 
   private double startMs(Communication.Terms of, int d, int ofUnits, double compute) {
-    int node = places.nodeOf(d);
-    return compute
-        + commFactor[d]
-            * (of.backward.ms(ofUnits) + (of.nodeBackwardMs[node] + of.commonBackwardMs));
+    return compute + commFactor[d] * of.backward.ms(places.nodeOf(d), ofUnits);
   }
 
   private double forwardMs(Communication.Terms of, int d, int ofUnits) {
-    int node = places.nodeOf(d);
-    return commFactor[d] * (of.forward.ms(ofUnits) + (of.nodeForwardMs[node] + of.commonForwardMs));
+    return commFactor[d] * of.forward.ms(places.nodeOf(d), ofUnits);
   }
 
   private void refreshDevice(int d) {
@@ -313,7 +307,7 @@ final class Objective {
 
   /** Returns the largest all-to-all load after the move that was evaluated last. */
   int movedMaxUnits() {
-    return (isSame ? terms : movedTerms).maxUnits;
+    return (isSame ? terms : movedTerms).loads.maxUnits;
   }
 
   private double evaluateCollected(Move move, double limit) {
@@ -404,32 +398,25 @@ final class Objective {
     for (int i = 0; i < delta.count; i++) {
       max = Math.max(max, state.units[delta.device[i]] + delta.units[i]);
     }
-    int level = delta.changesNodes ? level(total, true) : terms.level;
+    int level = delta.changesNodes ? level(total, true) : terms.loads.level;
     isSame =
-        max == terms.maxUnits
-            && total == terms.totalUnits
-            && level == terms.level
+        terms.loads.hasUnits(max, total, level)
             && !delta.changesSplit
-            && move.codecSlot == Move.NO_CODEC;
+            && move.collective == Move.NO_COLLECTIVE;
     if (isSame) {
       return;
     }
-    for (int node = 0; node < movedNodeUnits.length; node++) {
-      movedNodeUnits[node] = state.nodeUnits[node] + delta.nodeUnits[node];
+    loads.maxUnits = max;
+    loads.totalUnits = total;
+    loads.level = level;
+    for (int node = 0; node < loads.nodeUnits.length; node++) {
+      loads.nodeUnits[node] = state.nodeUnits[node] + delta.nodeUnits[node];
     }
-    System.arraycopy(state.codecs, 0, movedCodecs, 0, movedCodecs.length);
-    if (move.codecSlot != Move.NO_CODEC) {
-      movedCodecs[move.codecSlot] = move.codec;
-    }
-    communication.compute(
-        movedTerms,
-        max,
-        total,
-        level,
-        movedNodeUnits,
-        state.rowElements + delta.rowElements,
-        state.copyElements + delta.copyElements,
-        movedCodecs);
+    loads.rowElements = state.rowElements + delta.rowElements;
+    loads.copyElements = state.copyElements + delta.copyElements;
+    System.arraycopy(state.chosen, 0, loads.chosen, 0, loads.chosen.length);
+    move.choose(loads.chosen);
+    communication.compute(movedTerms, loads);
   }
 
   private double movedComputeMs(int i, int d) {

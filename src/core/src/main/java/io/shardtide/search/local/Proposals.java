@@ -1,12 +1,13 @@
 package io.shardtide.search.local;
 
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ShardScope;
-import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /**
  * Draws moves at random: parts that go to another device or node, two that change places, tables
- * that are sharded otherwise, with a larger cache, or more hot rows, and codecs. Devices with much
- * to do give, those with little get.
+ * that are sharded otherwise, with a larger cache, or more hot rows, and collectives. Devices with
+ * much to do give, those with little get.
  */
 final class Proposals {
   /** Random places of which the one with the least to do is taken. */
@@ -27,8 +28,8 @@ final class Proposals {
   /** Of so many proposals, one gives a table a larger cache, where tables may be cached. */
   private static final int CACHE_EVERY = 4;
 
-  /** Of so many proposals, one changes a codec, where there are several. */
-  private static final int CODEC_EVERY = 256;
+  /** Of so many proposals, one changes a collective, where there are several candidates. */
+  private static final int COLLECTIVE_EVERY = 256;
 
   /** Of so many proposals, one moves a part that is split over a node, where there are several. */
   private static final int NODE_EVERY = 16;
@@ -46,7 +47,7 @@ final class Proposals {
 
   private int stamp;
   private final int otherWayEvery;
-  private final int[] codecSlots;
+  private final int[] choices;
 
   /** Whether the search begins at a running plan: the last device gives more often. */
   private final boolean isRepair;
@@ -68,14 +69,10 @@ final class Proposals {
     cacheable = ways.cacheable();
     takenStamp = new int[places.count()];
     otherWayEvery = Math.max(OTHER_WAY_EVERY, state.devices / 2);
-    int slots = 0;
-    int[] found = new int[Communication.SLOTS];
-    for (int slot = 0; slot < Communication.SLOTS; slot++) {
-      if (communication.choices(slot) > 1) {
-        found[slots++] = slot;
-      }
-    }
-    codecSlots = Arrays.copyOf(found, slots);
+    choices =
+        IntStream.range(0, StepCollectives.COUNT)
+            .filter(collective -> communication.choices(collective) > 1)
+            .toArray();
   }
 
   /** Fills in a random move; returns false if the draw gives none. */
@@ -87,8 +84,8 @@ final class Proposals {
     if (cacheable.length > 0 && random.below(CACHE_EVERY) == 0) {
       return proposeCache(move);
     }
-    if (codecSlots.length > 0 && random.below(CODEC_EVERY) == 0) {
-      return proposeCodec(move);
+    if (choices.length > 0 && random.below(COLLECTIVE_EVERY) == 0) {
+      return proposeCollective(move);
     }
     if (places.nodes() > 1 && random.below(NODE_EVERY) == 0) {
       return proposeNode(move);
@@ -375,11 +372,11 @@ final class Proposals {
     return true;
   }
 
-  private boolean proposeCodec(Move move) {
-    int slot = codecSlots[random.below(codecSlots.length)];
-    int number = random.below(communication.choices(slot));
-    move.beginCodec(slot, number);
-    return number != state.codecs[slot];
+  private boolean proposeCollective(Move move) {
+    int collective = choices[random.below(choices.length)];
+    int candidate = random.below(communication.choices(collective));
+    move.begin(collective, candidate);
+    return candidate != state.chosen[collective];
   }
 
   /** Returns a device to take load from: often the last one, or the later of two. */

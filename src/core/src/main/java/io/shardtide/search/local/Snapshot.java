@@ -1,10 +1,10 @@
 package io.shardtide.search.local;
 
-/** A plan that a search may come back to: ways, places and codecs. */
+/** A plan that a search may come back to. */
 final class Snapshot {
   private Way[] ways = {};
   private int[][] places = {};
-  private final int[] codecs = new int[Communication.SLOTS];
+  private int[] chosen;
 
   /** Takes the plan of a state, in which all tables have their parts. */
   void take(State state) {
@@ -20,7 +20,7 @@ final class Snapshot {
       }
       System.arraycopy(state.placesOf(t), 0, places[t], 0, count);
     }
-    System.arraycopy(state.codecs, 0, codecs, 0, codecs.length);
+    chosen = state.chosen.clone();
   }
 
   /** Gives a state the plan. */
@@ -28,6 +28,6 @@ final class Snapshot {
     for (int t = 0; t < ways.length; t++) {
       state.set(t, ways[t], places[t], ways[t].parts);
     }
-    state.setCodecs(codecs);
+    state.choose(chosen);
   }
 }

@@ -1,6 +1,7 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.DeviceLoad;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
 import java.util.ArrayList;
@@ -9,8 +10,8 @@ import java.util.List;
 
 /**
  * A plan while it is searched: of each table a {@link Way} and the {@linkplain Places places} of
- * its parts, with the devices' loads, and of each collective its codec. Which columns a part holds
- * costs nothing and is decided at the end, by {@link ShardLayout}.
+ * its parts, with the devices' loads, and of each collective its candidate. Which columns a part
+ * holds costs nothing and is decided at the end, by {@link ShardLayout}.
  *
  * <p>Everything is a flat array. Sums are exact ({@link io.shardtide.cost.TowerSums}): a change
  * followed by its reverse restores every bit.
@@ -48,8 +49,8 @@ final class State {
   final long[] tableBytes;
   final int[] parts;
 
-  /** The number of each slot's codec, see {@link Communication#choices}. */
-  final int[] codecs = new int[Communication.SLOTS];
+  /** The candidate of each collective; see {@link Communication}. */
+  final int[] chosen = new int[StepCollectives.COUNT];
 
   /** Bytes of device memory that a step needs on each device without parts. */
   private final long stepBytes;
@@ -99,7 +100,7 @@ final class State {
     parts = new int[devices];
   }
 
-  /** Returns a state of the same parts and codecs. */
+  /** Returns a state of the same parts and collectives. */
   State copy() {
     State copy = new State(way.length, sumSize, places, stepBytes, memory, hostMemory);
     for (int t = 0; t < way.length; t++) {
@@ -107,7 +108,7 @@ final class State {
         copy.add(t, way[t], at[t][i]);
       }
     }
-    copy.setCodecs(codecs);
+    copy.choose(chosen);
     return copy;
   }
 
@@ -318,8 +319,9 @@ final class State {
     }
   }
 
-  void setCodecs(int[] numbers) {
-    System.arraycopy(numbers, 0, codecs, 0, codecs.length);
+  /** Sets the candidate of each collective. */
+  void choose(int[] candidates) {
+    System.arraycopy(candidates, 0, chosen, 0, chosen.length);
   }
 
   /** Adds a part's loads to the devices of its place, or takes them away. */

@@ -4,7 +4,8 @@ import io.shardtide.cost.BufferCollective;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.ShapeLoad;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollective;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
@@ -50,7 +51,7 @@ final class TableWays {
   private final CostEvaluator evaluator;
   private final LoadUnits units;
   private final Places places;
-  private final StepComm comm;
+  private final StepCollectives collectives;
   private final double msPerUnit;
   private final double msPerUnitBetweenNodes;
   private final List<OfTable> ofTables;
@@ -87,19 +88,12 @@ final class TableWays {
     this.evaluator = evaluator;
     this.units = units;
     this.places = places;
-    comm = StepComm.of(cluster);
+    collectives = StepCollectives.of(cluster);
     int even = Math.max(1, units.total() / cluster.devices());
-    msPerUnit =
-        (communication.allToAll(Direction.FORWARD).evenMs(even, units.total())
-                + communication.allToAll(Direction.BACKWARD).evenMs(even, units.total()))
-            / even;
+    msPerUnit = communication.evenAllToAllsMs(ShardScope.DEVICE, even, units.total()) / even;
     int ofNode = Math.max(1, units.totalOfNodes() / places.nodes());
     msPerUnitBetweenNodes =
-        (communication.betweenNodes(Direction.FORWARD).evenMs(ofNode, units.totalOfNodes())
-                + communication
-                    .betweenNodes(Direction.BACKWARD)
-                    .evenMs(ofNode, units.totalOfNodes()))
-            / ofNode;
+        communication.evenAllToAllsMs(ShardScope.NODE, ofNode, units.totalOfNodes()) / ofNode;
     keepsPartsInNode = new boolean[tables.size()];
     ofTables = new ArrayList<>();
     Set<String> names = new HashSet<>();
@@ -309,34 +303,28 @@ final class TableWays {
       case DEVICE -> (way.aloneMs + msPerUnit * way.units) / devices;
       case NODE -> {
         int size = places.size(places.ofNode(0));
-        yield (way.aloneMs
-                + rowsMs(ShardScope.NODE, elements, new DeviceGroup(size, size))
-                + msPerUnitBetweenNodes * way.nodeUnits)
+        yield (way.aloneMs + rateMs(way.scope, elements) + msPerUnitBetweenNodes * way.nodeUnits)
             * size
             / devices;
       }
       case CLUSTER ->
           way.aloneMs
-              + (way.rowElements > 0
-                  ? rowsMs(ShardScope.CLUSTER, way.rowElements, DeviceGroup.of(cluster))
-                  : 0)
+              + (way.rowElements > 0 ? rateMs(way.scope, way.rowElements) : 0)
               + msPerUnit * way.units;
-      case COPIES ->
-          way.aloneMs + rateMs(BufferCollective.ofCopies(elements), DeviceGroup.of(cluster));
+      case COPIES -> way.aloneMs + rateMs(way.scope, elements);
     };
   }
 
-  private double rowsMs(ShardScope scope, double elements, DeviceGroup group) {
-    return rowsMs(scope, Direction.FORWARD, elements, group)
-        + rowsMs(scope, Direction.BACKWARD, elements, group);
+  /** Returns the time of numbers that are added to the large buffers of a scope. */
+  private double rateMs(ShardScope scope, double elements) {
+    double ms = 0;
+    for (Direction direction : Direction.values()) {
+      StepCollective of = collectives.get(scope, direction);
+      ms += of.buffer(elements).map(added -> rateMs(added, of.group(0))).orElse(0.0);
+    }
+    return ms;
   }
 
-  private double rowsMs(ShardScope scope, Direction direction, double elements, DeviceGroup group) {
-    return rateMs(BufferCollective.ofRows(comm, scope, direction, elements), group)
-        + comm.rowsCodingMs(scope, direction, group, elements);
-  }
-
-  /** Returns the time of bytes that are added to a large collective. */
   private double rateMs(BufferCollective added, DeviceGroup group) {
     return largeMs(added, added.bytes(), group) - largeMs(added, 0, group);
   }

@@ -4,7 +4,7 @@ import io.shardtide.cost.CodecChoice;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.ShapeLoad;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.StepMemory;
 import io.shardtide.cost.TablePrediction;
@@ -162,9 +162,10 @@ final class AllPlans {
                     loads.get(d).bytes() <= memory.of(d)
                         && loads.get(d).hostBytes() <= cluster.hostMemoryBytesPerDevice());
     if (fits) {
-      StepComm wire =
-          new StepComm(cluster, CodecChoice.of(evaluator, cluster, loads, problem.slowdowns()));
-      double ms = StepCost.of(evaluator, wire, loads, problem.slowdowns()).predictedMs();
+      StepCollectives collectives =
+          StepCollectives.of(
+              cluster, CodecChoice.of(evaluator, cluster, loads, problem.slowdowns()));
+      double ms = StepCost.of(evaluator, collectives, loads, problem.slowdowns()).predictedMs();
       bestMs = Math.min(bestMs, ms);
     }
   }

@@ -9,9 +9,10 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.ShapeLoad;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
+import io.shardtide.domain.Collective;
 import io.shardtide.domain.CollectiveCodec;
 import io.shardtide.domain.CommCodec;
 import io.shardtide.domain.Direction;
@@ -58,7 +59,7 @@ class CommunicationFloorTest {
   }
 
   /** Returns collectives with or without a codec, if the cluster allows one. */
-  private static StepComm wire(Random random, ClusterSpec cluster) {
+  private static StepCollectives collectives(Random random, ClusterSpec cluster) {
     List<CollectiveCodec> codecs = new ArrayList<>();
     for (ShardScope scope : List.of(ShardScope.DEVICE, ShardScope.NODE, ShardScope.CLUSTER)) {
       for (Direction direction : Direction.values()) {
@@ -67,7 +68,7 @@ class CommunicationFloorTest {
         }
       }
     }
-    return new StepComm(cluster, codecs);
+    return StepCollectives.of(cluster, codecs);
   }
 
   /** Elements of devices: alike, different, or only some devices', over six orders of magnitude. */
@@ -101,7 +102,7 @@ class CommunicationFloorTest {
     ClusterSpec cluster = cluster(random, model, false);
     double[] loads = loads(random, cluster.devices());
     CostEvaluator evaluator = model.evaluator();
-    CommunicationCost cost = evaluator.allToAll(wire(random, cluster), loads);
+    CommunicationCost cost = collectives(random, cluster).allToAll(evaluator, loads);
     CommunicationFloor floor = new CommunicationFloor(cluster, evaluator);
     double slope = floor.meanSlope(max(loads) * Math.pow(4, random.nextDouble() - 0.2));
     AllToAll least = floor.allToAll(max(loads) / (1 + 0.1 * random.nextDouble()), slope);
@@ -125,7 +126,7 @@ class CommunicationFloorTest {
     ClusterSpec cluster = cluster(random, model, false);
     CostEvaluator evaluator = model.evaluator();
     CommunicationFloor floor = new CommunicationFloor(cluster, evaluator);
-    StepComm wire = wire(random, cluster);
+    StepCollectives collectives = collectives(random, cluster);
     DeviceGroup all = DeviceGroup.of(cluster);
     double fewest = Math.pow(10, 2 + 4 * random.nextDouble());
     double most = fewest * Math.pow(10, 4 * random.nextDouble());
@@ -135,10 +136,14 @@ class CommunicationFloorTest {
     for (int i = 0; i < 50; i++) {
       double elements = fewest * Math.pow(most / fewest, random.nextDouble());
       double rowsMs =
-          wire.rowsMs(evaluator, ShardScope.CLUSTER, Direction.FORWARD, all, elements)
-              + wire.rowsMs(evaluator, ShardScope.CLUSTER, Direction.BACKWARD, all, elements);
+          collectives.get(ShardScope.CLUSTER, Direction.FORWARD).bufferMs(evaluator, all, elements)
+              + collectives
+                  .get(ShardScope.CLUSTER, Direction.BACKWARD)
+                  .bufferMs(evaluator, all, elements);
       assertThat(rowsMs).isGreaterThanOrEqualTo(Math.min(mostMs, ms(rows, elements)));
-      double copiesMs = evaluator.bufferMs(BufferCollective.ofCopies(elements), all);
+      double copiesMs =
+          evaluator.bufferMs(
+              new BufferCollective(Collective.ALL_REDUCE, Direction.BACKWARD, 4 * elements), all);
       assertThat(copiesMs).isGreaterThanOrEqualTo(Math.min(mostMs, ms(copies, elements)));
     }
   }
@@ -168,7 +173,7 @@ class CommunicationFloorTest {
       }
       loads.add(load);
     }
-    CommunicationCost cost = evaluator.communication(wire(random, cluster), loads);
+    CommunicationCost cost = collectives(random, cluster).ms(evaluator, loads);
     double mean = mean(ofNodes);
     double fewest = mean / (1 + 9 * random.nextDouble());
     double most = mean * (1 + 9 * random.nextDouble());

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShapeLoad;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.AccessCdf;
@@ -567,7 +567,7 @@ class AllFeaturesTest {
     return StepCost.of(
         problem.tables(),
         shards,
-        new StepComm(problem.cluster(), found.codecs()),
+        StepCollectives.of(problem.cluster(), found.codecs()),
         problem.model(),
         problem.slowdowns());
   }

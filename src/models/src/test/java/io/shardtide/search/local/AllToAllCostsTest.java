@@ -2,7 +2,7 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.ShardScope;
@@ -24,9 +24,7 @@ class AllToAllCostsTest {
   private AllToAllCosts costs(int choices) {
     return new AllToAllCosts(
         problem.model().evaluator(),
-        StepComm.of(cluster),
-        ShardScope.DEVICE,
-        Direction.FORWARD,
+        StepCollectives.of(cluster).get(ShardScope.DEVICE, Direction.FORWARD),
         16,
         choices);
   }

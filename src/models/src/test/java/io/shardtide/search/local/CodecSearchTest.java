@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.withinPercentage;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ClusterSpecBuilder;
@@ -66,9 +66,9 @@ class CodecSearchTest {
     return (SearchResult.Found) LocalSearch.search(problem, settings);
   }
 
-  private static double stepMs(SearchProblem problem, SearchResult.Found found, StepComm wire) {
-    return StepCost.of(
-            problem.tables(), found.shards(), wire, MODEL, Slowdowns.none(PLAIN.devices()))
+  private static double stepMs(
+      SearchProblem problem, SearchResult.Found found, StepCollectives of) {
+    return StepCost.of(problem.tables(), found.shards(), of, MODEL, Slowdowns.none(PLAIN.devices()))
         .predictedMs();
   }
 
@@ -96,8 +96,8 @@ class CodecSearchTest {
             .backwardBytesPerElement(2)
             .build();
     assertThat(found.predictedMs())
-        .isEqualTo(stepMs(problem, found, StepComm.of(half)))
-        .isLessThan(stepMs(problem, found, StepComm.of(PLAIN)));
+        .isEqualTo(stepMs(problem, found, StepCollectives.of(half)))
+        .isLessThan(stepMs(problem, found, StepCollectives.of(PLAIN)));
     SearchResult.Found ofHalf = plan(problem(tables, half, PlanShards.NONE));
     double boundOfHalf = ofHalf.insight().orElseThrow().lowerBoundMs();
     assertThat(found.insight().orElseThrow().lowerBoundMs())
@@ -133,7 +133,8 @@ class CodecSearchTest {
     SearchResult.Found plain = plan(problem(tables, PLAIN, PlanShards.NONE));
     assertThat(found.codecs()).isEmpty();
     assertThat(found.predictedMs())
-        .isEqualTo(stepMs(problem(tables, PLAIN, PlanShards.NONE), found, StepComm.of(PLAIN)))
+        .isEqualTo(
+            stepMs(problem(tables, PLAIN, PlanShards.NONE), found, StepCollectives.of(PLAIN)))
         .isCloseTo(plain.predictedMs(), withinPercentage(2));
   }
 
@@ -163,8 +164,8 @@ class CodecSearchTest {
     assertThat(totalMs(found, tables, running))
         .isLessThanOrEqualTo(DRAWS * totalMs(without, tables, running));
     assertThat(found.predictedMs())
-        .isEqualTo(stepMs(problem, found, new StepComm(problem.cluster(), found.codecs())))
-        .isLessThanOrEqualTo(stepMs(problem, found, StepComm.of(PLAIN)));
+        .isEqualTo(stepMs(problem, found, StepCollectives.of(problem.cluster(), found.codecs())))
+        .isLessThanOrEqualTo(stepMs(problem, found, StepCollectives.of(PLAIN)));
     assertThat(found.insight().orElseThrow().lowerBoundMs())
         .isLessThanOrEqualTo(found.predictedMs());
     assertThat(plan(problem, ENOUGH)).isEqualTo(found);

@@ -3,7 +3,7 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.AllToAllLoad;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Explanation;
@@ -323,9 +323,7 @@ class LocalSearchTest {
       AllToAllCosts allToAll =
           new AllToAllCosts(
               TestModels.model().evaluator(),
-              StepComm.of(cluster),
-              ShardScope.DEVICE,
-              Direction.FORWARD,
+              StepCollectives.of(cluster).get(ShardScope.DEVICE, Direction.FORWARD),
               4.0 * 65_536,
               1);
       double before = 0;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.AllToAllLoad;
-import io.shardtide.cost.StepComm;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.SearchSettings;
@@ -105,7 +105,10 @@ class ObjectiveTest {
   void one_device_may_have_the_whole_load() {
     AllToAllCosts allToAll =
         new AllToAllCosts(
-            search.evaluator, StepComm.of(cluster), ShardScope.DEVICE, Direction.FORWARD, 16, 1);
+            search.evaluator,
+            StepCollectives.of(cluster).get(ShardScope.DEVICE, Direction.FORWARD),
+            16,
+            1);
     assertThat(allToAll.ms(5, 5, 5, AllToAllLoad.LEVELS)).isPositive();
   }
 }
