@@ -167,6 +167,7 @@ class ArchitectureTest {
           .that()
           .resideInAnyPackage(
               BASE + "domain",
+              BASE + "option",
               BASE + "cost",
               BASE + "domain.pool",
               BASE + "search..",

@@ -2,13 +2,14 @@ package io.shardtide.bench;
 
 import io.shardtide.allocation.AllocationRequest;
 import io.shardtide.allocation.Allocator;
+import io.shardtide.allocation.Curve;
 import io.shardtide.allocation.CurveSearch;
-import io.shardtide.allocation.CurveSearch.SearchedCurve;
 import io.shardtide.allocation.EqualShares;
 import io.shardtide.bench.RandomPool.PoolWorkload;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.AllocationPolicy;
@@ -26,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.stream.DoubleStream;
@@ -36,7 +38,8 @@ public final class PoolBenchmark implements AutoCloseable {
 
   private final ModelBundle bundle = ModelFiles.shippedForNodes();
   private final TensorFlowTowers towers = new TensorFlowTowers(bundle);
-  private final CurveSearch search = new CurveSearch(towers, new CostModel(bundle));
+  private final CurveSearch search =
+      new CurveSearch(towers, new CostModel(bundle), SearchSettings.DEFAULTS);
   private final Consumer<String> progress;
 
   /**
@@ -100,14 +103,14 @@ public final class PoolBenchmark implements AutoCloseable {
 
   private PoolRun run(RandomPool pool, AllocationPolicy policy) {
     PoolState state = pool.state();
-    Map<String, SearchedCurve> searched = new HashMap<>();
+    Map<String, Curve> searched = new HashMap<>();
     long start = System.nanoTime();
     pool.workloads()
         .forEach(
             (id, workload) -> searched.put(id, search(state, id, 1, workload, Optional.empty())));
     double curvesMs = since(start);
     Map<String, ThroughputCurve> curves = new HashMap<>();
-    searched.forEach((id, curve) -> curves.put(id, curve.curve()));
+    searched.forEach((id, curve) -> curves.put(id, curve.throughput()));
     AllocationRequest request = new AllocationRequest(state, curves, Optional.empty(), policy);
     Allocation first = Allocator.allocate(request);
     double coldMs = since(start);
@@ -126,7 +129,7 @@ public final class PoolBenchmark implements AutoCloseable {
                 2,
                 new PoolWorkload(workload.cluster(), tables),
                 Optional.of(searched.get(changed)))
-            .curve());
+            .throughput());
     Allocator.allocate(new AllocationRequest(state, next, Optional.of(first), policy));
     double tableMs = since(start);
 
@@ -153,16 +156,19 @@ public final class PoolBenchmark implements AutoCloseable {
         after.quality().adjusted());
   }
 
-  private SearchedCurve search(
-      PoolState state,
-      String id,
-      long generation,
-      PoolWorkload workload,
-      Optional<SearchedCurve> before) {
+  private Curve search(
+      PoolState state, String id, long generation, PoolWorkload workload, Optional<Curve> before) {
     Pool pool = state.pool().orElseThrow();
     List<Integer> devices = List.copyOf(CurveSearch.devices(pool, state.claims().get(id)));
-    CurveRequest request = CurveRequest.of("", id, pool, devices);
-    return search.search(request, generation, workload.cluster(), workload.tables(), before);
+    Curve unknown =
+        new Curve(
+            CurveRequest.of(state.id(), id, pool, devices),
+            generation,
+            workload.cluster(),
+            workload.tables(),
+            bundle.modelId(),
+            new TreeMap<>());
+    return search.complete(before.map(unknown::after).orElse(unknown));
   }
 
   private static double since(long start) {

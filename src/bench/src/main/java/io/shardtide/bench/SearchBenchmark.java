@@ -24,7 +24,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import java.util.function.Consumer;
 
@@ -63,7 +62,7 @@ public final class SearchBenchmark implements AutoCloseable {
   /**
    * Measures all problems except the scaling.
    *
-   * @param reference folder with tasks/, and samples in valid/
+   * @param reference folder with tables.jsonl and tasks/
    */
   public List<SearchRow> run(Path reference) throws IOException {
     List<SearchRow> rows = new ArrayList<>();
@@ -181,7 +180,7 @@ public final class SearchBenchmark implements AutoCloseable {
   }
 
   private static List<TableSpec> referenceTables(Path folder) throws IOException {
-    return SampleFolderReader.read(folder.resolve("valid"), Optional.empty()).tables().stream()
+    return SampleFolderReader.tables(folder.resolve("tables.jsonl")).stream()
         .limit(200)
         .map(table -> table.withColumns(64))
         .toList();

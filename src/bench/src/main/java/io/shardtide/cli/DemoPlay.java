@@ -232,7 +232,7 @@ final class DemoPlay {
   /** Shows the plan of the retrained model, and that of the background search after it. */
   private void showLearned(String modelId, Recorder<ShardingPlan> plans) throws Exception {
     Object next = await();
-    while (next instanceof ShardingPlan plan && !plan.modelId().equals(modelId)) {
+    while (next instanceof ShardingPlan plan && !plan.origin().modelId().equals(modelId)) {
       show(plan, BACKGROUND, OptionalDouble.empty(), plans);
       next = await();
     }

@@ -190,7 +190,7 @@ class DashboardApiIT {
         TrainerReports reports = TrainerReports.connect(endpoint(), schemas, "trainer", "run")) {
       reports.adopted(plan, 0).get(30, TimeUnit.SECONDS);
       List<MeasuredDevice> devices =
-          plan.deviceCosts().stream()
+          plan.prediction().deviceCosts().stream()
               .map(
                   c ->
                       new MeasuredDevice(

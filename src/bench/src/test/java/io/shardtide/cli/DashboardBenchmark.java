@@ -239,7 +239,7 @@ class DashboardBenchmark {
     opened(
         browser,
         "the comparison of two of its plans",
-        "#/compare/" + large.previousPlanId().orElseThrow() + "/" + large.planId(),
+        "#/compare/" + large.origin().previousPlanId().orElseThrow() + "/" + large.planId(),
         "document.querySelector('h1')?.innerText.startsWith('Two plans') && document.querySelector('.chart svg')");
     interaction(
         browser,

@@ -40,7 +40,7 @@ abstract class DashboardPlanPages {
   @Test
   void moved_shards_are_drawn_and_listed() throws Exception {
     ShardingPlan later = site.third();
-    site.open("compare", later.previousPlanId().orElseThrow(), later.planId());
+    site.open("compare", later.origin().previousPlanId().orElseThrow(), later.planId());
     browser.await("the comparison", COMPARISON);
     assertThat(browser.text("main")).contains("8 → 9", "Shards on another device");
     Object moved =
@@ -100,7 +100,7 @@ abstract class DashboardPlanPages {
     site.openTable("", "Overview");
     browser.run(
         "import('/why.js').then(({why}) => why(arguments[0])).then(view => { window.other = view.title; })",
-        plan.previousPlanId().orElseThrow());
+        plan.origin().previousPlanId().orElseThrow());
     site.open("why", plan.planId());
     browser.await("the explanation", "document.querySelector('.story')");
     assertThat(browser.text(".story"))

@@ -312,7 +312,7 @@ final class DashboardSite implements AutoCloseable {
         new DeviceSpeeds(SLOW, latest(SLOW).planId(), Fixtures.TIME, slow));
     Awaitility.await("the plan for slow devices")
         .atMost(PATIENCE)
-        .until(() -> latest(SLOW).slow().equals(slow));
+        .until(() -> latest(SLOW).origin().slow().equals(slow));
     return latest(SLOW);
   }
 
@@ -333,7 +333,7 @@ final class DashboardSite implements AutoCloseable {
   void awaitModel(String modelId) {
     Awaitility.await("plans of model " + modelId)
         .atMost(PATIENCE)
-        .until(() -> latest(WORKLOAD).modelId().equals(modelId));
+        .until(() -> latest(WORKLOAD).origin().modelId().equals(modelId));
   }
 
   /**
@@ -377,7 +377,7 @@ final class DashboardSite implements AutoCloseable {
   private static void report(TrainerReports reports, ShardingPlan plan, long step, double factor)
       throws Exception {
     List<MeasuredDevice> devices = new ArrayList<>();
-    for (DeviceCost cost : plan.deviceCosts()) {
+    for (DeviceCost cost : plan.prediction().deviceCosts()) {
       devices.add(
           new MeasuredDevice(
               cost.computeMs() * factor,

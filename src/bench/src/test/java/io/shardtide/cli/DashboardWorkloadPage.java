@@ -39,7 +39,7 @@ abstract class DashboardWorkloadPage {
   void devices_are_chosen_by_the_arrow_keys_and_the_mouse() throws Exception {
     site.openWorkload(DashboardSite.WORKLOAD);
     ShardingPlan plan = site.latest(DashboardSite.WORKLOAD);
-    int devices = plan.deviceCosts().size();
+    int devices = plan.prediction().deviceCosts().size();
     assertThat(browser.find(".chart").getAttribute("aria-valuemax"))
         .isEqualTo(Integer.toString(devices - 1));
     browser.run("document.querySelector('.chart').focus()");
@@ -77,7 +77,7 @@ abstract class DashboardWorkloadPage {
             .filter(shard -> shard.table().equals("member_id"))
             .toList();
     String copied = ofKind(plan, ShardKind.DATA_PARALLEL).get(0).table();
-    assertThat(rows).hasSize(plan.deviceCosts().size());
+    assertThat(rows).hasSize(plan.prediction().deviceCosts().size());
     assertThat(browser.text("main")).contains("row_wise", "data_parallel");
     browser.run("document.querySelector('.chart').focus()");
     site.press(Keys.ARROW_DOWN);
@@ -245,9 +245,10 @@ abstract class DashboardWorkloadPage {
     site.click("summary", "Devices as a table");
     browser.await(
         "a row for each device",
-        "document.querySelectorAll('details tbody tr').length === " + plan.deviceCosts().size());
+        "document.querySelectorAll('details tbody tr').length === "
+            + plan.prediction().deviceCosts().size());
     assertThat(browser.text("details tbody"))
-        .contains("%.2f ms".formatted(plan.deviceCosts().get(0).computeMs()), "yes");
+        .contains("%.2f ms".formatted(plan.prediction().deviceCosts().get(0).computeMs()), "yes");
   }
 
   @Test

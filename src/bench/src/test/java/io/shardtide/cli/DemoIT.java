@@ -129,12 +129,13 @@ class DemoIT {
         continued.plans().stream()
             .skip(interrupted.plans().size())
             // A background search may have found a better plan for the last generation before.
-            .filter(plan -> !plan.workloadId().equals(OTHER) && plan.effort() == Effort.QUICK)
+            .filter(
+                plan -> !plan.workloadId().equals(OTHER) && plan.origin().effort() == Effort.QUICK)
             .findFirst()
             .orElseThrow();
     assertThat(next.generation())
         .isGreaterThan(interrupted.plans().get(interrupted.plans().size() - 1).generation());
-    assertThat(next.previousPlanId()).isPresent();
+    assertThat(next.origin().previousPlanId()).isPresent();
   }
 
   /** Publishes a workload to a demo whose script runs, as a reader of the README does. */
@@ -183,7 +184,7 @@ class DemoIT {
             "planned again with the retrained model");
     // Whether it gains depends on when the trainer's measurements arrive.
     assertThat(run.out().contains("the background search found a better plan"))
-        .isEqualTo(run.plans().stream().anyMatch(plan -> plan.effort() == Effort.DEEP));
+        .isEqualTo(run.plans().stream().anyMatch(plan -> plan.origin().effort() == Effort.DEEP));
     assertThat(run.events()).hasSize(12);
     assertThat(run.events().get(0).changes()).hasSize(27);
   }
@@ -198,7 +199,7 @@ class DemoIT {
           run.plans().subList(0, p).stream()
               .filter(earlier -> earlier.workloadId().equals(plan.workloadId()))
               .reduce((earlier, later) -> later);
-      assertThat(plan.previousPlanId()).isEqualTo(before.map(ShardingPlan::planId));
+      assertThat(plan.origin().previousPlanId()).isEqualTo(before.map(ShardingPlan::planId));
       assertThat(plan.generation())
           .isGreaterThanOrEqualTo(before.map(ShardingPlan::generation).orElse(1L));
     }
@@ -235,6 +236,7 @@ class DemoIT {
   }
 
   private static boolean isFirstAnswer(ShardingPlan plan, ShardingPlan first) {
-    return plan.effort() == Effort.QUICK && plan.modelId().equals(first.modelId());
+    return plan.origin().effort() == Effort.QUICK
+        && plan.origin().modelId().equals(first.origin().modelId());
   }
 }

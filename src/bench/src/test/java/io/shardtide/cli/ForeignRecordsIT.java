@@ -114,7 +114,7 @@ class ForeignRecordsIT {
         await().atMost(PATIENCE).until(() -> updates.size() == 2);
         ShardingPlan second = updates.get(1).plan();
         assertThat(second.generation()).isEqualTo(2);
-        assertThat(second.previousPlanId()).isPresent();
+        assertThat(second.origin().previousPlanId()).isPresent();
         assertThat(undecodable).hasSize(PER_TOPIC);
 
         assertThat(updates).extracting(PlanUpdate::plan).containsExactly(first, second);

@@ -24,6 +24,7 @@ import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.LocalSearch;
@@ -54,7 +55,7 @@ class RetrainedPlansTest {
   private static final long SEED = 1;
   private static final double NOISE = 0.02;
 
-  private final ModelBundle shipped = TestModels.bundle();
+  private final ModelBundle shipped = ModelFiles.shipped();
   private final CostModel before = new CostModel(shipped);
   private final ClusterSpec cluster =
       new ClusterSpec(

@@ -1,11 +1,13 @@
 package io.shardtide.cli;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.domain.TableSpec;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -58,16 +60,22 @@ final class EvaluateCommand implements Callable<Integer> {
     }
     err.flush();
     Evaluation evaluation;
+    Evaluation reuseOnly;
+    Evaluation withoutUse;
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
-      evaluation = Evaluation.of(new CostModel(bundle), towers, set);
+      CostModel cost = new CostModel(bundle);
+      evaluation = Evaluation.of(cost, towers, set);
+      reuseOnly = Evaluation.of(cost, towers, set.seenAs(TableSpec::withoutCdf));
+      withoutUse = Evaluation.of(cost, towers, set.seenAs(TableSpec::withoutUse));
     }
     PrintWriter out = spec.commandLine().getOut();
-    out.println(EvaluationJson.of(bundle, evaluation).toPrettyString());
+    ObjectNode summary = EvaluationJson.of(bundle, evaluation, reuseOnly, withoutUse);
+    out.println(summary.toPrettyString());
     if (predictions != null) {
       write(evaluation);
     }
     if (report != null) {
-      new EvaluationReport(bundle, set, evaluation).write(report, samples.source());
+      new EvaluationReport(bundle, evaluation, summary).write(report, samples.source());
     }
     return 0;
   }

@@ -27,7 +27,12 @@ import java.util.stream.Collectors;
 final class EvaluationJson {
   private EvaluationJson() {}
 
-  static ObjectNode of(ModelBundle bundle, Evaluation evaluation) {
+  /**
+   * @param reuseOnly predictions of the same samples as if no access CDF were known
+   * @param withoutUse predictions as if nothing were known of the use of rows
+   */
+  static ObjectNode of(
+      ModelBundle bundle, Evaluation evaluation, Evaluation reuseOnly, Evaluation withoutUse) {
     ObjectNode node = JsonNodeFactory.instance.objectNode();
     node.put("model", bundle.modelId());
     node.put("hardware", bundle.hardware());
@@ -43,8 +48,8 @@ final class EvaluationJson {
                   computations.stream().filter(c -> c.familiarity() == familiarity).toList()));
         }
       }
-      put(node.putObject("compute_with_reuse_only"), Accuracy.withReuseOnly(computations));
-      put(node.putObject("compute_without_reuse"), Accuracy.withoutReuse(computations));
+      put(node.putObject("compute_with_reuse_only"), Accuracy.ofSums(reuseOnly.computations()));
+      put(node.putObject("compute_without_reuse"), Accuracy.ofSums(withoutUse.computations()));
     }
     List<CollectivePrediction> all = evaluation.collectives();
     ObjectNode collectives = node.putObject("collectives");

@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.Accuracy;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.OutOfRange;
 import io.shardtide.files.OutputFile;
 import io.shardtide.web.ECharts;
@@ -31,13 +30,16 @@ final class EvaluationReport {
   private static final int SHOWN_OUT_OF_RANGE = 2;
 
   private final ModelBundle bundle;
-  private final SampleSet samples;
   private final Evaluation evaluation;
+  private final ObjectNode summary;
 
-  EvaluationReport(ModelBundle bundle, SampleSet samples, Evaluation evaluation) {
+  /**
+   * @param summary the errors, as they are printed
+   */
+  EvaluationReport(ModelBundle bundle, Evaluation evaluation, ObjectNode summary) {
     this.bundle = bundle;
-    this.samples = samples;
     this.evaluation = evaluation;
+    this.summary = summary;
   }
 
   /**
@@ -48,7 +50,7 @@ final class EvaluationReport {
    */
   void write(Path file, String source) throws IOException {
     ObjectNode report = JsonNodeFactory.instance.objectNode();
-    report.set("summary", EvaluationJson.of(bundle, evaluation));
+    report.set("summary", summary);
     report.put("samples", source);
     report.put("description", bundle.describe());
     report.set("points", points());
@@ -115,7 +117,7 @@ final class EvaluationReport {
   private int decadeOfRows(Evaluation.ComputePrediction computation) {
     double rows =
         computation.sample().shards().stream()
-            .mapToLong(shard -> samples.tables().get(shard.table()).rows())
+            .mapToLong(shard -> shard.table().rows())
             .max()
             .orElse(1);
     return (int) Math.floor(2 * Math.log10(rows));
@@ -166,7 +168,7 @@ final class EvaluationReport {
 
   private String tables(Evaluation.ComputePrediction computation) {
     return computation.sample().shards().stream()
-        .map(shard -> samples.tables().get(shard.table()).name() + " x " + shard.columns())
+        .map(shard -> shard.table().name() + " x " + shard.table().columns())
         .collect(Collectors.joining(", "));
   }
 

@@ -8,12 +8,12 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.domain.ModelDecision;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.files.OutputFile;
 import io.shardtide.learning.SampleCheck;
-import io.shardtide.learning.SampleSets;
 import io.shardtide.replay.RefusedException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -251,7 +251,7 @@ final class ModelsCommand implements Runnable {
   private static SortedMap<String, Double> errors(ModelBundle bundle, List<CostSample> samples) {
     Evaluation evaluation;
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
-      evaluation = Evaluation.of(new CostModel(bundle), towers, SampleSets.of(samples));
+      evaluation = Evaluation.of(new CostModel(bundle), towers, SampleSet.of(samples));
     }
     SortedMap<String, Double> errors = new TreeMap<>();
     if (!evaluation.computations().isEmpty()) {

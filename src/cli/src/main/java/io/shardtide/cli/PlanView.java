@@ -67,12 +67,12 @@ final class PlanView {
         "  predicted step %s@|bold %.2f|@ ms%s; %s %.0f ms, %,d evaluations",
         previous.map(p -> "%.2f -> ".formatted(p.predictedMs())).orElse(""),
         plan.predictedMs(),
-        uncertainty(plan) + (simulated.test(plan.modelId()) ? SIMULATED : ""),
+        uncertainty(plan) + (simulated.test(plan.origin().modelId()) ? SIMULATED : ""),
         answerMillis.isPresent()
             ? "answered in %.0f ms, search".formatted(answerMillis.getAsDouble())
             : "search",
-        plan.searchMillis(),
-        plan.evaluations());
+        plan.run().searchMillis(),
+        plan.run().evaluations());
     if (plan.groups().areSeveral()) {
       line(out, "  %s", ShardTexts.replication(plan));
     }
@@ -91,15 +91,15 @@ final class PlanView {
 
   /** Returns one standard deviation of the predicted step, as text; empty if it is unknown. */
   static String uncertainty(ShardingPlan plan) {
-    double deviationMs = plan.insight().uncertaintyMs();
+    double deviationMs = plan.prediction().insight().uncertaintyMs();
     return deviationMs > 0 ? String.format(Locale.ROOT, " +- %.2f ms", deviationMs) : "";
   }
 
   /** Returns the generations that a plan answers, as text. */
   static String generations(ShardingPlan plan) {
-    return plan.firstGeneration() == plan.generation()
+    return plan.origin().firstGeneration() == plan.generation()
         ? "generation " + plan.generation()
-        : "generations %d to %d".formatted(plan.firstGeneration(), plan.generation());
+        : "generations %d to %d".formatted(plan.origin().firstGeneration(), plan.generation());
   }
 
   /** Formats a workload that does not fit. */
@@ -135,14 +135,14 @@ final class PlanView {
   }
 
   private void insight(StringBuilder out, ShardingPlan plan) {
-    Bottleneck bottleneck = plan.insight().bottleneck();
+    Bottleneck bottleneck = plan.prediction().insight().bottleneck();
     line(
         out,
         "  lower bound %.2f ms (%.1f %% below); bottleneck: device %d, %s, mostly table %s%s",
-        plan.insight().lowerBoundMs(),
+        plan.prediction().insight().lowerBoundMs(),
         plan.predictedMs() == 0
             ? 0.0
-            : 100 * (1 - plan.insight().lowerBoundMs() / plan.predictedMs()),
+            : 100 * (1 - plan.prediction().insight().lowerBoundMs() / plan.predictedMs()),
         bottleneck.device(),
         ShardTexts.cause(bottleneck.cause()),
         bottleneck.table(),
@@ -151,7 +151,7 @@ final class PlanView {
     line(out, "  tables: %s", texts.kinds());
     rows(
         out,
-        plan.insight().explanations().stream()
+        plan.prediction().insight().explanations().stream()
             .limit(SHOWN_EXPLANATIONS)
             .map(
                 e ->
@@ -168,18 +168,20 @@ final class PlanView {
   }
 
   private void outOfRange(StringBuilder out, ShardingPlan plan) {
-    if (plan.outOfRangeCount() > 0) {
+    if (plan.prediction().outOfRangeCount() > 0) {
       line(
           out,
           "  @|yellow extrapolating|@: outside the training range: %s%s",
-          plan.outOfRange().get(0).describe(),
-          plan.outOfRangeCount() > 1 ? " and %,d more".formatted(plan.outOfRangeCount() - 1) : "");
+          plan.prediction().outOfRange().get(0).describe(),
+          plan.prediction().outOfRangeCount() > 1
+              ? " and %,d more".formatted(plan.prediction().outOfRangeCount() - 1)
+              : "");
     }
   }
 
   private void devices(StringBuilder out, ShardingPlan plan, Optional<UsableMemory> memory) {
     double lastStart =
-        plan.deviceCosts().stream()
+        plan.prediction().deviceCosts().stream()
             .mapToDouble(c -> c.computeMs() + c.backwardCommMs())
             .max()
             .orElse(0);
@@ -187,8 +189,8 @@ final class PlanView {
         out,
         "  device  @|blue █|@ computation @|magenta ▓|@ backward @|cyan ▒|@ forward · idle   ms  "
             + " memory");
-    for (int d = 0; d < Math.min(SHOWN_DEVICES, plan.deviceCosts().size()); d++) {
-      DeviceCost cost = plan.deviceCosts().get(d);
+    for (int d = 0; d < Math.min(SHOWN_DEVICES, plan.prediction().deviceCosts().size()); d++) {
+      DeviceCost cost = plan.prediction().deviceCosts().get(d);
       double idle = lastStart - cost.computeMs() - cost.backwardCommMs();
       Styled bar =
           segments(
@@ -212,8 +214,11 @@ final class PlanView {
         line(out, "  %6d  %s %7.2f   %10s", d, bar, cost.totalMs(), bytes);
       }
     }
-    if (plan.deviceCosts().size() > SHOWN_DEVICES) {
-      line(out, "          ... and %d more devices", plan.deviceCosts().size() - SHOWN_DEVICES);
+    if (plan.prediction().deviceCosts().size() > SHOWN_DEVICES) {
+      line(
+          out,
+          "          ... and %d more devices",
+          plan.prediction().deviceCosts().size() - SHOWN_DEVICES);
     }
   }
 
@@ -249,8 +254,8 @@ final class PlanView {
     if (previous.isEmpty()) {
       return;
     }
-    List<Move> moves = plan.moves();
-    long held = plan.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).sum();
+    List<Move> moves = plan.transition().moves();
+    long held = plan.prediction().deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).sum();
     line(
         out,
         "  moves %s, %s of %s (%.1f %%)%s",
@@ -282,7 +287,10 @@ final class PlanView {
   }
 
   private static String throughHost(ShardingPlan plan) {
-    long count = plan.moveOrder().stream().filter(s -> s.stage() == MoveStep.Stage.TO_HOST).count();
+    long count =
+        plan.transition().moveOrder().stream()
+            .filter(s -> s.stage() == MoveStep.Stage.TO_HOST)
+            .count();
     return count == 0 ? "" : ", %d of them through host memory".formatted(count);
   }
 

@@ -33,13 +33,15 @@ final class SearchText {
   }
 
   private static void search(TextLines out, ShardingPlan plan) {
-    Insight insight = plan.insight();
+    Insight insight = plan.prediction().insight();
     Bottleneck bottleneck = insight.bottleneck();
-    SearchSettings settings = plan.settings();
+    SearchSettings settings = plan.origin().settings();
     out.add("search:");
     out.add(
         "  %s search, %,d evaluations, %.1f ms",
-        plan.effort().name().toLowerCase(Locale.ROOT), plan.evaluations(), plan.searchMillis());
+        plan.origin().effort().name().toLowerCase(Locale.ROOT),
+        plan.run().evaluations(),
+        plan.run().searchMillis());
     out.add(
         "  lower bound of any plan: %.3f ms; this plan is %.1f %% above it",
         insight.lowerBoundMs(),
@@ -76,7 +78,7 @@ final class SearchText {
 
   private static void explanations(TextLines out, ShardingPlan plan, ShardTexts texts) {
     out.add("splits, kinds and moves, and what they save:");
-    List<Explanation> explanations = plan.insight().explanations();
+    List<Explanation> explanations = plan.prediction().insight().explanations();
     if (explanations.isEmpty()) {
       out.add("  none");
       return;
@@ -102,31 +104,33 @@ final class SearchText {
   private static void moves(
       TextLines out, ShardingPlan plan, ShardTexts texts, Optional<UsableMemory> memory) {
     long throughHost =
-        plan.moveOrder().stream().filter(s -> s.stage() == MoveStep.Stage.TO_HOST).count();
+        plan.transition().moveOrder().stream()
+            .filter(s -> s.stage() == MoveStep.Stage.TO_HOST)
+            .count();
     out.add(
         "moves: %s, %s, %,d through host memory%s",
         ShardTexts.moved(plan),
         ByteSizes.describe(plan.movedBytes()),
         throughHost,
-        plan.moves().isEmpty() ? "" : "; in this order:");
-    if (!plan.moves().isEmpty()) {
+        plan.transition().moves().isEmpty() ? "" : "; in this order:");
+    if (!plan.transition().moves().isEmpty()) {
       out.add("  or, while training goes on, %s", ShardTexts.waves(plan, memory));
     }
-    if (plan.moveOrder().isEmpty()) {
+    if (plan.transition().moveOrder().isEmpty()) {
       return;
     }
     TextTable table = new TextTable("table", "part", "route", " bytes");
-    plan.moveOrder().stream()
+    plan.transition().moveOrder().stream()
         .limit(SHOWN)
         .forEach(
             step -> {
-              Move move = plan.moves().get(step.move());
+              Move move = plan.transition().moves().get(step.move());
               table.add(
                   move.table(),
                   texts.part(move),
                   ShardTexts.route(move, step.stage()),
                   ByteSizes.describe(move.bytes()));
             });
-    out.addIndented(table, plan.moveOrder().size() - SHOWN);
+    out.addIndented(table, plan.transition().moveOrder().size() - SHOWN);
   }
 }

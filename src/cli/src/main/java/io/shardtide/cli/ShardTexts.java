@@ -40,7 +40,7 @@ final class ShardTexts {
 
   ShardTexts(ShardingPlan plan) {
     groups = plan.groups();
-    plan.cacheMisses().forEach(of -> cacheMisses.put(of.table(), of));
+    plan.prediction().cacheMisses().forEach(of -> cacheMisses.put(of.table(), of));
     for (Shard shard : plan.shards()) {
       ofTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
     }
@@ -174,7 +174,7 @@ final class ShardTexts {
         ? text(
             "%s of %d devices, synchronized every %s in %.2f ms",
             replication.groups().describe(),
-            plan.deviceCosts().size(),
+            plan.prediction().deviceCosts().size(),
             replication.synchronizationSteps() == 1
                 ? "step"
                 : text("%,d steps", replication.synchronizationSteps()),
@@ -190,7 +190,7 @@ final class ShardTexts {
   /** Returns how many shards move, and in how many parts if they come from several devices. */
   static String moved(ShardingPlan plan) {
     int shards = plan.movedShards();
-    int parts = plan.moves().size();
+    int parts = plan.transition().moves().size();
     return text("%,d %s", shards, shards == 1 ? "shard" : "shards")
         + (parts == shards ? "" : text(" in %,d parts", parts));
   }

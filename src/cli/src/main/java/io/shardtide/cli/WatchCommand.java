@@ -117,7 +117,7 @@ final class WatchCommand implements Callable<Integer> {
                 update.plan(),
                 update.previous(),
                 Optional.empty(),
-                "%s  %s".formatted(update.plan().workloadId(), update.plan().createdAt()),
+                "%s  %s".formatted(update.plan().workloadId(), update.plan().run().createdAt()),
                 OptionalDouble.empty())
         + '\n';
   }

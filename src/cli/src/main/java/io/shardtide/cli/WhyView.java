@@ -26,10 +26,10 @@ final class WhyView {
     out.add(
         "  workload %s, %s, made %s: %s",
         plan.workloadId(),
-        plan.firstGeneration() == plan.generation()
+        plan.origin().firstGeneration() == plan.generation()
             ? "generation " + plan.generation()
-            : "generations %d to %d".formatted(plan.firstGeneration(), plan.generation()),
-        plan.createdAt(),
+            : "generations %d to %d".formatted(plan.origin().firstGeneration(), plan.generation()),
+        plan.run().createdAt(),
         plan.reason());
     provenance.pool().ifPresent(pool -> pool(out, pool));
     cost(out, provenance);
@@ -73,11 +73,12 @@ final class WhyView {
           "  predicted step %.3f ms%s; %s",
           plan.predictedMs(),
           uncertainty(plan) + simulated(provenance),
-          plan.previousPlanId()
+          plan.origin()
+              .previousPlanId()
               .map(id -> "plan %s, which was running, is not recorded".formatted(id))
               .orElse("no plan was running"));
     }
-    for (DeviceSpeed speed : plan.slow()) {
+    for (DeviceSpeed speed : plan.origin().slow()) {
       out.add(
           "  device %d %s %.2f times slower (standard error %.2f) since %s",
           speed.device(),
@@ -95,14 +96,14 @@ final class WhyView {
     if (!plan.kernels().isEmpty()) {
       out.add("  kernels: %s", KernelTexts.describe(plan));
     }
-    plan.deviceCosts().stream()
+    plan.prediction().deviceCosts().stream()
         .max(Comparator.comparingDouble(DeviceCost::totalMs))
         .ifPresent(
             cost ->
                 out.add(
                     "  slowest of %d devices: computation %.3f ms, forward communication %.3f ms"
                         + " including idle time, backward communication %.3f ms",
-                    plan.deviceCosts().size(),
+                    plan.prediction().deviceCosts().size(),
                     cost.computeMs(),
                     cost.forwardCommMs(),
                     cost.backwardCommMs()));
@@ -126,15 +127,15 @@ final class WhyView {
       String model =
           provenance
               .previous()
-              .filter(p -> !p.modelId().equals(plan.modelId()))
+              .filter(p -> !p.origin().modelId().equals(plan.origin().modelId()))
               .map(
                   p ->
                       "none: cost model %s replaced %s"
                           .formatted(
-                              CanonicalHash.shown(plan.modelId()),
-                              CanonicalHash.shown(p.modelId())))
+                              CanonicalHash.shown(plan.origin().modelId()),
+                              CanonicalHash.shown(p.origin().modelId())))
               .orElse(
-                  plan.effort() == Effort.DEEP
+                  plan.origin().effort() == Effort.DEEP
                       ? "none: a background search improved the running plan"
                       : "none recorded");
       out.add("  %s", model);
@@ -161,7 +162,7 @@ final class WhyView {
   private static void tables(TextLines out, PlanProvenance provenance) {
     out.add(
         "predictions of model %s (compute time of a step with the table alone on a device):",
-        CanonicalHash.shown(provenance.plan().modelId()));
+        CanonicalHash.shown(provenance.plan().origin().modelId()));
     if (provenance.tables().isEmpty()) {
       out.add("  no table was added or changed");
     }
@@ -177,12 +178,12 @@ final class WhyView {
                       t.beforeMs().isPresent() ? ms(t.beforeMs()) : ""));
       out.addIndented(table, provenance.tables().size() - SHOWN);
     }
-    if (provenance.plan().outOfRangeCount() > 0) {
+    if (provenance.plan().prediction().outOfRangeCount() > 0) {
       out.add(
           "  extrapolating, outside the training range of the model: %s%s",
-          provenance.plan().outOfRange().get(0).describe(),
-          provenance.plan().outOfRangeCount() > 1
-              ? " and %,d more".formatted(provenance.plan().outOfRangeCount() - 1)
+          provenance.plan().prediction().outOfRange().get(0).describe(),
+          provenance.plan().prediction().outOfRangeCount() > 1
+              ? " and %,d more".formatted(provenance.plan().prediction().outOfRangeCount() - 1)
               : "");
     }
   }

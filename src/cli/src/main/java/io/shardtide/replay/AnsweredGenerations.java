@@ -45,13 +45,15 @@ final class AnsweredGenerations {
   private List<DeviceSpeed> slow = List.of();
 
   void add(ShardingPlan plan) {
-    if (plan.effort() == Effort.QUICK) {
-      if (plan.generation() == last() && !plan.slow().equals(slow)) {
+    if (plan.origin().effort() == Effort.QUICK) {
+      if (plan.generation() == last() && !plan.origin().slow().equals(slow)) {
         replanned.merge(plan.generation(), 1, Integer::sum);
       }
-      slow = plan.slow();
-      boolean isAlone = plan.firstGeneration() == plan.generation();
-      answers.add(new GenerationAnswer(plan.firstGeneration(), plan.generation(), isAlone ? 2 : 0));
+      slow = plan.origin().slow();
+      boolean isAlone = plan.origin().firstGeneration() == plan.generation();
+      answers.add(
+          new GenerationAnswer(
+              plan.origin().firstGeneration(), plan.generation(), isAlone ? 2 : 0));
     }
   }
 

@@ -39,11 +39,11 @@ public record Difference(
         "the predictions of generation %d by model %s, running plan %s, slow devices %s, %s, %s"
             .formatted(
                 plan.generation(),
-                CanonicalHash.shown(plan.modelId()),
-                plan.previousPlanId().map(CanonicalHash::shown).orElse("none"),
-                plan.slow().isEmpty() ? "none" : plan.slow(),
-                plan.effort(),
-                plan.settings()),
+                CanonicalHash.shown(plan.origin().modelId()),
+                plan.origin().previousPlanId().map(CanonicalHash::shown).orElse("none"),
+                plan.origin().slow().isEmpty() ? "none" : plan.origin().slow(),
+                plan.origin().effort(),
+                plan.origin().settings()),
         fields);
   }
 

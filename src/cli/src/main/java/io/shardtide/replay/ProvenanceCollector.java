@@ -66,10 +66,12 @@ public final class ProvenanceCollector {
   public static PlanProvenance collect(LogRecords records, String planId) throws IOException {
     ShardingPlan plan = find(records, planId);
     ShardingPlan[] previous = {null};
-    if (plan.previousPlanId().isPresent()) {
+    if (plan.origin().previousPlanId().isPresent()) {
       records.read(
           RecordKind.PLANS,
-          p -> previous[0] = plan.previousPlanId().get().equals(p.planId()) ? p : previous[0]);
+          p ->
+              previous[0] =
+                  plan.origin().previousPlanId().get().equals(p.planId()) ? p : previous[0]);
     }
     return new ProvenanceCollector(plan, Optional.ofNullable(previous[0])).collect(records);
   }
@@ -95,7 +97,7 @@ public final class ProvenanceCollector {
             if (plan.workloadId().equals(workloadId)) {
               count[0]++;
               if (generation.isEmpty()
-                  || (plan.firstGeneration() <= generation.getAsLong()
+                  || (plan.origin().firstGeneration() <= generation.getAsLong()
                       && generation.getAsLong() <= plan.generation())) {
                 found[0] = plan;
               }
@@ -223,7 +225,8 @@ public final class ProvenanceCollector {
         shared(),
         infeasible,
         statuses,
-        Optional.ofNullable(models.get(plan.modelId())).map(model -> model.card().simulated()));
+        Optional.ofNullable(models.get(plan.origin().modelId()))
+            .map(model -> model.card().simulated()));
   }
 
   /** Returns the allocation of the devices, unless a publisher set others since. */
@@ -287,7 +290,7 @@ public final class ProvenanceCollector {
   }
 
   private static boolean isOf(CostPredictions part, ShardingPlan plan) {
-    return part.generation() == plan.generation() && part.modelId().equals(plan.modelId());
+    return part.generation() == plan.generation() && part.modelId().equals(plan.origin().modelId());
   }
 
   private static Map<String, TablePrediction> byName(Collection<VersionedPrediction> tables) {
@@ -305,9 +308,11 @@ public final class ProvenanceCollector {
         continue;
       }
       TablePrediction earlier = previous.isPresent() ? before.get(name) : null;
-      OptionalDouble aloneMs = aloneMs(models, plan.modelId(), prediction);
+      OptionalDouble aloneMs = aloneMs(models, plan.origin().modelId(), prediction);
       OptionalDouble beforeMs =
-          previous.map(p -> aloneMs(models, p.modelId(), earlier)).orElse(OptionalDouble.empty());
+          previous
+              .map(p -> aloneMs(models, p.origin().modelId(), earlier))
+              .orElse(OptionalDouble.empty());
       // Splits over devices are predicted again when the number of devices changes.
       boolean isSame = earlier != null && earlier.table().equals(prediction.table());
       if (!isSame || !aloneMs.equals(beforeMs)) {

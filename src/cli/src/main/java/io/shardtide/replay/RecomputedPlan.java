@@ -21,7 +21,7 @@ record RecomputedPlan(Optional<ShardingPlan> plan, String failure) {
    */
   static RecomputedPlan of(Planner.Request request, ShardingPlan recorded) {
     PlanningOutcome outcome =
-        new Planner(InstantSource.fixed(recorded.createdAt()), () -> 0L).plan(request);
+        new Planner(InstantSource.fixed(recorded.run().createdAt()), () -> 0L).plan(request);
     if (outcome instanceof PlanningOutcome.Planned planned) {
       return new RecomputedPlan(Optional.of(planned.plan()), "");
     }

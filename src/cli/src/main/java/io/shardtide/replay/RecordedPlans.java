@@ -42,7 +42,7 @@ final class RecordedPlans {
       hasValidId = plan.hasValidId();
       missing =
           "predictions of generation %d by model %s are not recorded"
-              .formatted(plan.generation(), plan.modelId());
+              .formatted(plan.generation(), plan.origin().modelId());
     }
 
     ShardingPlan plan() {
@@ -67,7 +67,7 @@ final class RecordedPlans {
     void predictedByOtherModel(String modelId) {
       notReproducible(
           "the plan names model %s, but model %s predicted generation %d"
-              .formatted(plan.modelId(), modelId, plan.generation()));
+              .formatted(plan.origin().modelId(), modelId, plan.generation()));
     }
 
     void notReproducible(String explanation) {
@@ -124,7 +124,7 @@ final class RecordedPlans {
           }
           if (scope.has(plan)) {
             recorded.add(new RecordedPlan(plan));
-            plan.previousPlanId().ifPresent(previousIds::add);
+            plan.origin().previousPlanId().ifPresent(previousIds::add);
           }
         });
     previousIds.removeIf(

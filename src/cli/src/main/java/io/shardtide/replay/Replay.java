@@ -166,21 +166,22 @@ public final class Replay {
       CostPredictions part,
       PlanningTables store) {
     ShardingPlan plan = entry.plan();
-    if (plan.settings().columnCuts() == ColumnCuts.ANY) {
+    if (plan.origin().settings().columnCuts() == ColumnCuts.ANY) {
       entry.notReproducible(
           "its column parts may have any widths (columnCuts ANY), which 0.2.0 was the last version to search");
       return;
     }
-    if (!part.modelId().equals(plan.modelId())) {
+    if (!part.modelId().equals(plan.origin().modelId())) {
       entry.predictedByOtherModel(part.modelId());
       return;
     }
     Optional<ShardingPlan> running = Optional.empty();
-    if (plan.previousPlanId().isPresent()) {
-      running = recorded.find(plan.workloadId(), plan.previousPlanId().get());
+    if (plan.origin().previousPlanId().isPresent()) {
+      running = recorded.find(plan.workloadId(), plan.origin().previousPlanId().get());
       if (running.isEmpty()) {
         entry.notReproducible(
-            "plan %s, which was running, is not recorded".formatted(plan.previousPlanId().get()));
+            "plan %s, which was running, is not recorded"
+                .formatted(plan.origin().previousPlanId().get()));
         return;
       }
     }
@@ -194,15 +195,15 @@ public final class Replay {
         RecomputedPlan.of(
             new Planner.Request(
                 plan.workloadId(),
-                plan.firstGeneration(),
+                plan.origin().firstGeneration(),
                 new PredictedGeneration(
                     part.generation(), part.source(), part.modelId(), part.cluster()),
                 List.copyOf(store.tables().range(plan.workloadId()).values()),
                 running,
-                plan.effort(),
-                plan.settings(),
+                plan.origin().effort(),
+                plan.origin().settings(),
                 models.get(part.modelId()),
-                plan.slow()),
+                plan.origin().slow()),
             plan));
   }
 

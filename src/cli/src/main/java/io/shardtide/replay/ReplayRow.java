@@ -28,10 +28,10 @@ public record ReplayRow(
   static ReplayRow of(ShardingPlan plan, Verdict verdict) {
     return new ReplayRow(
         plan.workloadId(),
-        plan.firstGeneration(),
+        plan.origin().firstGeneration(),
         plan.generation(),
         Optional.of(plan.planId()),
-        Optional.of(plan.effort()),
+        Optional.of(plan.origin().effort()),
         verdict);
   }
 }

@@ -136,7 +136,8 @@ public final class WhatIf {
               plan -> {
                 if (scope.has(plan.workloadId())) {
                   addRecorded(recorded, plan);
-                  used[0] = plan.effort() == Effort.QUICK ? plan.settings() : used[0];
+                  used[0] =
+                      plan.origin().effort() == Effort.QUICK ? plan.origin().settings() : used[0];
                 }
               });
     }
@@ -215,8 +216,8 @@ public final class WhatIf {
     Map<Long, GenerationOutcome> byGeneration = outcomes(recorded, plan.workloadId());
     byGeneration.merge(
         plan.generation(), GenerationOutcome.NONE.and(plan), (before, first) -> before.and(plan));
-    if (plan.effort() == Effort.QUICK) {
-      for (long g = plan.firstGeneration(); g < plan.generation(); g++) {
+    if (plan.origin().effort() == Effort.QUICK) {
+      for (long g = plan.origin().firstGeneration(); g < plan.generation(); g++) {
         byGeneration.putIfAbsent(g, GenerationOutcome.without("with " + plan.generation()));
       }
     }

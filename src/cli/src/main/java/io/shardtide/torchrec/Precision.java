@@ -9,11 +9,9 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.torchrec.Target.Processor;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -34,9 +32,6 @@ enum Precision {
   INT8(true, false, 32),
   /** 32 numbers have a scale. */
   MX4(true, false, 32);
-
-  private static final Set<ShardKind> KINDS =
-      EnumSet.complementOf(EnumSet.of(ShardKind.PARTIAL_ROW_WISE));
 
   private final boolean isOnCpus;
   private final boolean sumsRows;
@@ -113,7 +108,8 @@ enum Precision {
 
   private Optional<String> problem(TableSpec table, ClusterSpec cluster, Processor processor) {
     List<String> unable =
-        KINDS.stream()
+        Arrays.stream(ShardKind.values())
+            .filter(ShardKind::isOfTorchRec)
             .filter(table.constraints()::allows)
             // Unpooled tables are sent in all-to-alls, row_wise ones too.
             .filter(kind -> !serves(table.pooled() ? kind.scope() : ShardScope.DEVICE, processor))

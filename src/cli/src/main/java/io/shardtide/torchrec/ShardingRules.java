@@ -124,10 +124,10 @@ final class ShardingRules {
 
   private static void checkParts(
       String table, ShardKind type, List<ShardMetadata> shards, Ranks ranks) {
-    if (type == ShardKind.PARTIAL_ROW_WISE) {
+    if (!type.isOfTorchRec()) {
       throw new IllegalArgumentException(
-          "Table \"%s\" is partial_row_wise, blocks of rows on devices %s, which TorchRec lacks; publish it without that kind"
-              .formatted(table, shards.stream().map(ShardMetadata::rank).toList()));
+          "Table \"%s\" is %s, blocks of rows on devices %s, which TorchRec lacks; publish it without that kind"
+              .formatted(table, type.label(), shards.stream().map(ShardMetadata::rank).toList()));
     }
     if (type.scope() == ShardScope.NODE && ranks.worldSize() % ranks.perNode() != 0) {
       throw new IllegalArgumentException(

@@ -151,10 +151,15 @@ public final class TorchRecPlans {
             .put("workload", plan.workloadId())
             .put("generation", plan.generation())
             .put("plan_id", plan.planId())
-            .put("previous_plan_id", plan.previousPlanId().orElse(null))
+            .put("previous_plan_id", plan.origin().previousPlanId().orElse(null))
             .put("predicted_ms", plan.predictedMs());
     new TorchRecPlans(ofGroup(plan))
-        .describe(node, plan.shards(), plan.kernels(), plan.deviceCosts().size(), table -> true);
+        .describe(
+            node,
+            plan.shards(),
+            plan.kernels(),
+            plan.prediction().deviceCosts().size(),
+            table -> true);
     putGroups(node, plan.groups(), plan.ranks());
     putCodecs(node, plan.codecs());
     return node;
@@ -264,7 +269,9 @@ public final class TorchRecPlans {
       throw new IllegalArgumentException(
           "%s of %d devices must be whole nodes, equal parts of nodes, or an equal share of each node, got %d devices per node"
               .formatted(
-                  plan.groups().describe(), plan.deviceCosts().size(), target.devicesPerNode()));
+                  plan.groups().describe(),
+                  plan.prediction().deviceCosts().size(),
+                  target.devicesPerNode()));
     }
     // DMPCollection numbers the ranks of each group and their devices itself.
     return plan.groups().areSeveral() ? target.withNodes(perNode, 0) : target;
@@ -272,7 +279,11 @@ public final class TorchRecPlans {
 
   private ModelPlan modelPlan(ShardingPlan plan) {
     return ModelPlan.of(
-        plan.shards(), plan.kernels(), plan.deviceCosts().size(), target, table -> true);
+        plan.shards(),
+        plan.kernels(),
+        plan.prediction().deviceCosts().size(),
+        target,
+        table -> true);
   }
 
   /** Returns the shardings of some tables by their modules; modules without any are left out. */

@@ -46,7 +46,8 @@ class AllocationViewTest {
                   1_234_567.4,
                   3,
                   AllocationChange.STARTED,
-                  "starts on 2 nodes, 16 devices"),
+                  "starts on 2 nodes, 16 devices",
+                  Optional.empty()),
               new WorkloadAllocation(
                   "feed",
                   List.of(),
@@ -54,7 +55,8 @@ class AllocationViewTest {
                   0,
                   0,
                   AllocationChange.WAITS,
-                  "claims at least 32 devices, 4 nodes; the pool has 3 nodes")),
+                  "claims at least 32 devices, 4 nodes; the pool has 3 nodes",
+                  Optional.empty())),
           List.of(),
           new AllocationQuality(1_234_567.4, 0.0123, 0.25, 1));
 

@@ -47,9 +47,23 @@ class ListedPoolTest {
           new TreeMap<>(),
           List.of(
               new WorkloadAllocation(
-                  "ads", List.of("n1", "n2"), 16, 9, 3, AllocationChange.STARTED, "starts"),
+                  "ads",
+                  List.of("n1", "n2"),
+                  16,
+                  9,
+                  3,
+                  AllocationChange.STARTED,
+                  "starts",
+                  Optional.empty()),
               new WorkloadAllocation(
-                  "feed", List.of(), 0, 0, 0, AllocationChange.WAITS, "4 nodes at least")),
+                  "feed",
+                  List.of(),
+                  0,
+                  0,
+                  0,
+                  AllocationChange.WAITS,
+                  "4 nodes at least",
+                  Optional.empty())),
           List.of(),
           new AllocationQuality(9, 0, 0, 1));
 

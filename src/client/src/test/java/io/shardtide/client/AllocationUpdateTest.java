@@ -22,7 +22,14 @@ class AllocationUpdateTest {
         new TreeMap<>(),
         List.of(
             new WorkloadAllocation(
-                "ads", List.of(nodes), devices, 1, 1, AllocationChange.KEPT, "keeps")),
+                "ads",
+                List.of(nodes),
+                devices,
+                1,
+                1,
+                AllocationChange.KEPT,
+                "keeps",
+                Optional.empty())),
         List.of(),
         new AllocationQuality(1, 0, 0, 0));
   }

@@ -1,8 +1,8 @@
 package io.shardtide.allocation;
 
+import io.shardtide.allocation.OptionTable.Limit;
 import io.shardtide.allocation.choice.ChoiceProblem;
 import io.shardtide.allocation.choice.ChoiceResult;
-import io.shardtide.allocation.choice.ChoiceSolver;
 import io.shardtide.domain.pool.AllocationPolicy;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -14,7 +14,6 @@ import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 
 /**
  * Which workloads have nodes at all, where the least claims exceed the pool. As many as possible of
@@ -70,9 +69,10 @@ final class Admission {
   /**
    * What tells demands apart for the solver; of several that are alike, the first ids have nodes.
    */
-  private record Twins(Rank rank, double weight, List<NodeCount> options, int before, int held) {
-    static Twins of(Demand demand) {
-      return new Twins(
+  private record EqualDemand(
+      Rank rank, double weight, List<NodeCount> options, int before, int held) {
+    static EqualDemand of(Demand demand) {
+      return new EqualDemand(
           Rank.of(demand),
           demand.claim().weight(),
           demand.options(),
@@ -134,24 +134,31 @@ final class Admission {
     List<Rank> chosen = contested.subList(0, Math.min(MAX_CONTESTED, contested.size()));
     List<Demand> candidates =
         demands.stream().filter(d -> isSmallest(d) || chosen.contains(Rank.of(d))).toList();
-    Choice choice = new Choice(candidates, chosen);
-    int[] fallback = choice.fallback();
+    OptionTable table = OptionTable.of(candidates, d -> chosen.contains(Rank.of(d)));
+    double sum = candidates.stream().mapToDouble(this::mostValue).sum();
+    // The solver's values are of the size of 1.
+    double unit = sum > 0 ? sum : 1;
+    double[][] values = table.each((c, option) -> value(candidates.get(c), option) / unit);
+    double[][] adjustments = table.each(table::adjusted);
+    int[] choice = fallback(candidates);
     // Those that run and are no candidates stop in any case.
     double mayAdjust =
         policy.adjustedAtOnce() - running + candidates.stream().filter(Demand::runs).count();
-    double adjusted = choice.adjusted(fallback);
+    double adjusted = ChoiceProblem.sum(adjustments, choice);
     if (adjusted > mayAdjust) {
-      fallback = choice.fewestAdjusted(fallback).choice();
-      adjusted = choice.adjusted(fallback);
+      double[][] kept = table.each((c, option) -> 1 - table.adjusted(c, option));
+      choice = table.solve(kept, limits(table, chosen, values.length), choice, policy).choice();
+      adjusted = ChoiceProblem.sum(adjustments, choice);
     }
-    ChoiceResult best = choice.best(fallback, Math.max(mayAdjust, adjusted));
-    boolean isBetter =
-        best.value() > choice.value(fallback) + TOLERANCE * Math.abs(choice.value(fallback));
+    ChoiceResult best =
+        table.solve(values, limits(table, chosen, Math.max(mayAdjust, adjusted)), choice, policy);
+    double value = ChoiceProblem.sum(values, choice);
+    boolean isBetter = best.value() > value + TOLERANCE * Math.abs(value);
     return new Admitted(
-        choice.admitted(isBetter ? best.choice() : fallback),
+        admitted(candidates, isBetter ? best.choice() : choice),
         OptionalDouble.of(
             chosen.size() == contested.size()
-                ? best.bound() * choice.unit
+                ? best.bound() * unit
                 : demands.stream().mapToDouble(this::mostValue).sum()));
   }
 
@@ -164,112 +171,48 @@ final class Admission {
         0, demand.options().stream().mapToDouble(o -> demand.value(o, policy)).max().orElse(0));
   }
 
-  /** The choice among candidates: each has one of its options or, in a contested rank, none. */
-  private final class Choice {
-    private final List<Demand> candidates;
-    private final double[][] values;
-    private final double[][] adjustments;
+  private double value(Demand demand, NodeCount option) {
+    return option.equals(NodeCount.NONE) ? 0 : demand.value(option, policy);
+  }
 
-    /** Nodes, adjustments, and for each contested rank those refused. */
-    private final double[][][] uses;
+  /** Returns the choice of {@link #smallest}, with the fewest adjustments that it needs. */
+  private int[] fallback(List<Demand> candidates) {
+    List<Demand> admitted = candidates.stream().filter(this::isSmallest).toList();
+    int[] counts =
+        FallbackCounts.find(
+                admitted, FairShares.of(admitted, nodes), nodes, 0, Double.POSITIVE_INFINITY)
+            .choice();
+    return candidates.stream()
+        .mapToInt(d -> isSmallest(d) ? counts[admitted.indexOf(d)] : d.options().size())
+        .toArray();
+  }
 
-    private final double[] limits;
+  /** Nodes, adjustments, and for each contested rank those refused. */
+  private List<Limit> limits(OptionTable table, List<Rank> contested, double mostAdjusted) {
+    List<Limit> limits = new ArrayList<>();
+    limits.add(new Limit(nodes, (c, option) -> option.nodes()));
+    limits.add(new Limit(mostAdjusted, table::adjusted));
+    for (Rank rank : contested) {
+      limits.add(
+          new Limit(
+              refused.get(rank)[0],
+              (c, option) ->
+                  option.equals(NodeCount.NONE) && Rank.of(table.demands().get(c)).equals(rank)
+                      ? 1
+                      : 0));
+    }
+    return limits;
+  }
 
-    /** The solver's values are of the size of 1. */
-    private final double unit;
-
-    Choice(List<Demand> candidates, List<Rank> contested) {
-      this.candidates = candidates;
-      double sum = candidates.stream().mapToDouble(Admission.this::mostValue).sum();
-      unit = sum > 0 ? sum : 1;
-      values = new double[candidates.size()][];
-      uses = new double[2 + contested.size()][candidates.size()][];
-      adjustments = uses[1];
-      limits = new double[uses.length];
-      limits[0] = nodes;
-      for (int r = 0; r < contested.size(); r++) {
-        limits[2 + r] = refused.get(contested.get(r))[0];
-      }
-      for (int c = 0; c < values.length; c++) {
-        Demand demand = candidates.get(c);
-        int rank = contested.indexOf(Rank.of(demand));
-        int options = demand.options().size() + (rank < 0 ? 0 : 1);
-        values[c] = new double[options];
-        for (double[][] use : uses) {
-          use[c] = new double[options];
-        }
-        for (int o = 0; o < demand.options().size(); o++) {
-          NodeCount option = demand.options().get(o);
-          values[c][o] = demand.value(option, policy) / unit;
-          uses[0][c][o] = option.nodes();
-          adjustments[c][o] = demand.isAdjustment(option) ? 1 : 0;
-        }
-        if (rank >= 0) {
-          adjustments[c][options - 1] = demand.runs() ? 1 : 0;
-          uses[2 + rank][c][options - 1] = 1;
-        }
+  private static List<Demand> admitted(List<Demand> candidates, int[] choice) {
+    Map<EqualDemand, Integer> counts = new HashMap<>();
+    for (int c = 0; c < choice.length; c++) {
+      if (choice[c] < candidates.get(c).options().size()) {
+        counts.merge(EqualDemand.of(candidates.get(c)), 1, Integer::sum);
       }
     }
-
-    /** Returns the choice of {@link #smallest}, with the fewest adjustments that it needs. */
-    int[] fallback() {
-      List<Demand> admitted = candidates.stream().filter(Admission.this::isSmallest).toList();
-      int[] counts =
-          new FallbackCounts(
-                  admitted, FairShares.of(admitted, nodes), nodes, 0, Double.POSITIVE_INFINITY)
-              .choice();
-      return candidates.stream()
-          .mapToInt(d -> isSmallest(d) ? counts[admitted.indexOf(d)] : d.options().size())
-          .toArray();
-    }
-
-    double value(int[] choice) {
-      return sum(values, choice);
-    }
-
-    double adjusted(int[] choice) {
-      return sum(adjustments, choice);
-    }
-
-    private double sum(double[][] of, int[] choice) {
-      return IntStream.range(0, choice.length).mapToDouble(c -> of[c][choice[c]]).sum();
-    }
-
-    ChoiceResult fewestAdjusted(int[] fallback) {
-      double[][] kept = new double[values.length][];
-      for (int c = 0; c < kept.length; c++) {
-        kept[c] = new double[values[c].length];
-        for (int o = 0; o < kept[c].length; o++) {
-          kept[c][o] = 1 - adjustments[c][o];
-        }
-      }
-      return solve(kept, fallback, candidates.size());
-    }
-
-    ChoiceResult best(int[] fallback, double mostAdjusted) {
-      return solve(values, fallback, mostAdjusted);
-    }
-
-    private ChoiceResult solve(double[][] of, int[] fallback, double mostAdjusted) {
-      limits[1] = mostAdjusted;
-      return ChoiceSolver.solve(
-          new ChoiceProblem(of, uses, limits, fallback), policy.solverIterations());
-    }
-
-    List<Demand> admitted(int[] choice) {
-      Map<Twins, Integer> counts = new HashMap<>();
-      for (int c = 0; c < choice.length; c++) {
-        if (choice[c] < candidates.get(c).options().size()) {
-          counts.merge(Twins.of(candidates.get(c)), 1, Integer::sum);
-        }
-      }
-      List<Demand> admitted = new ArrayList<>();
-      for (Demand demand : candidates) {
-        if (counts.merge(Twins.of(demand), -1, Integer::sum) >= 0) {
-          admitted.add(demand);
-        }
-      }
-      return admitted;
-    }
+    return candidates.stream()
+        .filter(demand -> counts.merge(EqualDemand.of(demand), -1, Integer::sum) >= 0)
+        .toList();
   }
 }

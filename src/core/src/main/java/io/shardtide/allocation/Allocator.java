@@ -8,7 +8,6 @@ import io.shardtide.domain.pool.NodeTransfer;
 import io.shardtide.domain.pool.Pool;
 import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.domain.pool.RingPrediction;
-import io.shardtide.domain.pool.ThroughputCurve;
 import io.shardtide.domain.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -45,16 +44,18 @@ public final class Allocator {
   }
 
   private Allocation allocate() {
-    List<Demand> demands = request.state().claims().values().stream().map(this::demand).toList();
+    List<Demand> demands =
+        request.state().claims().values().stream()
+            .map(claim -> Demand.of(request, claim, before(claim)))
+            .toList();
     int nodes = pool.nodes().size();
     Admission.Admitted admission = Admission.admit(demands, nodes, request.policy());
     List<Demand> admitted = admission.demands();
     List<Demand> refused = demands.stream().filter(d -> !admitted.contains(d)).toList();
     int stopped = (int) refused.stream().filter(Demand::runs).count();
-    NodeCounts counts = new NodeCounts(admitted, nodes, request.policy());
-    NodeCounts.Decision decision = counts.decide(stopped);
+    NodeCounts counts = NodeCounts.decide(admitted, nodes, request.policy(), stopped);
     List<List<String>> chosen =
-        NodeChoice.choose(pool.nodes(), pool.links(), admitted, decision.chosen());
+        NodeChoice.choose(pool.nodes(), pool.links(), admitted, counts.chosen());
 
     List<WorkloadAllocation> workloads = new ArrayList<>();
     double throughput = 0;
@@ -62,10 +63,10 @@ public final class Allocator {
     double loss = 0;
     for (int w = 0; w < admitted.size(); w++) {
       Demand demand = admitted.get(w);
-      NodeCount count = decision.chosen().get(w);
+      NodeCount count = counts.chosen().get(w);
       throughput += demand.weighted(count);
       value += demand.value(count, request.policy());
-      loss += Math.abs(count.nodes() - counts.fair(w));
+      loss += Math.abs(count.nodes() - counts.fair()[w]);
       List<String> ranks = ranks(demand.claim(), chosen.get(w));
       Optional<RingPrediction> ring = ring(ranks);
       workloads.add(
@@ -74,9 +75,9 @@ public final class Allocator {
               ranks,
               count.devices(),
               count.samplesPerSecond(),
-              counts.fair(w),
+              counts.fair()[w],
               AllocationReasons.change(demand.before(), demand.held(), chosen.get(w)),
-              AllocationReasons.describe(demand, before(demand.claim()), count, counts.fair(w))
+              AllocationReasons.describe(demand, before(demand.claim()), count, counts.fair()[w])
                   + ring.map(AllocationReasons::ranks).orElse(""),
               ring));
     }
@@ -89,7 +90,8 @@ public final class Allocator {
               0,
               0,
               demand.runs() ? AllocationChange.STOPPED : AllocationChange.WAITS,
-              AllocationReasons.refused(demand, admitted, nodes)));
+              AllocationReasons.refused(demand, admitted, nodes),
+              Optional.empty()));
     }
     int adjusted = (int) workloads.stream().filter(w -> w.change().isAdjustment()).count();
     return Allocation.of(
@@ -104,7 +106,7 @@ public final class Allocator {
             throughput,
             admission.bound().isPresent()
                 ? gap(value, admission.bound().getAsDouble())
-                : decision.gap(),
+                : counts.gap(),
             nodes == 0 ? 0 : loss / (2 * nodes),
             adjusted));
   }
@@ -118,22 +120,9 @@ public final class Allocator {
 
   private SortedMap<String, String> curveIds() {
     SortedMap<String, String> ids = new TreeMap<>();
-    for (String workloadId : request.state().claims().keySet()) {
-      ThroughputCurve curve = request.curves().get(workloadId);
-      if (curve != null) {
-        ids.put(workloadId, curve.id());
-      }
-    }
+    request.curves().forEach((workloadId, curve) -> ids.put(workloadId, curve.id()));
+    ids.keySet().retainAll(request.state().claims().keySet());
     return ids;
-  }
-
-  private Demand demand(Claim claim) {
-    return Demand.of(
-        pool,
-        claim,
-        Optional.ofNullable(request.curves().get(claim.workloadId())),
-        before(claim),
-        request.policy());
   }
 
   /**

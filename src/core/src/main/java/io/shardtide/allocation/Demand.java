@@ -28,18 +28,14 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
   /**
    * Returns the demand of a claim.
    *
-   * @param pool the pool
+   * @param request the pool, the policy, and the workload's throughput; without one it keeps the
+   *     nodes that it has
    * @param claim the claim
-   * @param curve the workload's throughput; without one it keeps the nodes that it has
    * @param before what it had
-   * @param policy the price of an adjustment
    */
-  static Demand of(
-      Pool pool,
-      Claim claim,
-      Optional<ThroughputCurve> curve,
-      Optional<WorkloadAllocation> before,
-      AllocationPolicy policy) {
+  static Demand of(AllocationRequest request, Claim claim, Optional<WorkloadAllocation> before) {
+    Pool pool = request.state().pool().orElseThrow();
+    Optional<ThroughputCurve> curve = Optional.ofNullable(request.curves().get(claim.workloadId()));
     List<String> had = before.map(WorkloadAllocation::nodes).orElse(List.of());
     List<String> held =
         had.stream().filter(node -> pool.nodes().containsKey(node)).sorted().toList();
@@ -48,9 +44,9 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
     Optional<WorkloadAllocation> kept = before.filter(w -> w.nodes().size() == held.size());
     List<NodeCount> options = new ArrayList<>();
     for (int nodes = least; nodes <= most; nodes++) {
-      int devices = Math.min(nodes * pool.devicesPerNode(), claim.mostDevices());
+      int devices = pool.devices(claim, nodes);
       if (curve.isPresent()) {
-        count(claim, curve.get(), nodes, devices, kept, policy).ifPresent(options::add);
+        count(claim, curve.get(), nodes, devices, kept, request.policy()).ifPresent(options::add);
       } else if (nodes == held.size()) {
         options.add(new NodeCount(nodes, devices, 0));
       }
@@ -96,7 +92,7 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
       return "has no predicted throughput yet";
     }
     return "does not fit on %s, %s devices, the most that it may have"
-        .formatted(nodes(most), Math.min(most * pool.devicesPerNode(), claim.mostDevices()));
+        .formatted(nodes(most), pool.devices(claim, most));
   }
 
   /** Returns a number of nodes in words. */

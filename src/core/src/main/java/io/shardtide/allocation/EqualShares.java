@@ -1,7 +1,5 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.ThroughputCurve;
 import java.util.List;
 import java.util.Optional;
 
@@ -20,19 +18,10 @@ public final class EqualShares {
    * @param request a request; the allocation before is ignored
    */
   public static double weightedThroughput(AllocationRequest request) {
-    Pool pool = request.state().pool().orElseThrow();
-    int nodes = pool.nodes().size();
+    int nodes = request.state().pool().orElseThrow().nodes().size();
     List<Demand> demands =
         request.state().claims().values().stream()
-            .map(
-                claim ->
-                    Demand.of(
-                        pool,
-                        claim,
-                        Optional.<ThroughputCurve>ofNullable(
-                            request.curves().get(claim.workloadId())),
-                        Optional.empty(),
-                        request.policy()))
+            .map(claim -> Demand.of(request, claim, Optional.empty()))
             .toList();
     List<Demand> admitted = Admission.admit(demands, nodes, request.policy()).demands();
     double[] shares = FairShares.of(admitted, nodes);

@@ -18,25 +18,32 @@ final class FallbackCounts {
   private int free;
   private int adjusted;
 
-  /**
-   * @param demands the admitted demands
-   * @param fair their fair shares in nodes
-   * @param nodes number of nodes; at least the least nodes of all
-   * @param adjustments running workloads that may change
-   * @param greatestLoss the sum of all differences from fair shares, in nodes, that is aimed at
-   */
-  FallbackCounts(
-      List<Demand> demands, double[] fair, int nodes, int adjustments, double greatestLoss) {
+  private FallbackCounts(List<Demand> demands, double[] fair, int nodes, double greatestLoss) {
     this.demands = demands;
     this.fair = fair;
     this.greatestLoss = greatestLoss;
     choice = new int[demands.size()];
     changes = new boolean[demands.size()];
     free = nodes;
-    begin();
-    takeBack();
-    fill();
-    approachFair(adjustments);
+  }
+
+  /**
+   * Finds the numbers.
+   *
+   * @param demands the admitted demands
+   * @param fair their fair shares in nodes
+   * @param nodes number of nodes; at least the least nodes of all
+   * @param adjustments running workloads that may change
+   * @param greatestLoss the sum of all differences from fair shares, in nodes, that is aimed at
+   */
+  static FallbackCounts find(
+      List<Demand> demands, double[] fair, int nodes, int adjustments, double greatestLoss) {
+    FallbackCounts found = new FallbackCounts(demands, fair, nodes, greatestLoss);
+    found.begin();
+    found.takeBack();
+    found.fill();
+    found.approachFair(adjustments);
+    return found;
   }
 
   /** Returns the option of each demand. */

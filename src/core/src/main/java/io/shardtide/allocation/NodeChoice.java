@@ -39,12 +39,12 @@ final class NodeChoice {
   }
 
   /** A demand with its position, and the number of nodes that it gets. */
-  private record Growing(int position, Demand demand, int count) {
+  private record PlacedDemand(int position, Demand demand, int count) {
     /** Those that have to find room first, then the largest, choose first. */
-    static final Comparator<Growing> ORDER =
-        Comparator.comparingInt((Growing p) -> -p.demand().claim().priority())
+    static final Comparator<PlacedDemand> ORDER =
+        Comparator.comparingInt((PlacedDemand p) -> -p.demand().claim().priority())
             .thenComparingInt(p -> p.demand().held().size() - p.count())
-            .thenComparingInt(Growing::position);
+            .thenComparingInt(PlacedDemand::position);
   }
 
   /**
@@ -66,7 +66,7 @@ final class NodeChoice {
   private List<List<String>> choose(List<Demand> demands, List<NodeCount> counts) {
     SortedSet<String> unused = new TreeSet<>(nodes.keySet());
     List<List<String>> chosen = new ArrayList<>();
-    List<Growing> growing = new ArrayList<>();
+    List<PlacedDemand> growing = new ArrayList<>();
     for (int w = 0; w < demands.size(); w++) {
       Demand demand = demands.get(w);
       int count = counts.get(w).nodes();
@@ -74,11 +74,11 @@ final class NodeChoice {
       unused.removeAll(kept);
       chosen.add(new ArrayList<>(kept));
       if (kept.size() < count) {
-        growing.add(new Growing(w, demand, count));
+        growing.add(new PlacedDemand(w, demand, count));
       }
     }
-    growing.sort(Growing.ORDER);
-    for (Growing placed : growing) {
+    growing.sort(PlacedDemand.ORDER);
+    for (PlacedDemand placed : growing) {
       List<String> more = grow(unused, chosen.get(placed.position()), placed.count());
       unused.removeAll(more);
       chosen.get(placed.position()).addAll(more);

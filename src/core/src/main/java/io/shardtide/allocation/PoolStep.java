@@ -20,10 +20,8 @@ import io.shardtide.domain.pool.PoolState;
 import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.domain.pool.StoredPool;
 import io.shardtide.domain.pool.ThroughputCurve;
-import io.shardtide.domain.pool.WorkloadAllocation;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -31,6 +29,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -76,7 +75,11 @@ public final class PoolStep {
         withdrawn.add(member.request().withdrawn());
       }
     }
-    Set<String> set = claimsSet(event);
+    Set<Claim> set =
+        event.updates().stream()
+            .filter(PoolUpdate.ClaimSet.class::isInstance)
+            .map(update -> ((PoolUpdate.ClaimSet) update).claim())
+            .collect(Collectors.toSet());
     for (Claim claim : after.claims().values()) {
       Pool pool = after.pool().orElseThrow();
       CurveRequest request =
@@ -84,7 +87,7 @@ public final class PoolStep {
               id, claim.workloadId(), pool, List.copyOf(CurveSearch.devices(pool, claim)));
       PoolMember member = members.get(claim.workloadId());
       // A claim that is set again repeats its request: one on another pool may have been withdrawn.
-      if (member == null || !member.request().equals(request) || set.contains(claim.workloadId())) {
+      if (member == null || !member.request().equals(request) || set.contains(claim)) {
         changed.add(
             member == null
                 ? new PoolMember(request, Optional.empty(), Optional.empty(), false)
@@ -96,16 +99,6 @@ public final class PoolStep {
     store.put(before.with(after));
     store.applied().add(id, event.eventId(), after.generation());
     return Stream.concat(withdrawn.stream(), changed.stream().map(PoolMember::request)).toList();
-  }
-
-  private static Set<String> claimsSet(PoolChange event) {
-    Set<String> set = new HashSet<>();
-    for (PoolUpdate update : event.updates()) {
-      if (update instanceof PoolUpdate.ClaimSet claimed) {
-        set.add(claimed.claim().workloadId());
-      }
-    }
-    return set;
   }
 
   /**
@@ -152,7 +145,7 @@ public final class PoolStep {
     Claim claim = state.claims().get(workloadId);
     int most = Math.min(pool.nodesFor(claim.mostDevices()), pool.nodes().size());
     for (int nodes = pool.nodesFor(claim.leastDevices()); nodes <= most; nodes++) {
-      int devices = Math.min(nodes * pool.devicesPerNode(), claim.mostDevices());
+      int devices = pool.devices(claim, nodes);
       if (!before.get().samplesPerSecond(devices).equals(after.get().samplesPerSecond(devices))) {
         return false;
       }
@@ -218,7 +211,12 @@ public final class PoolStep {
                     allocation
                         .of(workloadId)
                         .filter(w -> w.devices() > 0)
-                        .flatMap(w -> cluster(header, cluster, w)));
+                        .flatMap(
+                            w ->
+                                header
+                                    .state()
+                                    .pool()
+                                    .flatMap(p -> p.clusterOf(cluster, w.devices()))));
     if (wanted.isEmpty() || wanted.equals(member.cluster())) {
       return Optional.empty();
     }
@@ -257,15 +255,5 @@ public final class PoolStep {
             .put(curveGeneration);
     SpecHash.put(hash, cluster);
     return hash.uuid();
-  }
-
-  /** Returns the cluster of an allocation; empty if the workload reserves all its memory. */
-  private static Optional<ClusterSpec> cluster(
-      StoredPool header, ClusterSpec workload, WorkloadAllocation has) {
-    try {
-      return header.state().pool().map(pool -> pool.cluster(workload, has.devices()));
-    } catch (RejectedException e) {
-      return Optional.empty();
-    }
   }
 }

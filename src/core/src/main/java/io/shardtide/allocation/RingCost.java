@@ -112,11 +112,7 @@ final class RingCost {
 
   /** Returns the slowness between the two nodes that have the slowest link. */
   double slowestPair() {
-    double slowest = 0;
-    for (double[] row : slowness) {
-      slowest = Math.max(slowest, Arrays.stream(row).max().orElse(0));
-    }
-    return slowest;
+    return Arrays.stream(slowness).flatMapToDouble(Arrays::stream).max().orElse(0);
   }
 
   /** Returns the slowness between the two nodes that have the fastest link. */

@@ -14,6 +14,7 @@ import io.shardtide.domain.ShardingPlan;
 public record RunningPlan(long generation, String modelId, int devices, double stepMs) {
   /** Returns that of a plan. */
   public static RunningPlan of(ShardingPlan plan) {
-    return new RunningPlan(plan.generation(), plan.modelId(), plan.ranks(), plan.predictedMs());
+    return new RunningPlan(
+        plan.generation(), plan.origin().modelId(), plan.ranks(), plan.predictedMs());
   }
 }

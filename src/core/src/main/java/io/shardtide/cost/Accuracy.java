@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalDouble;
 import java.util.function.Function;
-import java.util.function.ToDoubleFunction;
 import org.hipparchus.stat.correlation.KendallsCorrelation;
 
 /** Accuracy of a model. Errors are fractions of the measured value: 0.029 is 2.9%. */
@@ -45,27 +44,13 @@ public final class Accuracy {
   public static Compute ofComputations(List<ComputePrediction> computations) {
     return of(
         computations,
-        ComputePrediction::predictedMs,
         mean(computations, ComputePrediction::forwardError),
         mean(computations, ComputePrediction::backwardError));
   }
 
-  /** Returns the accuracy of computations as if no access CDF were known. */
-  public static Compute withReuseOnly(List<ComputePrediction> computations) {
-    return of(
-        computations,
-        ComputePrediction::reuseOnlyMs,
-        OptionalDouble.empty(),
-        OptionalDouble.empty());
-  }
-
-  /** Returns the accuracy of computations as if nothing were known of the use of rows. */
-  public static Compute withoutReuse(List<ComputePrediction> computations) {
-    return of(
-        computations,
-        ComputePrediction::withoutReuseMs,
-        OptionalDouble.empty(),
-        OptionalDouble.empty());
+  /** Returns the accuracy of computations without that of their parts. */
+  public static Compute ofSums(List<ComputePrediction> computations) {
+    return of(computations, OptionalDouble.empty(), OptionalDouble.empty());
   }
 
   private static OptionalDouble mean(
@@ -79,11 +64,11 @@ public final class Accuracy {
 
   private static Compute of(
       List<ComputePrediction> computations,
-      ToDoubleFunction<ComputePrediction> predicted,
       OptionalDouble forwardMape,
       OptionalDouble backwardMape) {
     int count = computations.size();
-    double[] predictions = computations.stream().mapToDouble(predicted).toArray();
+    double[] predictions =
+        computations.stream().mapToDouble(ComputePrediction::predictedMs).toArray();
     double[] measured = computations.stream().mapToDouble(c -> c.sample().computeMs()).toArray();
     double[] errors = new double[count];
     Arrays.setAll(errors, i -> Math.abs(predictions[i] - measured[i]) / measured[i]);
@@ -103,10 +88,6 @@ public final class Accuracy {
     return new Collectives(
         collectives.size(),
         collectives.stream().mapToDouble(CollectivePrediction::error).average().orElse(0),
-        p99(
-            collectives.stream()
-                .flatMap(c -> c.errors().stream())
-                .mapToDouble(Double::doubleValue)
-                .toArray()));
+        p99(collectives.stream().flatMapToDouble(CollectivePrediction::errors).toArray()));
   }
 }

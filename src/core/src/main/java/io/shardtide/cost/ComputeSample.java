@@ -11,7 +11,7 @@ import java.util.OptionalDouble;
  * @param forwardMs the forward part in milliseconds, above 0 and below {@code computeMs}; empty if
  *     it was not measured apart
  */
-public record ComputeSample(List<SampledShard> shards, double computeMs, OptionalDouble forwardMs) {
+public record ComputeSample(List<DeviceShard> shards, double computeMs, OptionalDouble forwardMs) {
 
   /** Copies what may change and checks the costs. */
   public ComputeSample {
@@ -19,6 +19,7 @@ public record ComputeSample(List<SampledShard> shards, double computeMs, Optiona
     if (shards.isEmpty()) {
       throw new IllegalArgumentException("a compute sample must have shards, got none");
     }
+    shards.forEach(DeviceShard::check);
     if (!(computeMs > 0 && Double.isFinite(computeMs))) {
       throw new IllegalArgumentException(
           "cost of a compute sample must be above 0 ms, got " + computeMs + " ms");
@@ -32,12 +33,12 @@ public record ComputeSample(List<SampledShard> shards, double computeMs, Optiona
   }
 
   /** A computation whose parts were not measured apart. */
-  public ComputeSample(List<SampledShard> shards, double computeMs) {
+  public ComputeSample(List<DeviceShard> shards, double computeMs) {
     this(shards, computeMs, OptionalDouble.empty());
   }
 
   /** Returns a computation with both parts. */
-  public static ComputeSample of(List<SampledShard> shards, double forwardMs, double backwardMs) {
+  public static ComputeSample of(List<DeviceShard> shards, double forwardMs, double backwardMs) {
     return new ComputeSample(shards, forwardMs + backwardMs, OptionalDouble.of(forwardMs));
   }
 

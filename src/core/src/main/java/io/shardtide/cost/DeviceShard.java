@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Limits;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
@@ -9,21 +10,24 @@ import java.util.OptionalDouble;
 
 /**
  * What a device holds of a table and does for it in a step: all that a compute sample needs of a
- * shard.
+ * shard. Samples of the log may have values outside these ranges until {@link #check}.
  *
  * @param table the table, with the shard's columns as its columns
  * @param samples samples that the device works on: the global batch, or a device's part of it for a
  *     copy; above 0
  * @param rowShare share of the table's rows, above 0 and at most 1
  * @param replicated whether each device has a copy
- * @param cacheShare share of its rows that device memory holds; empty if it holds all
+ * @param cacheShare share of its rows that device memory holds, the most used ones, 0 to 1; empty
+ *     if device memory holds all of them without a cache
+ * @param reuseBatchSize samples in the batch that the table's reuse histogram describes, at least 1
  */
 public record DeviceShard(
     TableSpec table,
     double samples,
     double rowShare,
     boolean replicated,
-    OptionalDouble cacheShare) {
+    OptionalDouble cacheShare,
+    int reuseBatchSize) {
 
   /**
    * Returns columns with all rows, on one device.
@@ -32,7 +36,7 @@ public record DeviceShard(
    * @param batchSize samples in a batch, over all devices
    */
   public static DeviceShard ofColumns(TableSpec table, int batchSize) {
-    return new DeviceShard(table, batchSize, 1, false, OptionalDouble.empty());
+    return new DeviceShard(table, batchSize, 1, false, OptionalDouble.empty(), batchSize);
   }
 
   /**
@@ -49,30 +53,33 @@ public record DeviceShard(
     int batchSize = cluster.batchSize();
     if (part.scope() == ShardScope.COPIES) {
       double samples = (double) batchSize / cluster.devices();
-      return new DeviceShard(columns, samples, 1, true, OptionalDouble.empty());
+      return new DeviceShard(columns, samples, 1, true, OptionalDouble.empty(), batchSize);
     }
     int devicesOfNode = cluster.devicesOfNode(cluster.node(device)).size();
     double rowShare = part.rowShare(table, cluster.devices(), devicesOfNode);
-    return new DeviceShard(columns, batchSize, rowShare, false, part.cacheShare());
+    return new DeviceShard(columns, batchSize, rowShare, false, part.cacheShare(), batchSize);
+  }
+
+  /** Returns what updates the weights. */
+  public Optimizer optimizer() {
+    return table.optimizer().orElse(Optimizer.DEFAULT);
+  }
+
+  /** Returns this with another table, or with other columns of it. */
+  public DeviceShard of(TableSpec other) {
+    return new DeviceShard(other, samples, rowShare, replicated, cacheShare, reuseBatchSize);
   }
 
   /**
-   * Returns this in a set of samples.
+   * Checks the ranges.
    *
-   * @param position position of the table in {@link SampleSet#tables}
    * @throws IllegalArgumentException if a value is outside its range
    */
-  public SampledShard sampled(int position) {
-    return new SampledShard(
-        position,
-        table.columns(),
-        samples,
-        rowShare,
-        replicated,
-        cacheShare,
-        table.bytesPerElement(),
-        table.optimizer().orElse(Optimizer.DEFAULT),
-        table.enforceHbm(),
-        table.pooled());
+  public void check() {
+    Limits.of(IllegalArgumentException::new, "a shard")
+        .above("samples", samples, 0)
+        .above("rowShare", rowShare, 0, 1)
+        .within("cacheShare", cacheShare.orElse(0), 0, 1)
+        .atLeast("reuseBatchSize", reuseBatchSize, 1);
   }
 }

@@ -4,11 +4,14 @@ import io.shardtide.domain.OutOfRange;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 
 /**
  * Predictions of labelled samples, one by one, made as a search makes them.
@@ -45,10 +48,6 @@ public record Evaluation(
    * @param sample the sample
    * @param predictedMs predicted computation in milliseconds
    * @param predictedForwardMs its forward part; empty if the model was not trained on it
-   * @param reuseOnlyMs predicted computation as if no access CDF were known; NaN if that was not
-   *     asked for
-   * @param withoutReuseMs predicted computation as if nothing were known of the use of rows,
-   *     likewise
    * @param familiarity whether its tables were held out of training
    * @param outOfRange values outside the training range
    */
@@ -57,13 +56,17 @@ public record Evaluation(
       ComputeSample sample,
       double predictedMs,
       OptionalDouble predictedForwardMs,
-      double reuseOnlyMs,
-      double withoutReuseMs,
       Familiarity familiarity,
       List<OutOfRange> outOfRange) {
     /** Copies what may change. */
     public ComputePrediction {
       outOfRange = List.copyOf(outOfRange);
+    }
+
+    /** Returns this prediction of a sample with another label. */
+    public ComputePrediction of(ComputeSample other) {
+      return new ComputePrediction(
+          number, other, predictedMs, predictedForwardMs, familiarity, outOfRange);
     }
 
     /** Returns the absolute error as a fraction of the measured value. */
@@ -95,61 +98,68 @@ public record Evaluation(
    *
    * @param number position in the samples, from 0
    * @param sample the sample
-   * @param errors absolute error on each device as a fraction of the measured value; one number for
-   *     all devices of a collective with one buffer
+   * @param predictedMs predicted milliseconds of each device; one number for all devices of a
+   *     collective with one buffer
    * @param outOfRange values outside the training range
    */
   public record CollectivePrediction(
-      int number, CollectiveSample sample, List<Double> errors, List<OutOfRange> outOfRange) {
+      int number, CollectiveSample sample, List<Double> predictedMs, List<OutOfRange> outOfRange) {
     /** Copies what may change. */
     public CollectivePrediction {
-      errors = List.copyOf(errors);
+      predictedMs = List.copyOf(predictedMs);
       outOfRange = List.copyOf(outOfRange);
+    }
+
+    /** Returns this prediction of a sample with another label. */
+    public CollectivePrediction of(CollectiveSample other) {
+      return new CollectivePrediction(number, other, predictedMs, outOfRange);
+    }
+
+    /** Returns the absolute error on each device as a fraction of the measured value. */
+    public DoubleStream errors() {
+      return IntStream.range(0, predictedMs.size())
+          .mapToDouble(i -> relative(predictedMs.get(i), sample.ms()[i]));
     }
 
     /** Returns the mean over devices of the error. */
     public double error() {
-      return errors.stream().mapToDouble(Double::doubleValue).average().orElse(0);
+      return errors().average().orElse(0);
     }
   }
 
-  /** Predicts each sample, also as if less were known of the use of rows. */
+  /** Returns the samples that were predicted. */
+  public SampleSet samples() {
+    return new SampleSet(
+        computations.stream().map(ComputePrediction::sample).toList(),
+        collectives.stream().map(CollectivePrediction::sample).toList());
+  }
+
+  /** Predicts each sample. */
   public static Evaluation of(CostModel model, TowerPredictor towers, SampleSet samples) {
-    Sums reuseOnly = new Sums(model, towers, samples, SampleShapes.withoutCdf(samples));
-    Sums unknown = new Sums(model, towers, samples, SampleShapes.withoutUse(samples));
-    return of(model, towers, samples, Optional.of(reuseOnly), Optional.of(unknown));
-  }
-
-  /** Predicts each sample with all that is known of the use of rows. */
-  public static Evaluation ofKnownUse(CostModel model, TowerPredictor towers, SampleSet samples) {
-    return of(model, towers, samples, Optional.empty(), Optional.empty());
-  }
-
-  private static Evaluation of(
-      CostModel model,
-      TowerPredictor towers,
-      SampleSet samples,
-      Optional<Sums> reuseOnly,
-      Optional<Sums> unknown) {
     List<CollectivePrediction> collectives = collectives(model, samples.collectives());
     return new Evaluation(
-        computations(model, towers, samples, reuseOnly, unknown),
+        computations(model, towers, samples.compute()),
         collectives,
         samples.collectives().size() - collectives.size());
   }
 
   private static List<ComputePrediction> computations(
-      CostModel model,
-      TowerPredictor towers,
-      SampleSet samples,
-      Optional<Sums> reuseOnly,
-      Optional<Sums> unknown) {
-    SampleShapes shapes = new SampleShapes(samples);
-    Sums known = new Sums(model, towers, samples, shapes);
+      CostModel model, TowerPredictor towers, List<ComputeSample> samples) {
     CostEvaluator evaluator = model.evaluator();
+    Map<DeviceShard, ShardShape> shapes = new LinkedHashMap<>();
+    for (ComputeSample sample : samples) {
+      sample.shards().forEach(shard -> shapes.computeIfAbsent(shard, TableShapes::of));
+    }
+    Iterator<float[]> outputs = towers.towers(List.copyOf(shapes.values())).iterator();
+    Map<DeviceShard, double[]> addends = new HashMap<>();
+    shapes.forEach(
+        (shard, shape) ->
+            addends.put(
+                shard, evaluator.addend(outputs.next(), shape.replicated(), shape.weightBytes())));
     List<ComputePrediction> computations = new ArrayList<>();
-    for (ComputeSample sample : samples.compute()) {
-      double[] sum = known.of(sample);
+    for (ComputeSample sample : samples) {
+      double[] sum = new double[model.sumSize()];
+      sample.shards().forEach(shard -> TowerSums.add(sum, addends.get(shard)));
       computations.add(
           new ComputePrediction(
               computations.size(),
@@ -158,50 +168,22 @@ public record Evaluation(
               model.bundle().measuresDirections()
                   ? OptionalDouble.of(evaluator.forwardComputeMs(sum))
                   : OptionalDouble.empty(),
-              reuseOnly.map(sums -> evaluator.computeMs(sums.of(sample))).orElse(Double.NaN),
-              unknown.map(sums -> evaluator.computeMs(sums.of(sample))).orElse(Double.NaN),
-              familiarity(model, samples, sample),
-              model.limits().ofComputation(samples, shapes, sample)));
+              familiarity(model, sample),
+              model.limits().ofComputation(sample, shapes)));
     }
     return computations;
   }
 
-  private static Familiarity familiarity(CostModel model, SampleSet samples, ComputeSample sample) {
+  private static Familiarity familiarity(CostModel model, ComputeSample sample) {
     Set<String> heldOutTables = model.bundle().card().heldOutTables();
     long heldOut =
         sample.shards().stream()
-            .map(shard -> samples.tables().get(shard.table()).name())
-            .filter(heldOutTables::contains)
+            .filter(shard -> heldOutTables.contains(shard.table().name()))
             .count();
     if (heldOut == 0) {
       return Familiarity.KNOWN;
     }
     return heldOut == sample.shards().size() ? Familiarity.UNSEEN : Familiarity.PARTLY_UNSEEN;
-  }
-
-  /** Sums of tower outputs of the samples' devices. */
-  private static final class Sums {
-    private final int size;
-    private final Map<SampledShard, double[]> exact = new HashMap<>();
-
-    Sums(CostModel model, TowerPredictor towers, SampleSet samples, SampleShapes shapes) {
-      CostEvaluator evaluator = model.evaluator();
-      size = model.sumSize();
-      List<SampledShard> shards =
-          samples.compute().stream().flatMap(s -> s.shards().stream()).distinct().toList();
-      List<float[]> outputs = towers.towers(shards.stream().map(shapes::of).toList());
-      for (int i = 0; i < shards.size(); i++) {
-        SampledShard shard = shards.get(i);
-        exact.put(
-            shard, evaluator.addend(outputs.get(i), shard.replicated(), shard.bytesPerElement()));
-      }
-    }
-
-    double[] of(ComputeSample sample) {
-      double[] sum = new double[size];
-      sample.shards().forEach(shard -> TowerSums.add(sum, exact.get(shard)));
-      return sum;
-    }
   }
 
   private static List<CollectivePrediction> collectives(
@@ -211,12 +193,12 @@ public record Evaluation(
     for (int number = 0; number < samples.size(); number++) {
       CollectiveSample sample = samples.get(number);
       if (model.bundle().predicts(sample)) {
-        double[] predicted = evaluator.collectiveMs(sample);
-        Double[] errors = new Double[predicted.length];
-        Arrays.setAll(errors, i -> relative(predicted[i], sample.ms()[i]));
         predictions.add(
             new CollectivePrediction(
-                number, sample, List.of(errors), model.limits().ofCollective(sample)));
+                number,
+                sample,
+                Arrays.stream(evaluator.collectiveMs(sample)).boxed().toList(),
+                model.limits().ofCollective(sample)));
       }
     }
     return predictions;

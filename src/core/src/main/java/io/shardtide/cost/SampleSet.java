@@ -1,64 +1,75 @@
 package io.shardtide.cost;
 
 import io.shardtide.domain.TableSpec;
-import java.util.Collections;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /**
  * Labelled samples of one kind of hardware.
  *
- * @param tables the tables of the compute samples; a shard's columns and bytes per element are its
- *     own, those of the table are not used
- * @param reuseBatchSizes for each table, samples in the batch that its reuse histogram describes,
- *     at least 1
+ * @param tables names of the tables that computations may be of, without duplicates
  * @param compute computations
  * @param collectives collectives
  */
 public record SampleSet(
-    List<TableSpec> tables,
-    List<Integer> reuseBatchSizes,
-    List<ComputeSample> compute,
-    List<CollectiveSample> collectives) {
+    List<String> tables, List<ComputeSample> compute, List<CollectiveSample> collectives) {
 
-  /** Copies what may change and checks that each shard is one of a table. */
+  /** Copies what may change. */
   public SampleSet {
     tables = List.copyOf(tables);
-    reuseBatchSizes = List.copyOf(reuseBatchSizes);
     compute = List.copyOf(compute);
     collectives = List.copyOf(collectives);
-    if (reuseBatchSizes.size() != tables.size()) {
-      throw new IllegalArgumentException(
-          "batch sizes of reuse histograms must be %s, one a table, got %s"
-              .formatted(tables.size(), reuseBatchSizes.size()));
-    }
-    for (int size : reuseBatchSizes) {
-      if (size < 1) {
-        throw new IllegalArgumentException(
-            "batch size of a reuse histogram must be at least 1, got " + size);
-      }
-    }
-    for (ComputeSample sample : compute) {
-      for (SampledShard shard : sample.shards()) {
-        if (shard.table() >= tables.size()) {
-          throw new IllegalArgumentException(
-              "table of a shard must be between 0 and %s, got %s"
-                  .formatted(tables.size() - 1, shard.table()));
-        }
-      }
-    }
   }
 
-  /** Samples of tables whose reuse histograms all describe batches of one size. */
-  public SampleSet(
-      List<TableSpec> tables,
-      int reuseBatchSize,
-      List<ComputeSample> compute,
-      List<CollectiveSample> collectives) {
-    this(tables, Collections.nCopies(tables.size(), reuseBatchSize), compute, collectives);
+  /** Samples of the tables that computations are of. */
+  public SampleSet(List<ComputeSample> compute, List<CollectiveSample> collectives) {
+    this(
+        compute.stream()
+            .flatMap(sample -> sample.shards().stream())
+            .map(shard -> shard.table().name())
+            .distinct()
+            .toList(),
+        compute,
+        collectives);
+  }
+
+  /**
+   * Converts samples of the log, of any batch sizes.
+   *
+   * @param samples samples, validated by {@code SampleCheck}
+   */
+  public static SampleSet of(List<CostSample> samples) {
+    List<ComputeSample> compute = new ArrayList<>();
+    List<CollectiveSample> collectives = new ArrayList<>();
+    for (CostSample sample : samples) {
+      if (sample.cost() instanceof CostSample.Computation computation) {
+        compute.add(
+            new ComputeSample(
+                computation.shards(), computation.measuredMs(), computation.measuredForwardMs()));
+      } else if (sample.cost() instanceof CostSample.StepCommunication communication) {
+        collectives.addAll(communication.samples(sample.batchSize()));
+      }
+    }
+    return new SampleSet(compute, collectives);
+  }
+
+  /** Returns the computations as if their tables were others, and the collectives. */
+  public SampleSet seenAs(UnaryOperator<TableSpec> seen) {
+    return with(
+        compute.stream()
+            .map(
+                sample ->
+                    new ComputeSample(
+                        sample.shards().stream().map(s -> s.of(seen.apply(s.table()))).toList(),
+                        sample.computeMs(),
+                        sample.forwardMs()))
+            .toList(),
+        collectives);
   }
 
   /** Returns other samples of the same tables. */
   public SampleSet with(List<ComputeSample> compute, List<CollectiveSample> collectives) {
-    return new SampleSet(tables, reuseBatchSizes, compute, collectives);
+    return new SampleSet(tables, compute, collectives);
   }
 }

@@ -58,7 +58,7 @@ public record ShapeLoad(
       ClusterSpec cluster) {
     return of(
         evaluator.addend(tower, shape.replicated(), shape.weightBytes()),
-        new TablePart(scope, shape.columns(), 1, shape.cacheShare()).collectives(table),
+        new TablePart(scope, shape.columns(), shape.cacheShare()).collectives(table),
         scope == ShardScope.COPIES
             ? (double) shape.rows() * shape.columns()
             : shape.outputElements() * sentShare(table, cluster),

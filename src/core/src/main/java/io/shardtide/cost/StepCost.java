@@ -162,16 +162,14 @@ public record StepCost(
    * have the load of the first block, although the last ones may have fewer rows or none.
    */
   private static IntStream holders(Shard shard, Option option, ClusterSpec cluster) {
-    boolean isFirst = shard.rowOffset() <= option.hotRows();
-    return switch (shard.kind().scope()) {
-      case DEVICE, COPIES -> shard.holders(cluster.devices());
-      case NODE ->
-          isFirst
-              ? cluster.devicesOfNode(cluster.node(shard.device())).stream()
-                  .mapToInt(Integer::intValue)
-              : IntStream.empty();
-      case CLUSTER -> isFirst ? IntStream.range(0, cluster.devices()) : IntStream.empty();
-    };
+    int size = option.part().scope().devices(cluster);
+    if (shard.isCopied() || size == 1) {
+      return shard.holders(cluster.devices());
+    }
+    int first = shard.device() / size * size;
+    return shard.rowOffset() > option.hotRows()
+        ? IntStream.empty()
+        : IntStream.range(first, Math.min(cluster.devices(), first + size));
   }
 
   /**

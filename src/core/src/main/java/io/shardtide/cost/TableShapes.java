@@ -89,25 +89,12 @@ public final class TableShapes {
    * @param cacheShare share of the shard's rows that device memory holds; empty if all
    */
   public ShardShape ofRows(int columns, double rowShare, OptionalDouble cacheShare) {
-    return shape(
-        columns,
-        table.outputs(batchSize, rowShare),
-        use.ofRows(rowShare),
-        rowShare,
-        false,
-        cacheShare);
+    return shape(columns, batchSize, rowShare, false, cacheShare);
   }
 
   /** Returns the shape of a copy on each of so many devices, which serves its device's samples. */
   public ShardShape ofCopy(int columns, int devices) {
-    double samples = (double) batchSize / devices;
-    return shape(
-        columns,
-        table.outputs(samples, 1),
-        BatchUse.of(rowUse, table.lookups(samples, 1)),
-        1,
-        true,
-        OptionalDouble.empty());
+    return shape(columns, (double) batchSize / devices, 1, true, OptionalDouble.empty());
   }
 
   /**
@@ -118,10 +105,7 @@ public final class TableShapes {
    * @param device the shard's device
    */
   public ShardShape of(TablePart part, int device, ClusterSpec cluster) {
-    DeviceShard held = DeviceShard.of(table, part, device, cluster);
-    return held.replicated()
-        ? ofCopy(part.columns(), cluster.devices())
-        : ofRows(part.columns(), held.rowShare(), part.cacheShare());
+    return shape(DeviceShard.of(table, part, device, cluster));
   }
 
   /** Returns the shape of each shard of a part; of one that is split over a node, a full node. */
@@ -134,18 +118,28 @@ public final class TableShapes {
             part.cacheShare());
   }
 
+  /** Returns the shape of a sampled shard. */
+  public static ShardShape of(DeviceShard shard) {
+    return new TableShapes(shard.table(), shard.reuseBatchSize()).shape(shard);
+  }
+
+  private ShardShape shape(DeviceShard shard) {
+    return shape(
+        shard.table().columns(),
+        shard.samples(),
+        shard.rowShare(),
+        shard.replicated(),
+        shard.cacheShare());
+  }
+
   private ShardShape shape(
-      int columns,
-      double outputs,
-      BatchUse shardUse,
-      double rowShare,
-      boolean replicated,
-      OptionalDouble cacheShare) {
+      int columns, double samples, double rowShare, boolean replicated, OptionalDouble cacheShare) {
+    BatchUse batchUse = samples == batchSize ? use : BatchUse.of(rowUse, table.lookups(samples, 1));
     return new ShardShape(
         ShardShape.rows(table.rows(), rowShare),
         columns,
-        outputs,
-        shardUse,
+        table.outputs(samples, rowShare),
+        batchUse.ofRows(rowShare),
         table.bytesPerElement(),
         replicated,
         cacheShare,

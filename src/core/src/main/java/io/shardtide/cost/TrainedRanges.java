@@ -8,6 +8,7 @@ import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.UseKnowledge;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -66,7 +67,7 @@ public final class TrainedRanges {
   }
 
   /** Returns the ranges of samples, without those with a held-out table. */
-  public static List<TrainedRange> of(SampleSet samples, Set<Integer> heldOutTables) {
+  public static List<TrainedRange> of(SampleSet samples, Set<String> heldOutTables) {
     Map<String, double[]> seen = new HashMap<>();
     extend(seen, samples, heldOutTables);
     // The all-to-alls of one device take no time, which needs no samples.
@@ -99,17 +100,16 @@ public final class TrainedRanges {
   }
 
   private static void extend(
-      Map<String, double[]> seen, SampleSet samples, Set<Integer> heldOutTables) {
-    SampleShapes shapes = new SampleShapes(samples);
+      Map<String, double[]> seen, SampleSet samples, Set<String> heldOutTables) {
+    Set<DeviceShard> shards = new HashSet<>();
     for (ComputeSample sample : samples.compute()) {
-      if (sample.shards().stream().anyMatch(s -> heldOutTables.contains(s.table()))) {
+      if (sample.shards().stream().anyMatch(s -> heldOutTables.contains(s.table().name()))) {
         continue;
       }
       extend(seen, SHARDS_PER_DEVICE, sample.shards().size());
-      sample
-          .shards()
-          .forEach(shard -> values(shapes.of(shard)).forEach((q, v) -> extend(seen, q, v)));
+      shards.addAll(sample.shards());
     }
+    shards.forEach(shard -> values(TableShapes.of(shard)).forEach((q, v) -> extend(seen, q, v)));
     for (CollectiveSample sample : samples.collectives()) {
       values(sample)
           .forEach(
@@ -198,11 +198,11 @@ public final class TrainedRanges {
   }
 
   /** Returns the values of a measured computation that are out of range. */
-  List<OutOfRange> ofComputation(SampleSet samples, SampleShapes shapes, ComputeSample sample) {
+  List<OutOfRange> ofComputation(ComputeSample sample, Map<DeviceShard, ShardShape> shapes) {
     List<OutOfRange> outside = new ArrayList<>();
     check(outside, "sample", SHARDS_PER_DEVICE, sample.shards().size());
-    for (SampledShard shard : sample.shards()) {
-      outside.addAll(ofShape(samples.tables().get(shard.table()).name(), shapes.of(shard)));
+    for (DeviceShard shard : sample.shards()) {
+      outside.addAll(ofShape(shard.table().name(), shapes.get(shard)));
     }
     return outside;
   }

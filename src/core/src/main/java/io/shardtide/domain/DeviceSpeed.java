@@ -50,6 +50,11 @@ public record DeviceSpeed(
         MINUTE.format(since));
   }
 
+  /** Returns the same speed of another device. */
+  public DeviceSpeed of(int other) {
+    return new DeviceSpeed(other, part, slowdown, standardError, since);
+  }
+
   /** Returns the speeds of those devices that a cluster has. */
   static List<DeviceSpeed> within(List<DeviceSpeed> slow, int devices) {
     return slow.stream().filter(speed -> speed.device() < devices).toList();

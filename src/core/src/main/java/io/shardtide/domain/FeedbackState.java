@@ -85,7 +85,7 @@ public record FeedbackState(
         .batchSince(same ? batchSince : generation)
         .speeds(
             isSameHardware(next)
-                ? speeds.stream().filter(of -> of.position().number() < next.devices()).toList()
+                ? speeds.stream().filter(of -> of.position() < next.devices()).toList()
                 : List.of())
         .build();
   }

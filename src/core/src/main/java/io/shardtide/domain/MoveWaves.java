@@ -10,8 +10,8 @@ import java.util.List;
  * <p>All moves of a table are in one wave, so that a table is sharded in one way at any time. A
  * shard that moves exists twice until its wave is finished, and no device is above its memory at
  * any time. A device may receive if it has room for all that it will hold and has yet to send, or
- * if everything has left it that leaves before in {@link ShardingPlan#moveOrder}. Where full
- * devices block one another, the tables that they wait for move in that order while training stops.
+ * if everything has left it that leaves before in {@link PlanMoves#moveOrder}. Where full devices
+ * block one another, the tables that they wait for move in that order while training stops.
  *
  * <p>Waves are as few as memory and {@link WaveSettings#longestMs} allow, because each ends with a
  * stop. Tables with the largest explained gain per byte come first: their gain then begins first.
@@ -28,7 +28,7 @@ public record MoveWaves(List<MoveWave> waves, double stepMs, double slowedStepMs
     waves = List.copyOf(waves);
   }
 
-  /** Returns the waves of a plan's moves from {@link ShardingPlan#previousPlanId}. */
+  /** Returns the waves of a plan's moves from {@link PlanOrigin#previousPlanId}. */
   public static MoveWaves of(ShardingPlan plan, WaveSettings settings) {
     return new WavePartition(plan, settings).waves();
   }

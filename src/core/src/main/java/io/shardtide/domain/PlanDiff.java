@@ -8,8 +8,9 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * What differs between two plans. The plan's own {@link ShardingPlan#moves} are counted from the
- * plan that trainers run; this is counted from any other, such as the one a program saw last.
+ * What differs between two plans. The plan's own {@link ShardingPlan#transition moves} are counted
+ * from the plan that trainers run; this is counted from any other, such as the one a program saw
+ * last.
  *
  * @param moved parts of tables that both hold, on different devices, in the order of the shards of
  *     the later plan

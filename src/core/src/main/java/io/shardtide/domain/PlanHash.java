@@ -18,40 +18,40 @@ final class PlanHash {
         new CanonicalHash(FORMAT)
             .put(plan.workloadId())
             .put(plan.generation())
-            .put(plan.firstGeneration())
-            .put(plan.effort().name())
-            .put(plan.modelId())
-            .put(plan.settings().evaluationsPerTable())
-            .put(plan.settings().repairEvaluations())
-            .put(plan.settings().moveGigabytesPerSecond())
-            .put(plan.settings().moveOverheadMs())
-            .put(plan.settings().paybackSteps())
-            .put(plan.settings().reshardMs())
-            .put(plan.settings().columnCuts().name())
-            .put(plan.settings().risk())
-            .put(plan.insight().uncertaintyMs())
+            .put(plan.origin().firstGeneration())
+            .put(plan.origin().effort().name())
+            .put(plan.origin().modelId())
+            .put(plan.origin().settings().evaluationsPerTable())
+            .put(plan.origin().settings().repairEvaluations())
+            .put(plan.origin().settings().moveGigabytesPerSecond())
+            .put(plan.origin().settings().moveOverheadMs())
+            .put(plan.origin().settings().paybackSteps())
+            .put(plan.origin().settings().reshardMs())
+            .put(plan.origin().settings().columnCuts().name())
+            .put(plan.origin().settings().risk())
+            .put(plan.prediction().insight().uncertaintyMs())
             .put(plan.groups().count())
             .put(plan.groups().layout().name())
             .put(plan.replication().synchronizationSteps())
             .put(plan.replication().synchronizationMs());
     hash.putAll(
-        plan.slow(),
+        plan.origin().slow(),
         speed ->
             hash.put(speed.device())
                 .put(speed.part().name())
                 .put(speed.slowdown())
                 .put(speed.standardError())
                 .put(speed.since().toEpochMilli()));
-    hash.put(plan.previousPlanId().orElse(""))
+    hash.put(plan.origin().previousPlanId().orElse(""))
         .put(plan.reason())
         .put(plan.predictedMs())
-        .put(plan.evaluations())
-        .put(plan.outOfRangeCount())
-        .put(plan.insight().lowerBoundMs())
-        .put(plan.insight().bottleneck().device())
-        .put(plan.insight().bottleneck().cause().name())
-        .put(plan.insight().bottleneck().table())
-        .put(plan.insight().bottleneck().gainMs());
+        .put(plan.run().evaluations())
+        .put(plan.prediction().outOfRangeCount())
+        .put(plan.prediction().insight().lowerBoundMs())
+        .put(plan.prediction().insight().bottleneck().device())
+        .put(plan.prediction().insight().bottleneck().cause().name())
+        .put(plan.prediction().insight().bottleneck().table())
+        .put(plan.prediction().insight().bottleneck().gainMs());
     hash.putAll(
         plan.shards(),
         shard -> {
@@ -65,7 +65,7 @@ final class PlanHash {
               .put(shard.cacheShare().orElse(NO_CACHE));
         });
     hash.putAll(
-        plan.deviceCosts(),
+        plan.prediction().deviceCosts(),
         cost -> {
           hash.put(cost.computeMs())
               .put(cost.forwardCommMs())
@@ -74,7 +74,7 @@ final class PlanHash {
               .put(cost.hostMemoryBytes());
         });
     hash.putAll(
-        plan.moves(),
+        plan.transition().moves(),
         move ->
             hash.put(move.table())
                 .put(move.region().columnOffset())
@@ -84,9 +84,10 @@ final class PlanHash {
                 .put(move.fromDevice())
                 .put(move.toDevice())
                 .put(move.bytes()));
-    hash.putAll(plan.moveOrder(), step -> hash.put(step.move()).put(step.stage().name()));
     hash.putAll(
-        plan.outOfRange(),
+        plan.transition().moveOrder(), step -> hash.put(step.move()).put(step.stage().name()));
+    hash.putAll(
+        plan.prediction().outOfRange(),
         place ->
             hash.put(place.subject())
                 .put(place.quantity())
@@ -94,7 +95,7 @@ final class PlanHash {
                 .put(place.min())
                 .put(place.max()));
     hash.putAll(
-        plan.insight().explanations(),
+        plan.prediction().insight().explanations(),
         explanation ->
             hash.put(explanation.kind().name())
                 .put(explanation.table())
@@ -103,7 +104,7 @@ final class PlanHash {
                 .put(explanation.cause().name())
                 .put(explanation.gainMs()));
     hash.putAll(
-        plan.cacheMisses(),
+        plan.prediction().cacheMisses(),
         misses -> hash.put(misses.table()).put(misses.lookupShare()).put(misses.known().name()));
     // Ids of plans without codecs are those of versions that had none.
     if (!plan.codecs().isEmpty()) {

@@ -91,7 +91,7 @@ public record PlanHistory(
    */
   public PlanHistory follow(
       ShardingPlan plan, Function<String, Optional<String>> previousOf, Consumer<String> forget) {
-    Optional<String> ran = plan.previousPlanId();
+    Optional<String> ran = plan.origin().previousPlanId();
     return keep(
         plan.planId(),
         MOST_FOLLOWED,

@@ -46,15 +46,8 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
   }
 
   /** Returns the ranks with a position, one of each group. */
-  public List<Integer> ranks(Position position) {
-    return IntStream.range(0, groups.count())
-        .mapToObj(group -> rank(position.number(), group))
-        .toList();
-  }
-
-  /** Returns the position of a rank. */
-  public Position positionOf(int rank) {
-    return new Position(groups.position(rank, devices));
+  public List<Integer> ranks(int position) {
+    return IntStream.range(0, groups.count()).mapToObj(group -> rank(position, group)).toList();
   }
 
   /** Returns the group of a rank. */

@@ -35,6 +35,11 @@ public enum ShardScope implements Named {
     return devices(cluster.devices(), cluster.devicesPerNode());
   }
 
+  /** Returns how many parts can be at places of their own. */
+  public int places(ClusterSpec cluster) {
+    return (cluster.devices() - 1) / devices(cluster) + 1;
+  }
+
   /** Returns how many devices a part is on, of so many; see {@link #devices(ClusterSpec)}. */
   public int devices(int all, int perNode) {
     return switch (this) {

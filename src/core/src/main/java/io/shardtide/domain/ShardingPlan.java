@@ -1,8 +1,7 @@
 package io.shardtide.domain;
 
-import java.time.Instant;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * How the tables of a workload are sharded over its devices: over those of each replica group
@@ -23,6 +22,7 @@ import java.util.Optional;
  * @param transition the moves from the running plan
  * @param run the run of the search
  */
+@RecordBuilder
 public record ShardingPlan(
     String planId,
     PlanOrigin origin,
@@ -44,17 +44,7 @@ public record ShardingPlan(
 
   /** Returns this plan with the id that follows from its content. */
   public ShardingPlan identified() {
-    return new ShardingPlan(
-        contentId(),
-        origin,
-        reason,
-        shards,
-        replication,
-        codecs,
-        kernels,
-        prediction,
-        transition,
-        run);
+    return ShardingPlanBuilder.builder(this).planId(contentId()).build();
   }
 
   /** Returns {@link PlanOrigin#workloadId}. */
@@ -67,49 +57,14 @@ public record ShardingPlan(
     return origin.generation();
   }
 
-  /** Returns {@link PlanOrigin#firstGeneration}. */
-  public long firstGeneration() {
-    return origin.firstGeneration();
-  }
-
-  /** Returns {@link PlanOrigin#effort}. */
-  public Effort effort() {
-    return origin.effort();
-  }
-
-  /** Returns {@link PlanOrigin#source}. */
-  public SourcePosition source() {
-    return origin.source();
-  }
-
-  /** Returns {@link PlanOrigin#modelId}. */
-  public String modelId() {
-    return origin.modelId();
-  }
-
-  /** Returns {@link PlanOrigin#settings}. */
-  public SearchSettings settings() {
-    return origin.settings();
-  }
-
   /** Returns whether the plan was chosen to learn what its shards cost. */
   public boolean isExploratory() {
-    return settings().risk() < 0;
-  }
-
-  /** Returns {@link PlanOrigin#previousPlanId}. */
-  public Optional<String> previousPlanId() {
-    return origin.previousPlanId();
-  }
-
-  /** Returns {@link PlanOrigin#slow}. */
-  public List<DeviceSpeed> slow() {
-    return origin.slow();
+    return origin.settings().risk() < 0;
   }
 
   /** Returns the shards, the number of devices that they are on, and the replica groups. */
   public PlanShards placed() {
-    return new PlanShards(shards, deviceCosts().size(), groups());
+    return new PlanShards(shards, prediction.deviceCosts().size(), groups());
   }
 
   /** Returns {@link Replication#groups}. */
@@ -122,44 +77,9 @@ public record ShardingPlan(
     return placed().ranks();
   }
 
-  /** Returns {@link PlanPrediction#deviceCosts}. */
-  public List<DeviceCost> deviceCosts() {
-    return prediction.deviceCosts();
-  }
-
   /** Returns {@link PlanPrediction#predictedMs}. */
   public double predictedMs() {
     return prediction.predictedMs();
-  }
-
-  /** Returns {@link PlanPrediction#insight}. */
-  public Insight insight() {
-    return prediction.insight();
-  }
-
-  /** Returns {@link PlanPrediction#outOfRange}. */
-  public List<OutOfRange> outOfRange() {
-    return prediction.outOfRange();
-  }
-
-  /** Returns {@link PlanPrediction#cacheMisses}. */
-  public List<CacheMisses> cacheMisses() {
-    return prediction.cacheMisses();
-  }
-
-  /** Returns {@link PlanPrediction#outOfRangeCount}. */
-  public int outOfRangeCount() {
-    return prediction.outOfRangeCount();
-  }
-
-  /** Returns {@link PlanMoves#moves}. */
-  public List<Move> moves() {
-    return transition.moves();
-  }
-
-  /** Returns {@link PlanMoves#moveOrder}. */
-  public List<MoveStep> moveOrder() {
-    return transition.moveOrder();
   }
 
   /** Returns how many shards get anything from another device; see {@link PlanMoves#shards}. */
@@ -170,21 +90,6 @@ public record ShardingPlan(
   /** Returns the bytes of all moves. */
   public long movedBytes() {
     return transition.bytes();
-  }
-
-  /** Returns {@link SearchRun#evaluations}. */
-  public long evaluations() {
-    return run.evaluations();
-  }
-
-  /** Returns {@link SearchRun#searchMillis}. */
-  public double searchMillis() {
-    return run.searchMillis();
-  }
-
-  /** Returns {@link SearchRun#createdAt}. */
-  public Instant createdAt() {
-    return run.createdAt();
   }
 
   /**

@@ -83,7 +83,7 @@ public record TableConstraints(
 
   /** Returns whether a kind is allowed. */
   public boolean allows(ShardKind kind) {
-    return kinds.isEmpty() ? !kind.mustBeNamed() : kinds.contains(kind);
+    return kinds.isEmpty() ? kind.isOfTorchRec() : kinds.contains(kind);
   }
 
   /** Returns the kinds that these exclude and others could allow; none if all kinds are allowed. */
@@ -92,27 +92,15 @@ public record TableConstraints(
   }
 
   /**
-   * Returns whether a table may be sharded into column parts of equal width.
+   * Returns whether a table may be sharded by a kind, into column parts of equal width.
    *
-   * @param scope where the rows of each part are
    * @param columns columns of the table
    * @param parts number of parts, at least 1
    */
-  public boolean allows(ShardScope scope, int columns, int parts) {
+  public boolean allows(ShardKind kind, int columns, int parts) {
     boolean isWide = parts == 1 || columns / parts >= leastColumns;
     boolean isCut = parts > 1 || !canBeCut(columns);
-    return isWide
-        && switch (scope) {
-          case DEVICE ->
-              (parts == 1 && allows(ShardKind.TABLE_WISE))
-                  || (isCut
-                      && (allows(ShardKind.COLUMN_WISE) || allows(ShardKind.TABLE_COLUMN_WISE)));
-          case NODE ->
-              (parts == 1 && allows(ShardKind.TABLE_ROW_WISE))
-                  || (isCut && allows(ShardKind.GRID_SHARD));
-          case CLUSTER -> allows(ShardKind.ROW_WISE);
-          case COPIES -> allows(ShardKind.DATA_PARALLEL);
-        };
+    return allows(kind) && isWide && (kind.isCut() ? isCut : parts == 1);
   }
 
   /** Returns whether a table is wide enough for column parts of equal width. */
@@ -187,10 +175,7 @@ public record TableConstraints(
   public boolean allowSome(boolean isPooled) {
     return Arrays.stream(ShardKind.values())
         .filter(this::allows)
-        .anyMatch(
-            kind ->
-                isPooled
-                    || (kind.scope() != ShardScope.NODE && kind != ShardKind.PARTIAL_ROW_WISE));
+        .anyMatch(kind -> isPooled || !kind.isPooledOnly());
   }
 
   /** Checks that some way to shard a table, on a cluster that is large enough, keeps to these. */

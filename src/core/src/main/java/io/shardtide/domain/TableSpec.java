@@ -204,7 +204,7 @@ public record TableSpec(
                 kind ->
                     constraints.allows(kind)
                         && kernel.allows(kind.scope(), isCached)
-                        && !(isCached && kind == ShardKind.PARTIAL_ROW_WISE));
+                        && !(isCached && !kind.mayBeCached()));
     if (!isPossible || (isCached && !constraints.mayBeCached())) {
       throw new RejectedException(
           RejectionReason.INVALID_CONSTRAINTS,
@@ -212,8 +212,7 @@ public record TableSpec(
               .formatted(
                   Names.quote(name),
                   isCached
-                      ? "that it is cached, and a kind other than data_parallel and"
-                          + " partial_row_wise"
+                      ? "that it is cached, and a kind other than " + ShardKind.neverCached()
                       : "a kind other than data_parallel",
                   kernel.computeKernel().get().label(),
                   constraints.describeKinds(),

@@ -25,9 +25,11 @@ import java.util.stream.IntStream;
  */
 final class WavePartition {
   private static final double BYTES_PER_MS = 1e6;
-  private static final int NEVER = Integer.MAX_VALUE;
 
   private final ShardingPlan plan;
+  private final List<Move> moves;
+  private final List<MoveStep> order;
+  private final SearchSettings prices;
   private final WaveSettings settings;
   private final PlanShards placed;
   private final int ranks;
@@ -42,33 +44,35 @@ final class WavePartition {
 
   private final int[] arrives;
 
-  /** What has yet to leave each device: bytes, moves and the first place in the plan's order. */
+  /** What has yet to leave each device: bytes and moves. */
   private final long[] leavingBytes;
 
   private final List<List<Integer>> leaving;
-  private final int[] firstLeaving;
 
   WavePartition(ShardingPlan plan, WaveSettings settings) {
     this.plan = plan;
+    moves = plan.transition().moves();
+    order = plan.transition().moveOrder();
+    prices = plan.origin().settings();
     this.settings = settings;
     placed = plan.placed();
     ranks = placed.ranks();
-    long fullest = plan.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).max().orElse(0);
+    long fullest =
+        plan.prediction().deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).max().orElse(0);
     usableBytes =
         settings.usableMemory().<IntToLongFunction>map(memory -> memory::of).orElse(d -> fullest);
     slowedStepMs = slowedStepMs(plan, 1 / (1 - settings.linkShare()));
-    departs = new int[plan.moves().size()];
-    arrives = new int[plan.moves().size()];
+    departs = new int[moves.size()];
+    arrives = new int[moves.size()];
     leavingBytes = new long[ranks];
     leaving = IntStream.range(0, ranks).<List<Integer>>mapToObj(d -> new ArrayList<>()).toList();
-    firstLeaving = new int[ranks];
     Map<String, List<Integer>> byTable = new LinkedHashMap<>();
-    for (int m = 0; m < plan.moves().size(); m++) {
+    for (int m = 0; m < moves.size(); m++) {
       byTable.computeIfAbsent(move(m).table(), name -> new ArrayList<>()).add(m);
     }
     byGain(byTable).forEach(table -> open.put(table, byTable.get(table)));
-    for (int s = 0; s < plan.moveOrder().size(); s++) {
-      MoveStep step = plan.moveOrder().get(s);
+    for (int s = 0; s < order.size(); s++) {
+      MoveStep step = order.get(s);
       if (step.stage() != MoveStep.Stage.FROM_HOST) {
         departs[step.move()] = s;
       }
@@ -81,10 +85,9 @@ final class WavePartition {
 
   MoveWaves waves() {
     List<MoveWave> waves = new ArrayList<>();
-    if (plan.moveOrder().isEmpty() && !open.isEmpty()) {
+    if (order.isEmpty() && !open.isEmpty()) {
       // The replica groups change: all tables move, through a checkpoint.
-      List<MoveStep> steps =
-          IntStream.range(0, plan.moves().size()).mapToObj(this::direct).toList();
+      List<MoveStep> steps = IntStream.range(0, moves.size()).mapToObj(this::direct).toList();
       waves.add(stopped(List.copyOf(open.keySet()), steps));
       open.clear();
     }
@@ -102,13 +105,14 @@ final class WavePartition {
   /** Returns tables, those with the largest explained gain per byte first. */
   private List<String> byGain(Map<String, List<Integer>> byTable) {
     Map<String, Double> gains = new HashMap<>();
-    plan.insight()
+    plan.prediction()
+        .insight()
         .explanations()
         .forEach(e -> gains.merge(e.table(), Math.max(0, e.gainMs()), Double::sum));
     Map<String, Double> perByte = new HashMap<>();
     byTable.forEach(
-        (table, moves) -> {
-          long bytes = moves.stream().mapToLong(m -> move(m).bytes()).sum();
+        (table, ofTable) -> {
+          long bytes = ofTable.stream().mapToLong(m -> move(m).bytes()).sum();
           perByte.put(table, gains.getOrDefault(table, 0.0) / Math.max(1, bytes));
         });
     return byTable.keySet().stream()
@@ -118,16 +122,14 @@ final class WavePartition {
 
   private void findLeaving() {
     Arrays.fill(leavingBytes, 0);
-    Arrays.fill(firstLeaving, NEVER);
     leaving.forEach(List::clear);
-    for (List<Integer> moves : open.values()) {
-      for (int m : moves) {
+    for (List<Integer> ofTable : open.values()) {
+      for (int m : ofTable) {
         int from = move(m).fromDevice();
         // Who sends copies keeps its own.
         if (!move(m).overlap().isCopied() && from < ranks) {
           leavingBytes[from] += move(m).bytes();
           leaving.get(from).add(m);
-          firstLeaving[from] = Math.min(firstLeaving[from], departs[m]);
         }
       }
     }
@@ -147,11 +149,11 @@ final class WavePartition {
   /** Returns the tables of the next wave that yields; none if full devices block one another. */
   private List<String> next() {
     List<String> tables = new ArrayList<>();
-    LinkLoad load = new LinkLoad(ranks);
+    long[] load = new long[2 * ranks];
     for (Map.Entry<String, List<Integer>> table : open.entrySet()) {
       if (mayMove(table.getValue())) {
         add(table.getValue(), load, 1);
-        if (tables.isEmpty() || transferMs(load.busiestBytes()) <= settings.longestMs()) {
+        if (tables.isEmpty() || transferMs(load) <= settings.longestMs()) {
           tables.add(table.getKey());
         } else {
           add(table.getValue(), load, -1);
@@ -161,29 +163,30 @@ final class WavePartition {
     return tables;
   }
 
-  private boolean mayMove(List<Integer> moves) {
-    for (int m : moves) {
-      for (int device : receivers(move(m))) {
-        if (!hasRoom(device) && firstLeaving[device] < arrives[m]) {
-          return false;
-        }
-      }
-    }
-    return true;
+  private boolean mayMove(List<Integer> ofTable) {
+    return ofTable.stream().allMatch(m -> blocking(m).findAny().isEmpty());
+  }
+
+  /** Returns the moves that make room for another one. */
+  private IntStream blocking(int m) {
+    return Arrays.stream(receivers(move(m)))
+        .filter(device -> !hasRoom(device))
+        .flatMap(device -> leaving.get(device).stream().mapToInt(before -> before))
+        .filter(before -> departs[before] < arrives[m]);
   }
 
   /** Returns whether a device has room for all that it will hold and has yet to send. */
   private boolean hasRoom(int device) {
-    long holds = plan.deviceCosts().get(placed.position(device)).memoryBytes();
+    long holds = plan.prediction().deviceCosts().get(placed.position(device)).memoryBytes();
     return holds + leavingBytes[device] <= usableBytes.applyAsLong(device);
   }
 
   private MoveWave yielding(List<String> tables) {
     List<MoveStep> steps =
         tables.stream().flatMap(t -> open.get(t).stream()).sorted().map(this::direct).toList();
-    LinkLoad load = new LinkLoad(ranks);
+    long[] load = new long[2 * ranks];
     tables.forEach(table -> add(open.get(table), load, 1));
-    double durationMs = transferMs(load.busiestBytes());
+    double durationMs = transferMs(load);
     double slowMs = slowedStepMs > 0 ? durationMs * (1 - plan.predictedMs() / slowedStepMs) : 0;
     return new MoveWave(tables, steps, bytes(steps), false, durationMs, slowMs + stopMs(steps));
   }
@@ -194,50 +197,43 @@ final class WavePartition {
     Deque<String> toFollow = new ArrayDeque<>(tables);
     while (!toFollow.isEmpty()) {
       for (int m : open.get(toFollow.remove())) {
-        for (int device : receivers(move(m))) {
-          if (!hasRoom(device)) {
-            for (int before : leaving.get(device)) {
-              String table = move(before).table();
-              if (departs[before] < arrives[m] && together.add(table)) {
-                toFollow.add(table);
-              }
-            }
-          }
-        }
+        blocking(m)
+            .mapToObj(before -> move(before).table())
+            .filter(together::add)
+            .forEach(toFollow::add);
       }
     }
     return stopped(
         List.copyOf(together),
-        plan.moveOrder().stream()
-            .filter(step -> together.contains(move(step.move()).table()))
-            .toList());
+        order.stream().filter(step -> together.contains(move(step.move()).table())).toList());
   }
 
   /** The moves are made one after another, as the search prices them. */
   private MoveWave stopped(List<String> tables, List<MoveStep> steps) {
-    double durationMs = bytes(steps) / (plan.settings().moveGigabytesPerSecond() * BYTES_PER_MS);
+    double durationMs = bytes(steps) / (prices.moveGigabytesPerSecond() * BYTES_PER_MS);
     return new MoveWave(tables, steps, bytes(steps), true, durationMs, durationMs + stopMs(steps));
   }
 
   private String firstInOrder() {
-    return plan.moveOrder().stream()
+    return order.stream()
         .map(step -> move(step.move()).table())
         .filter(open::containsKey)
         .findFirst()
         .orElseThrow();
   }
 
-  private void add(List<Integer> moves, LinkLoad load, int sign) {
-    for (int m : moves) {
+  /** Adds moves to the bytes that each device sends, and behind them those that each receives. */
+  private void add(List<Integer> ofTable, long[] load, int sign) {
+    for (int m : ofTable) {
       Move move = move(m);
       // Of copies that all devices have, the first one sends.
       int from = Math.max(0, move.fromDevice());
       int[] receivers = receivers(move);
       if (from < ranks) {
-        load.send(from, sign * move.bytes());
+        load[from] += sign * move.bytes();
       }
       for (int device : receivers) {
-        load.receive(device, sign * (move.bytes() / receivers.length));
+        load[ranks + device] += sign * (move.bytes() / receivers.length);
       }
     }
   }
@@ -253,14 +249,16 @@ final class WavePartition {
         .toArray();
   }
 
-  private double transferMs(long bytes) {
-    return bytes / (settings.linkShare() * plan.settings().moveGigabytesPerSecond() * BYTES_PER_MS);
+  /** Returns how long the device takes that sends or receives most, in one direction. */
+  private double transferMs(long[] load) {
+    return Arrays.stream(load).max().orElse(0)
+        / (settings.linkShare() * prices.moveGigabytesPerSecond() * BYTES_PER_MS);
   }
 
   /** Returns how long training stops while the shards of a wave change places. */
   private double stopMs(List<MoveStep> steps) {
-    long moves = steps.stream().filter(s -> s.stage() != MoveStep.Stage.TO_HOST).count();
-    return plan.settings().reshardMs() + moves * plan.settings().moveOverheadMs();
+    long arrivals = steps.stream().filter(s -> s.stage() != MoveStep.Stage.TO_HOST).count();
+    return prices.reshardMs() + arrivals * prices.moveOverheadMs();
   }
 
   private long bytes(List<MoveStep> steps) {
@@ -268,7 +266,7 @@ final class WavePartition {
   }
 
   private Move move(int m) {
-    return plan.moves().get(m);
+    return moves.get(m);
   }
 
   private MoveStep direct(int m) {
@@ -279,40 +277,16 @@ final class WavePartition {
   private static double slowedStepMs(ShardingPlan plan, double times) {
     double lastStartMs = 0;
     double slowedStartMs = 0;
-    for (DeviceCost cost : plan.deviceCosts()) {
+    for (DeviceCost cost : plan.prediction().deviceCosts()) {
       lastStartMs = Math.max(lastStartMs, cost.computeMs() + cost.backwardCommMs());
       slowedStartMs = Math.max(slowedStartMs, cost.computeMs() + cost.backwardCommMs() * times);
     }
     double forwardMs = 0;
-    for (DeviceCost cost : plan.deviceCosts()) {
+    for (DeviceCost cost : plan.prediction().deviceCosts()) {
       double idleMs = lastStartMs - (cost.computeMs() + cost.backwardCommMs());
       forwardMs = Math.max(forwardMs, cost.forwardCommMs() - idleMs);
     }
     double slowedMs = slowedStartMs + (forwardMs + plan.replication().msPerStep()) * times;
     return Math.max(plan.predictedMs(), slowedMs);
-  }
-
-  /** Bytes that devices send and receive. */
-  private static final class LinkLoad {
-    private final long[] sent;
-    private final long[] received;
-
-    LinkLoad(int devices) {
-      sent = new long[devices];
-      received = new long[devices];
-    }
-
-    void send(int device, long bytes) {
-      sent[device] += bytes;
-    }
-
-    void receive(int device, long bytes) {
-      received[device] += bytes;
-    }
-
-    /** Returns what the device that sends or receives most does, in one direction. */
-    long busiestBytes() {
-      return Math.max(Arrays.stream(sent).max().orElse(0), Arrays.stream(received).max().orElse(0));
-    }
   }
 }

@@ -42,16 +42,12 @@ public final class Capacities {
   }
 
   /**
-   * Decides.
+   * Returns which tables get other capacities, in the order of their names; none if all stay.
    *
    * @param tables the hashed tables of a workload
    * @param bytes memory for all of them together
    */
-  public CapacityDecision decide(List<HashedTable> tables, double bytes) {
-    return new CapacityDecision(resizes(tables, bytes), memoryEnd(tables, bytes));
-  }
-
-  private List<Resize> resizes(List<HashedTable> tables, double bytes) {
+  public List<Resize> resizes(List<HashedTable> tables, double bytes) {
     boolean isDue = tables.stream().anyMatch(this::isDue);
     if (!isDue && tables.stream().noneMatch(HashedTable::evicts)) {
       return List.of();
@@ -269,8 +265,14 @@ public final class Capacities {
         .orElse("it is full in more than %s days".formatted(Forecast.MOST_DAYS));
   }
 
-  /** Returns when memory no longer holds the ids of tables that do not evict. */
-  private Optional<MemoryEnd> memoryEnd(List<HashedTable> tables, double bytes) {
+  /**
+   * Returns when memory no longer holds the ids of tables that do not evict; empty if it does for
+   * long enough.
+   *
+   * @param tables the hashed tables of a workload
+   * @param bytes memory for all of them together
+   */
+  public Optional<MemoryEnd> memoryEnd(List<HashedTable> tables, double bytes) {
     double earliest = Double.POSITIVE_INFINITY;
     double median = Double.POSITIVE_INFINITY;
     double latest = Double.POSITIVE_INFINITY;

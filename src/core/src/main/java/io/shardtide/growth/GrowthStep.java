@@ -129,9 +129,9 @@ public final class GrowthStep {
         (name, growth) ->
             tables.add(table(specs.computeIfAbsent(name, n -> hashed(store, id, n)), growth, now)));
     double memory = memory(store, id, cluster) - header.fixedBytes();
-    CapacityDecision decision = capacities.decide(tables, memory);
+    Optional<MemoryEnd> memoryEnd = capacities.memoryEnd(tables, memory);
     List<Resize> resizes =
-        decision.resizes().stream()
+        capacities.resizes(tables, memory).stream()
             .map(resize -> growths.get(resize.table()).afterAsked(resize))
             .toList();
     SortedSet<String> changed = new TreeSet<>(fills.keySet());
@@ -140,8 +140,7 @@ public final class GrowthStep {
       changed.add(resize.table());
     }
     Optional<MemoryWarning> warning =
-        decision
-            .memoryEnd()
+        memoryEnd
             .map(end -> MemoryWarning.of(end, tables, policy, report.measuredAt()))
             .filter(of -> of.isNews(header.announced(), report.measuredAt(), policy));
     List<TableForecast> forecasts =
@@ -150,11 +149,8 @@ public final class GrowthStep {
                 table ->
                     forecast(
                         table,
-                        new TableInputs(
-                            growths.get(table.name()),
-                            storage(specs.get(table.name())).idsPerDay(),
-                            table.evicts(),
-                            table.bytesPerSlot()),
+                        growths.get(table.name()),
+                        specs.get(table.name()),
                         Optional.ofNullable(fills.get(table.name()))))
             .toList();
     Growth growth =
@@ -166,7 +162,7 @@ public final class GrowthStep {
                 header.generation(),
                 forecasts,
                 resizes,
-                decision.memoryEnd(),
+                memoryEnd,
                 Optional.of(new GrowthInputs(header.parts(), memory, policy))),
             resizes.isEmpty() ? Optional.empty() : Optional.of(change(report, resizes)),
             warning);
@@ -276,9 +272,9 @@ public final class GrowthStep {
   }
 
   private static TableForecast forecast(
-      HashedTable table, TableInputs inputs, Optional<TableFill> fill) {
+      HashedTable table, TableGrowth growth, TableSpec spec, Optional<TableFill> fill) {
     Forecast forecast = table.forecast();
-    long slots = inputs.growth().slots();
+    long slots = growth.slots();
     return new TableForecast(
         table.name(),
         (long) forecast.now().ids(),
@@ -291,7 +287,9 @@ public final class GrowthStep {
         forecast.in(7),
         forecast.in(28),
         table.daysUntilFull(slots),
-        Optional.of(inputs));
+        Optional.of(
+            new TableInputs(
+                growth, storage(spec).idsPerDay(), table.evicts(), table.bytesPerSlot())));
   }
 
   private static WorkloadChange change(FillReport report, List<Resize> resizes) {
@@ -329,12 +327,7 @@ public final class GrowthStep {
           TableSpec spec = hashed(store, workloadId, name);
           HashedTable table = table(spec, growth, now);
           tables.add(table);
-          forecasts.add(
-              forecast(
-                  table,
-                  new TableInputs(
-                      growth, storage(spec).idsPerDay(), table.evicts(), table.bytesPerSlot()),
-                  Optional.empty()));
+          forecasts.add(forecast(table, growth, spec, Optional.empty()));
         });
     double memory = memory(store, workloadId, header.cluster().get()) - header.fixedBytes();
     return Optional.of(
@@ -345,7 +338,7 @@ public final class GrowthStep {
             header.generation(),
             forecasts,
             List.of(),
-            capacities.decide(tables, memory).memoryEnd(),
+            capacities.memoryEnd(tables, memory),
             Optional.of(new GrowthInputs(header.parts(), memory, policy))));
   }
 }

@@ -1,5 +1,6 @@
 package io.shardtide.growth;
 
+import io.shardtide.cost.Medians;
 import java.util.Arrays;
 import java.util.Optional;
 

@@ -27,16 +27,15 @@ public final class WhatIfGrowth {
     GrowthInputs inputs = recorded.inputs().orElseThrow(() -> unknown(recorded));
     List<HashedTable> tables =
         recorded.tables().stream().map(table -> table(recorded, table, factor)).toList();
-    CapacityDecision decision =
-        new Capacities(inputs.policy()).decide(tables, inputs.memoryBytes());
+    Capacities capacities = new Capacities(inputs.policy());
     List<TableForecast> forecasts = new ArrayList<>();
     for (int i = 0; i < tables.size(); i++) {
       forecasts.add(forecast(recorded.tables().get(i), tables.get(i)));
     }
     return TableForecastsBuilder.builder(recorded)
         .tables(forecasts)
-        .resizes(decision.resizes())
-        .memoryEnd(decision.memoryEnd())
+        .resizes(capacities.resizes(tables, inputs.memoryBytes()))
+        .memoryEnd(capacities.memoryEnd(tables, inputs.memoryBytes()))
         .build();
   }
 

@@ -12,8 +12,11 @@ final class Calibration {
    */
   static final int SAMPLES = 30;
 
-  /** Standard deviation of normal noise over its median absolute deviation. */
-  private static final double MAD_TO_SIGMA = 1.4826;
+  /**
+   * Standard deviation of normal noise over its median absolute deviation (Rousseeuw and Croux,
+   * JASA 1993).
+   */
+  static final double MAD_TO_SIGMA = 1.4826;
 
   /**
    * Maximum unit, in minimum shifts. It bounds how far noise during the calibration can desensitize

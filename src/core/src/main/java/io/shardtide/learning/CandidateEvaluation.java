@@ -118,12 +118,10 @@ public final class CandidateEvaluation {
       CandidateModel champion,
       CandidateModel challenger,
       Instant decidedAt) {
-    ComparedSamples explained =
-        ComparedSamples.of(set.recent().heldOut(), champion, challenger).explained();
+    ComparedSamples explained = ComparedSamples.of(set.recent().heldOut(), challenger).explained();
     CandidateErrors recent = errors(explained);
-    CandidateErrors old =
-        errors(ComparedSamples.of(set.old().heldOut(), champion, challenger).explained());
-    PlanLoss loss = new PlanLoss(explained, champion, challenger);
+    CandidateErrors old = errors(ComparedSamples.of(set.old().heldOut(), challenger).explained());
+    PlanLoss loss = new PlanLoss(explained);
     double gain = gain(trigger, champion.model().bundle().proxyHardware().isPresent());
     Optional<String> rejection = rejection(set, gain, recent, old, loss);
     return ModelDecisionBuilder.builder()
@@ -145,9 +143,9 @@ public final class CandidateEvaluation {
                 .formatted(
                     rejection.map("Champion kept, "::concat).orElse("Challenger published"),
                     text(loss.ofChampion(), loss.ofChallenger()),
-                    set.recent().heldOut().compute().size(),
+                    set.recent().heldOut().computations().size(),
                     recent.text(),
-                    set.old().heldOut().compute().size(),
+                    set.old().heldOut().computations().size(),
                     old.text()))
         .decidedAt(decidedAt)
         .build();
@@ -166,7 +164,7 @@ public final class CandidateEvaluation {
 
   private Optional<String> rejection(
       TrainingSet set, double gain, CandidateErrors recent, CandidateErrors old, PlanLoss loss) {
-    int heldOut = set.recent().heldOut().compute().size();
+    int heldOut = set.recent().heldOut().computations().size();
     if (heldOut < MIN_HELD_OUT) {
       return Optional.of(
           "at least %s recent computations must be held out, got %s"

@@ -1,7 +1,6 @@
 package io.shardtide.learning;
 
 import io.shardtide.cost.Evaluation;
-import io.shardtide.cost.SampleSet;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
@@ -20,10 +19,9 @@ record ComparedSamples(Evaluation champion, Evaluation challenger) {
   /** No error is unexplained up to this: a challenger may have learned half of a change. */
   private static final double LEAST_ERROR = 0.25;
 
-  static ComparedSamples of(SampleSet samples, CandidateModel champion, CandidateModel challenger) {
+  static ComparedSamples of(Evaluation champion, CandidateModel challenger) {
     return new ComparedSamples(
-        Evaluation.ofKnownUse(champion.model(), champion.towers(), samples),
-        Evaluation.ofKnownUse(challenger.model(), challenger.towers(), samples));
+        champion, Evaluation.of(challenger.model(), challenger.towers(), champion.samples()));
   }
 
   /**

@@ -13,8 +13,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Monitors the residuals of a workload. A shift of the part common to all devices is an error of
@@ -38,6 +41,7 @@ final class DriftMonitor {
    * @param hardware hardware of the workload's cluster
    * @param quantity the part of the cost that was measured
    * @param measuredAt time of the measurement
+   * @param residuals by device, of those that can be compared
    */
   record MeasuredQuantity(
       ResidualWindows windows,
@@ -45,32 +49,42 @@ final class DriftMonitor {
       ShardingPlan plan,
       String hardware,
       CostQuantity quantity,
-      Instant measuredAt) {
-
-    ResidualWindow window(OptionalInt device) {
-      return window(name(device));
-    }
+      Instant measuredAt,
+      SortedMap<Integer, Double> residuals) {
 
     private ResidualWindow window(String series) {
-      return windows.get(series).orElse(ResidualWindow.begin(plan.modelId())).of(plan.modelId());
+      return windows
+          .get(series)
+          .orElse(ResidualWindow.begin(plan.origin().modelId()))
+          .of(plan.origin().modelId());
     }
 
-    void put(OptionalInt device, ResidualWindow window) {
-      windows.put(name(device), window);
+    private void put(String series, ResidualWindow window) {
+      windows.put(series, window);
+    }
+
+    private String common() {
+      return quantity.name();
     }
 
     private String spread() {
       return quantity.name() + "/spread";
     }
 
-    private String name(OptionalInt device) {
-      return quantity.name() + (device.isPresent() ? "/" + device.getAsInt() : "");
+    ResidualWindow ofDevice(int device) {
+      return window(quantity.name() + "/" + device);
     }
-  }
 
-  /** Returns whether a device is a straggler. */
-  static boolean isStraggler(MeasuredQuantity measured, int device) {
-    return measured.window(OptionalInt.of(device)).slowIn().isPresent();
+    void putDevice(int device, ResidualWindow window) {
+      put(quantity.name() + "/" + device, window);
+    }
+
+    Set<Integer> stragglers(int devices) {
+      return IntStream.range(0, devices)
+          .filter(device -> ofDevice(device).slowIn().isPresent())
+          .boxed()
+          .collect(Collectors.toSet());
+    }
   }
 
   /** Adds the residuals of a measurement; returns the alarms that they raise. */
@@ -78,12 +92,12 @@ final class DriftMonitor {
     List<DriftAlarm> alarms = new ArrayList<>();
     OptionalInt allDevices = OptionalInt.empty();
     ResidualWindow common =
-        ResidualMonitor.COMMON.add(measured.window(allDevices), residuals.common());
+        ResidualMonitor.COMMON.add(measured.window(measured.common()), residuals.common());
     if (ResidualMonitor.COMMON.isAlarm(common)) {
       alarms.add(alarm(measured, allDevices, common, ResidualMonitor.COMMON));
       common = ResidualWindow.begin(common.modelId());
     }
-    measured.put(allDevices, common);
+    measured.put(measured.common(), common);
     SortedMap<Integer, ResidualWindow> windows = new TreeMap<>();
     residuals.excess().forEach((d, excess) -> windows.put(d, next(measured, d, excess)));
     boolean areApart =
@@ -105,7 +119,7 @@ final class DriftMonitor {
         windows.put(device, window.slow(measured.plan().planId(), measured.measuredAt()));
       }
     }
-    windows.forEach((device, window) -> measured.put(OptionalInt.of(device), window));
+    windows.forEach(measured::putDevice);
     return alarms;
   }
 
@@ -131,14 +145,13 @@ final class DriftMonitor {
       }
       window = ResidualWindow.begin(window.modelId());
     }
-    measured.windows().put(measured.spread(), window);
+    measured.put(measured.spread(), window);
     return areApart;
   }
 
   /** Returns a device's window with one more residual; a straggler may recover. */
   private static ResidualWindow next(MeasuredQuantity measured, int device, double excess) {
-    ResidualWindow window =
-        ResidualMonitor.DEVICE.add(measured.window(OptionalInt.of(device)), excess);
+    ResidualWindow window = ResidualMonitor.DEVICE.add(measured.ofDevice(device), excess);
     if (window.slowIn().isEmpty() || !ResidualMonitor.DEVICE.hasRecovered(window)) {
       return window;
     }
@@ -156,7 +169,7 @@ final class DriftMonitor {
   private static boolean movedWithTables(
       ShardingPlan plan, int device, SortedMap<Integer, ResidualWindow> windows) {
     PlanShards placed = plan.placed();
-    return plan.moves().stream()
+    return plan.transition().moves().stream()
         .filter(
             move ->
                 move.toDevice() == Shard.EVERY_DEVICE || placed.position(move.toDevice()) == device)
@@ -173,7 +186,7 @@ final class DriftMonitor {
       ResidualMonitor monitor) {
     return DriftAlarmBuilder.builder()
         .hardware(measured.hardware())
-        .modelId(measured.plan().modelId())
+        .modelId(measured.plan().origin().modelId())
         .kind(device.isPresent() ? DriftAlarm.AlarmKind.STRAGGLER : DriftAlarm.AlarmKind.MODEL)
         .quantity(measured.quantity())
         .workloadId(measured.plan().workloadId())

@@ -16,6 +16,7 @@ import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.RejectionReason;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SpeedHistory;
+import io.shardtide.learning.DriftMonitor.MeasuredQuantity;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -24,9 +25,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SortedMap;
-import java.util.SortedSet;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -36,7 +35,6 @@ import java.util.stream.Stream;
  */
 public final class FeedbackStep {
   private final Predicate<String> isOtherHardware;
-  private final SpeedMonitor speedMonitor = new SpeedMonitor();
 
   /**
    * @param isOtherHardware whether a model, by id, still has the costs of other hardware
@@ -87,7 +85,7 @@ public final class FeedbackStep {
                     .plans()
                     .follow(
                         plan,
-                        of -> store.plans().get(id, of).flatMap(ShardingPlan::previousPlanId),
+                        of -> store.plans().get(id, of).flatMap(p -> p.origin().previousPlanId()),
                         expired -> removeUnmeasured(store, header, id, expired)))
             .build());
   }
@@ -114,7 +112,7 @@ public final class FeedbackStep {
     ShardingPlan plan =
         store.plans().get(id, measured.planId()).orElseThrow(() -> unknown(before, measured));
     MeasuredPlan comparable = MeasuredPlan.of(store, before, plan, measured);
-    comparable.comparison().check(isOtherHardware.test(plan.modelId()));
+    comparable.comparison().check(isOtherHardware.test(plan.origin().modelId()));
 
     FeedbackState header = before.measured(measured);
     Optional<PlanShards> last =
@@ -130,36 +128,27 @@ public final class FeedbackStep {
     List<DriftAlarm> alarms = new ArrayList<>();
     SortedMap<CostQuantity, Double> ratios = new TreeMap<>();
     SortedMap<ExclusionReason, Integer> excluded = new TreeMap<>();
-    SortedMap<CostQuantity, SortedSet<Integer>> stragglers = new TreeMap<>();
-    Map<CostQuantity, DriftMonitor.MeasuredQuantity> quantities = new EnumMap<>(CostQuantity.class);
-    Map<CostQuantity, Set<Integer>> compared = new EnumMap<>(CostQuantity.class);
+    Map<CostQuantity, MeasuredQuantity> quantities = new EnumMap<>(CostQuantity.class);
     for (CostQuantity quantity : CostQuantity.values()) {
-      DriftMonitor.MeasuredQuantity measuredQuantity =
-          new DriftMonitor.MeasuredQuantity(
-              windows, header, plan, hardware, quantity, measured.measuredAt());
-      regrouping.ifPresent(to -> to.moveWindows(measuredQuantity));
       SortedMap<Integer, Double> residuals = comparable.comparison().residuals(quantity, excluded);
+      MeasuredQuantity measuredQuantity =
+          new MeasuredQuantity(
+              windows, header, plan, hardware, quantity, measured.measuredAt(), residuals);
+      regrouping.ifPresent(to -> to.moveWindows(measuredQuantity));
       quantities.put(quantity, measuredQuantity);
-      compared.put(quantity, residuals.keySet());
       if (!residuals.isEmpty()) {
         Attribution attribution = Attribution.of(residuals);
         alarms.addAll(DriftMonitor.add(measuredQuantity, attribution));
         ratios.put(quantity, StrictMath.exp(attribution.common()));
       }
-      SortedSet<Integer> devices = new TreeSet<>();
-      for (int d = 0; d < measured.devices().size(); d++) {
-        if (DriftMonitor.isStraggler(measuredQuantity, d)) {
-          devices.add(d);
-        }
-      }
-      stragglers.put(quantity, devices);
     }
-    FeedbackState after =
-        header.with().speeds(speedMonitor.add(header.speeds(), quantities, compared)).build();
-    SortedSet<Integer> slowComputing = stragglers.get(CostQuantity.COMPUTE);
+    int devices = measured.devices().size();
+    Set<Integer> slowComputing = quantities.get(CostQuantity.COMPUTE).stragglers(devices);
     boolean isSlowCommunicating =
-        !stragglers.get(CostQuantity.FORWARD).isEmpty()
-            || !stragglers.get(CostQuantity.BACKWARD).isEmpty();
+        Stream.of(CostQuantity.FORWARD, CostQuantity.BACKWARD)
+            .anyMatch(quantity -> !quantities.get(quantity).stragglers(devices).isEmpty());
+    FeedbackState after =
+        header.with().speeds(SpeedMonitor.add(header.speeds(), quantities)).build();
     List<CostSample> possible = comparable.samples(measured);
     List<CostSample> samples =
         possible.stream()
@@ -197,10 +186,8 @@ public final class FeedbackStep {
     for (SpeedHistory history : header.speeds()) {
       for (int rank : placed.ranks(history.position())) {
         // Positions beyond the group are of a plan that is no longer stored.
-        if (history.slow().isPresent()
-            && history.position().number() < placed.devices()
-            && rank < ranks) {
-          slow.add(history.slow().get().of(rank, history.part()));
+        if (history.slow().isPresent() && history.position() < placed.devices() && rank < ranks) {
+          slow.add(history.slow().get().of(rank));
         }
       }
     }

@@ -61,7 +61,7 @@ record MeasuredPlan(
    */
   static MeasuredPlan of(
       FeedbackTables store, FeedbackState header, ShardingPlan plan, MeasuredCosts measured) {
-    int devices = plan.deviceCosts().size();
+    int devices = plan.prediction().deviceCosts().size();
     if (measured.devices().size() != devices) {
       throw incomparable(
           "A measurement must have one entry for each of the plan's %s devices, got %s"
@@ -98,7 +98,7 @@ record MeasuredPlan(
     for (int d = 0; d < devices; d++) {
       double computeMs = measured.devices().get(d).computeMs();
       // A device without rows of a table that has too few of them for all still pools its outputs.
-      boolean mayCompute = plan.deviceCosts().get(d).computeMs() > 0;
+      boolean mayCompute = plan.prediction().deviceCosts().get(d).computeMs() > 0;
       if (shards.containsKey(d) ? !(computeMs > 0) : computeMs > 0 && !mayCompute) {
         throw incomparable(
             "The computation of device %s must be %s, got %s ms"
@@ -123,8 +123,8 @@ record MeasuredPlan(
 
   /** Returns the costs of a plan's devices without slowdowns: residuals are relative to them. */
   private static List<DeviceCost> healthy(ShardingPlan plan) {
-    return Slowdowns.of(plan.slow(), plan.groups(), plan.deviceCosts().size())
-        .healthy(plan.deviceCosts());
+    return Slowdowns.of(plan.origin().slow(), plan.groups(), plan.prediction().deviceCosts().size())
+        .healthy(plan.prediction().deviceCosts());
   }
 
   /** Returns the devices of a replica group of a plan, on which each shard is once. */
@@ -223,7 +223,7 @@ record MeasuredPlan(
 
   /** Returns whether a step communicates: more than one device, at least one shard. */
   private boolean communicates() {
-    return plan.deviceCosts().size() > 1 && !shards.isEmpty();
+    return plan.prediction().deviceCosts().size() > 1 && !shards.isEmpty();
   }
 
   private boolean haveOneOutputPerSample() {
@@ -244,7 +244,7 @@ record MeasuredPlan(
         .hardware(cluster.hardware())
         .workloadId(plan.workloadId())
         .planId(plan.planId())
-        .modelId(plan.modelId())
+        .modelId(plan.origin().modelId())
         .source(measured.source())
         .batchSize(cluster.batchSize())
         .steps(measured.steps())

@@ -1,6 +1,5 @@
 package io.shardtide.learning;
 
-import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.Evaluation;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -33,7 +32,7 @@ final class PlanLoss {
    *
    * @param samples costs that neither model was trained on
    */
-  PlanLoss(ComparedSamples samples, CandidateModel champion, CandidateModel challenger) {
+  PlanLoss(ComparedSamples samples) {
     Evaluation before = samples.champion();
     Evaluation after = samples.challenger();
     for (int i = 0; i < before.computations().size(); i++) {
@@ -42,13 +41,11 @@ final class PlanLoss {
           before.computations().get(i).predictedMs(),
           after.computations().get(i).predictedMs());
     }
-    CostEvaluator ofChampion = champion.model().evaluator();
-    CostEvaluator ofChallenger = challenger.model().evaluator();
-    for (Evaluation.CollectivePrediction collective : before.collectives()) {
+    for (int i = 0; i < before.collectives().size(); i++) {
       add(
-          mean(collective.sample().ms()),
-          mean(ofChampion.collectiveMs(collective.sample())),
-          mean(ofChallenger.collectiveMs(collective.sample())));
+          Arrays.stream(before.collectives().get(i).sample().ms()).average().orElse(0),
+          mean(before.collectives().get(i).predictedMs()),
+          mean(after.collectives().get(i).predictedMs()));
     }
   }
 
@@ -60,8 +57,8 @@ final class PlanLoss {
     }
   }
 
-  private static double mean(double[] ms) {
-    return Arrays.stream(ms).average().orElse(0);
+  private static double mean(List<Double> ms) {
+    return ms.stream().mapToDouble(Double::doubleValue).average().orElse(0);
   }
 
   /** Returns the loss of the champion's plans, as a share of a step; empty without pairs. */

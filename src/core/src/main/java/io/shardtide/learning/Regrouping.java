@@ -2,14 +2,13 @@ package io.shardtide.learning;
 
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.Position;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.SpeedHistory;
+import io.shardtide.learning.DriftMonitor.MeasuredQuantity;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
 
 /**
  * Hands what is known of the positions of a measured plan to those of one with other replica
@@ -31,12 +30,12 @@ record Regrouping(PlanShards before, PlanShards now) {
     List<SpeedHistory> histories = new ArrayList<>();
     for (CostPart part : CostPart.values()) {
       for (int p = 0; p < now.devices(); p++) {
-        Position position = new Position(p);
-        List<Position> earlier = earlier(position);
+        int position = p;
+        List<Integer> earlier = earlier(position);
         ofBefore.stream()
             .filter(of -> of.part() == part && earlier.contains(of.position()))
-            .max(SpeedHistory.BY_SLOWNESS.thenComparing(of -> -of.position().number()))
-            .ifPresent(of -> histories.add(of.with().position(position).build()));
+            .max(SpeedHistory.BY_SLOWNESS.thenComparing(of -> -of.position()))
+            .ifPresent(of -> histories.add(of.at(position)));
       }
     }
     return histories;
@@ -46,28 +45,28 @@ record Regrouping(PlanShards before, PlanShards now) {
    * Moves the residuals of a quantity: each position goes on with the series of its slowest rank
    * or, if none is slow, of its first one that was there before. A position of new ranks begins.
    */
-  void moveWindows(DriftMonitor.MeasuredQuantity quantity) {
+  void moveWindows(MeasuredQuantity quantity) {
     List<ResidualWindow> windows = new ArrayList<>();
     for (int p = 0; p < before.devices(); p++) {
-      windows.add(quantity.window(OptionalInt.of(p)));
+      windows.add(quantity.ofDevice(p));
     }
-    ResidualWindow none = ResidualWindow.begin(quantity.plan().modelId());
+    ResidualWindow none = ResidualWindow.begin(quantity.plan().origin().modelId());
     for (int p = 0; p < Math.max(before.devices(), now.devices()); p++) {
       Optional<ResidualWindow> next =
           p < now.devices()
-              ? earlier(new Position(p)).stream()
-                  .map(position -> windows.get(position.number()))
+              ? earlier(p).stream()
+                  .map(windows::get)
                   .min(Comparator.comparing(window -> window.slowIn().isEmpty()))
               : Optional.empty();
-      quantity.put(OptionalInt.of(p), next.orElse(none));
+      quantity.putDevice(p, next.orElse(none));
     }
   }
 
   /** Returns the positions that the ranks of a position had. */
-  private List<Position> earlier(Position position) {
+  private List<Integer> earlier(int position) {
     return now.ranks(position).stream()
         .filter(rank -> rank < before.ranks())
-        .map(before::positionOf)
+        .map(before::position)
         .toList();
   }
 }

@@ -1,5 +1,6 @@
 package io.shardtide.learning;
 
+import io.shardtide.cost.Medians;
 import java.util.List;
 
 /**
@@ -19,30 +20,18 @@ record ResidualBand(double low, double high) {
    */
   private static final double MIN_HALF_WIDTH = StrictMath.log(2);
 
-  /**
-   * Standard deviation of normal noise over its median absolute deviation (Rousseeuw and Croux,
-   * JASA 1993).
-   */
-  private static final double MAD_TO_SIGMA = 1.4826;
-
   /** Returns the band of a group's log ratios; the minimum band around 0 if there are none. */
   static ResidualBand of(List<Double> logRatios) {
     double median = median(logRatios);
     double deviation =
-        MAD_TO_SIGMA * median(logRatios.stream().map(l -> Math.abs(l - median)).toList());
+        Calibration.MAD_TO_SIGMA
+            * median(logRatios.stream().map(l -> Math.abs(l - median)).toList());
     double halfWidth = Math.max(MIN_HALF_WIDTH, DEVIATIONS * deviation);
     return new ResidualBand(median - halfWidth, median + halfWidth);
   }
 
   private static double median(List<Double> values) {
-    List<Double> sorted = values.stream().sorted().toList();
-    int middle = sorted.size() / 2;
-    if (sorted.isEmpty()) {
-      return 0;
-    }
-    return sorted.size() % 2 == 1
-        ? sorted.get(middle)
-        : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+    return values.isEmpty() ? 0 : Medians.of(values.stream().mapToDouble(v -> v).toArray());
   }
 
   /** Returns a measured cost clipped to the band around its prediction, in milliseconds. */

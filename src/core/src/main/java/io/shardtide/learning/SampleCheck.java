@@ -57,7 +57,7 @@ public final class SampleCheck {
 
   private static void check(DeviceShard shard) {
     try {
-      shard.sampled(0);
+      shard.check();
     } catch (IllegalArgumentException e) {
       throw invalid(e.getMessage());
     }

@@ -2,9 +2,11 @@ package io.shardtide.learning;
 
 import io.shardtide.cost.CostSample;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
 
 /** Limits the share of each source in the training samples. */
 final class SourceQuota {
@@ -37,15 +39,7 @@ final class SourceQuota {
     while (limit > 1 && limit > quota * total(counts, limit) + ROUNDING) {
       limit--;
     }
-    List<CostSample> kept = new ArrayList<>();
-    Map<String, Integer> seen = new TreeMap<>();
-    for (CostSample sample : samples) {
-      int index = seen.merge(sample.source(), 1, Integer::sum) - 1;
-      if (isKept(index, counts.get(sample.source()), limit)) {
-        kept.add(sample);
-      }
-    }
-    return kept;
+    return kept(samples, CostSample::source, limit);
   }
 
   private static long total(Map<String, Integer> counts, int limit) {
@@ -54,17 +48,23 @@ final class SourceQuota {
 
   /** Returns at most {@code limit} samples, chosen evenly from first to last. */
   static List<CostSample> thin(List<CostSample> samples, int limit) {
+    return kept(samples, sample -> "", limit);
+  }
+
+  /** Returns at most {@code limit} samples of each group, chosen evenly from first to last. */
+  private static List<CostSample> kept(
+      List<CostSample> samples, Function<CostSample, String> group, int limit) {
+    Map<String, Integer> counts = new HashMap<>();
+    samples.forEach(sample -> counts.merge(group.apply(sample), 1, Integer::sum));
     List<CostSample> kept = new ArrayList<>();
-    for (int i = 0; i < samples.size(); i++) {
-      if (isKept(i, samples.size(), limit)) {
-        kept.add(samples.get(i));
+    Map<String, Integer> seen = new HashMap<>();
+    for (CostSample sample : samples) {
+      int count = counts.get(group.apply(sample));
+      long index = seen.merge(group.apply(sample), 1, Integer::sum);
+      if (count <= limit || index * limit / count > (index - 1) * limit / count) {
+        kept.add(sample);
       }
     }
     return kept;
-  }
-
-  /** Returns whether the sample at an index is among {@code limit} of {@code count}. */
-  private static boolean isKept(int index, int count, int limit) {
-    return count <= limit || (long) (index + 1) * limit / count > (long) index * limit / count;
   }
 }

@@ -4,16 +4,15 @@ import io.shardtide.domain.Baseline;
 import io.shardtide.domain.CostPart;
 import io.shardtide.domain.CostQuantity;
 import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.Position;
 import io.shardtide.domain.ResidualWindow;
 import io.shardtide.domain.SpeedHistory;
+import io.shardtide.learning.DriftMonitor.MeasuredQuantity;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -60,6 +59,8 @@ final class SpeedMonitor {
   /** Standard error of a median of normal values over that of their mean. */
   private static final double MEDIAN_EFFICIENCY = 1.2533;
 
+  private SpeedMonitor() {}
+
   /**
    * A slowdown as a logarithm.
    *
@@ -73,31 +74,28 @@ final class SpeedMonitor {
    *
    * @param before the histories before it
    * @param measured the quantities of the measurement, whose windows contain it
-   * @param devices the devices whose residual each quantity has
    */
-  List<SpeedHistory> add(
-      List<SpeedHistory> before,
-      Map<CostQuantity, DriftMonitor.MeasuredQuantity> measured,
-      Map<CostQuantity, Set<Integer>> devices) {
+  static List<SpeedHistory> add(
+      List<SpeedHistory> before, Map<CostQuantity, MeasuredQuantity> measured) {
     List<SpeedHistory> after = new ArrayList<>();
     for (CostPart part : CostPart.values()) {
       SortedMap<Integer, SpeedHistory> histories = new TreeMap<>();
       before.stream()
           .filter(history -> history.part() == part)
-          .forEach(history -> histories.put(history.position().number(), history));
+          .forEach(history -> histories.put(history.position(), history));
       Set<Integer> candidates = new TreeSet<>(histories.keySet());
       for (CostQuantity quantity : part.quantities()) {
-        devices.get(quantity).stream()
-            .filter(d -> window(measured, quantity, d).slowIn().isPresent())
-            .forEach(d -> candidates.add(d));
+        MeasuredQuantity of = measured.get(quantity);
+        of.residuals().keySet().stream()
+            .filter(d -> of.ofDevice(d).slowIn().isPresent())
+            .forEach(candidates::add);
       }
       for (int device : candidates) {
         Map<CostQuantity, ResidualWindow> windows = new EnumMap<>(CostQuantity.class);
         part.quantities().stream()
-            .filter(quantity -> devices.get(quantity).contains(device))
-            .forEach(quantity -> windows.put(quantity, window(measured, quantity, device)));
-        SpeedHistory history =
-            histories.getOrDefault(device, SpeedHistory.none(new Position(device), part));
+            .filter(quantity -> measured.get(quantity).residuals().containsKey(device))
+            .forEach(quantity -> windows.put(quantity, measured.get(quantity).ofDevice(device)));
+        SpeedHistory history = histories.getOrDefault(device, SpeedHistory.none(device, part));
         SpeedHistory next = windows.isEmpty() ? history : next(history, windows, measured);
         if (next.episodes() > 0 && next.fast() < FORGOTTEN) {
           after.add(next);
@@ -107,17 +105,10 @@ final class SpeedMonitor {
     return after;
   }
 
-  private static ResidualWindow window(
-      Map<CostQuantity, DriftMonitor.MeasuredQuantity> measured,
-      CostQuantity quantity,
-      int device) {
-    return measured.get(quantity).window(OptionalInt.of(device));
-  }
-
   private static SpeedHistory next(
       SpeedHistory history,
       Map<CostQuantity, ResidualWindow> windows,
-      Map<CostQuantity, DriftMonitor.MeasuredQuantity> measured) {
+      Map<CostQuantity, MeasuredQuantity> measured) {
     boolean isSlow = windows.values().stream().anyMatch(w -> w.slowIn().isPresent());
     if (isSlow) {
       return estimated(history, windows, measured);
@@ -132,11 +123,9 @@ final class SpeedMonitor {
     }
     // What cannot be measured now needs a new alarm.
     for (CostQuantity quantity : history.part().quantities()) {
-      ResidualWindow window = window(measured, quantity, history.position().number());
+      ResidualWindow window = measured.get(quantity).ofDevice(history.position());
       if (window.slowIn().isPresent()) {
-        measured
-            .get(quantity)
-            .put(OptionalInt.of(history.position().number()), window.back(Optional.empty()));
+        measured.get(quantity).putDevice(history.position(), window.back(Optional.empty()));
       }
     }
     return history.recovered();
@@ -146,7 +135,7 @@ final class SpeedMonitor {
   private static SpeedHistory estimated(
       SpeedHistory history,
       Map<CostQuantity, ResidualWindow> windows,
-      Map<CostQuantity, DriftMonitor.MeasuredQuantity> measured) {
+      Map<CostQuantity, MeasuredQuantity> measured) {
     int latest = history.slow().isPresent() ? REFINED : FIRST;
     Map<CostQuantity, ResidualWindow> slow = new EnumMap<>(CostQuantity.class);
     windows.forEach(
@@ -175,9 +164,7 @@ final class SpeedMonitor {
     }
     slow.forEach(
         (quantity, window) ->
-            measured
-                .get(quantity)
-                .put(OptionalInt.of(history.position().number()), window.estimated()));
+            measured.get(quantity).putDevice(history.position(), window.estimated()));
     Instant measuredAt = measured.get(slow.keySet().iterator().next()).measuredAt();
     double slowdown = Math.min(DeviceSpeed.MOST, StrictMath.exp(shift));
     return history.slow(

@@ -1,9 +1,12 @@
 package io.shardtide.learning;
 
 import io.shardtide.cost.CostSample;
+import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.domain.CanonicalHash;
 import io.shardtide.domain.TrainingPolicy;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalInt;
@@ -11,7 +14,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
-import java.util.stream.IntStream;
 
 /**
  * Samples to retrain and evaluate a model. The influence of bad samples is bounded: each source is
@@ -40,10 +42,10 @@ public record TrainingSet(SampleSplit recent, SampleSplit old, List<String> sour
    * Training and held-out samples of one period.
    *
    * @param training samples to fit the model to
-   * @param heldOut samples to evaluate the model on. They share no measurement with {@code
-   *     training}, and no plan unless one plan has most of the measurements
+   * @param heldOut samples to evaluate the model on, as the champion predicts them. They share no
+   *     measurement with {@code training}, and no plan unless one plan has most of the measurements
    */
-  public record SampleSplit(SampleSet training, SampleSet heldOut) {}
+  public record SampleSplit(SampleSet training, Evaluation heldOut) {}
 
   /**
    * Selects and splits samples.
@@ -76,32 +78,28 @@ public record TrainingSet(SampleSplit recent, SampleSplit old, List<String> sour
 
   private static SampleSplit split(List<CostSample> samples, CandidateModel champion) {
     Set<String> heldOut = heldOut(samples);
-    Winsorizer winsorizer = Winsorizer.of(SampleSets.of(samples), champion);
+    List<Boolean> computations = new ArrayList<>();
+    List<Boolean> collectives = new ArrayList<>();
+    for (CostSample sample : samples) {
+      SampleSet one = SampleSet.of(List.of(sample));
+      boolean isHeldOut = heldOut.contains(sample.measurementId());
+      computations.addAll(Collections.nCopies(one.compute().size(), isHeldOut));
+      collectives.addAll(Collections.nCopies(one.collectives().size(), isHeldOut));
+    }
+    Evaluation all =
+        Winsorizer.winsorized(
+            Evaluation.of(champion.model(), champion.towers(), SampleSet.of(samples)));
     return new SampleSplit(
-        winsorized(winsorizer, samples, heldOut, false),
-        winsorized(winsorizer, samples, heldOut, true));
+        select(all, computations, collectives, false).samples(),
+        select(all, computations, collectives, true));
   }
 
-  /** Returns the samples of some measurements, or of all others, with winsorized labels. */
-  private static SampleSet winsorized(
-      Winsorizer winsorizer,
-      List<CostSample> samples,
-      Set<String> measurements,
-      boolean contained) {
-    List<CostSample> computations =
-        samples.stream().filter(s -> s.cost() instanceof CostSample.Computation).toList();
-    int[] positions =
-        IntStream.range(0, computations.size())
-            .filter(i -> measurements.contains(computations.get(i).measurementId()) == contained)
-            .toArray();
-    return winsorizer.apply(SampleSets.of(select(samples, measurements, contained)), positions);
-  }
-
-  private static List<CostSample> select(
-      List<CostSample> samples, Set<String> measurements, boolean contained) {
-    return samples.stream()
-        .filter(s -> measurements.contains(s.measurementId()) == contained)
-        .toList();
+  private static Evaluation select(
+      Evaluation all, List<Boolean> computations, List<Boolean> collectives, boolean isHeldOut) {
+    return new Evaluation(
+        all.computations().stream().filter(c -> computations.get(c.number()) == isHeldOut).toList(),
+        all.collectives().stream().filter(c -> collectives.get(c.number()) == isHeldOut).toList(),
+        0);
   }
 
   /** Returns the held-out measurements: those of whole plans, unless one plan has too many. */

@@ -2,14 +2,12 @@ package io.shardtide.option;
 
 import io.shardtide.domain.HotRows;
 import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.stream.IntStream;
 
 /**
@@ -30,11 +28,6 @@ public record Option(long hotRows, TablePart part) {
                   new Option(0, new TablePart(ShardScope.DEVICE, units * TableSpec.COLUMN_UNIT)))
           .toList();
 
-  /** Checks that there is a part. */
-  public Option {
-    Objects.requireNonNull(part, "part");
-  }
-
   /** Returns parts of so many columns with all rows, each in the memory of one device. */
   public static Option ofColumns(int columns) {
     return OF_COLUMNS.get(columns / TableSpec.COLUMN_UNIT - 1);
@@ -45,13 +38,13 @@ public record Option(long hotRows, TablePart part) {
     Map<String, Long> hotRows = HotRows.byTable(shards);
     Map<String, Integer> blocks = new HashMap<>();
     for (Shard shard : shards) {
-      if (shard.kind() == ShardKind.PARTIAL_ROW_WISE) {
+      if (shard.kind().isOfBlocks()) {
         blocks.merge(shard.table(), 1, Integer::sum);
       }
     }
     List<Option> options = new ArrayList<>();
     for (Shard shard : shards) {
-      int ofTable = shard.kind() == ShardKind.PARTIAL_ROW_WISE ? blocks.get(shard.table()) : 1;
+      int ofTable = shard.kind().isOfBlocks() ? blocks.get(shard.table()) : 1;
       options.add(
           new Option(
               hotRows.getOrDefault(shard.table(), 0L),
@@ -90,6 +83,7 @@ public record Option(long hotRows, TablePart part) {
 
   /** Returns what it is, for people. */
   public String describe() {
-    return hotRows == 0 ? part.describe() : "%s, %,d hot rows".formatted(part.describe(), hotRows);
+    String described = Options.describe(part);
+    return hotRows == 0 ? described : "%s, %s hot rows".formatted(described, hotRows);
   }
 }

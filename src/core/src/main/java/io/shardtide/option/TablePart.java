@@ -6,7 +6,7 @@ import io.shardtide.domain.ShardKind;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
-import java.util.Objects;
+import java.util.Arrays;
 import java.util.OptionalDouble;
 
 /**
@@ -23,7 +23,6 @@ import java.util.OptionalDouble;
 public record TablePart(ShardScope scope, int columns, int blocks, OptionalDouble cacheShare) {
   /** Checks the blocks and the share. */
   public TablePart {
-    Objects.requireNonNull(scope, "scope");
     if (blocks < 1 || (blocks > 1 && scope != ShardScope.DEVICE)) {
       throw new IllegalArgumentException(
           "blocks of rows of a part must be at least 1, and several are on single devices; got %s of scope %s"
@@ -39,23 +38,14 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     }
   }
 
-  /** A part that is in device memory. */
-  public TablePart(ShardScope scope, int columns) {
-    this(scope, columns, 1, OptionalDouble.empty());
+  /** A part whose rows are not cut into blocks on any devices. */
+  public TablePart(ShardScope scope, int columns, OptionalDouble cacheShare) {
+    this(scope, columns, 1, cacheShare);
   }
 
-  /** Returns what it is, for people. */
-  public String describe() {
-    return "%s columns%s%s%s"
-        .formatted(
-            columns,
-            isOnDevice() ? "" : ", scope " + scope.label(),
-            blocks > 1 ? ", %s blocks of rows".formatted(blocks) : "",
-            cacheShare.isEmpty()
-                ? ""
-                : cacheShare.getAsDouble() == TableKernel.NO_CACHE
-                    ? ", in host memory"
-                    : ", cache of %s of the rows".formatted(cacheShare.getAsDouble()));
+  /** A part that is in device memory. */
+  public TablePart(ShardScope scope, int columns) {
+    this(scope, columns, OptionalDouble.empty());
   }
 
   /** Returns the bytes of device memory of each shard: of a cached part, its share of them. */
@@ -75,9 +65,15 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns whether a table's constraints allow it to be cut into such parts. */
   public boolean isAllowed(TableSpec table) {
-    return blocks > 1
-        ? table.constraints().allows(ShardKind.PARTIAL_ROW_WISE)
-        : table.constraints().allows(scope, table.columns(), count(table.columns()));
+    return Arrays.stream(ShardKind.values())
+        .filter(this::isOf)
+        .anyMatch(
+            kind -> table.constraints().allows(kind, table.columns(), table.columns() / columns));
+  }
+
+  /** Returns whether shards of a kind may be such parts. */
+  public boolean isOf(ShardKind kind) {
+    return kind.scope() == scope && kind.isOfBlocks() == (blocks > 1);
   }
 
   /** Returns whether each device that shares the rows of such a part of a table gets some. */
@@ -94,14 +90,14 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
    */
   public Region region(int number, long rows) {
     if (blocks > 1) {
-      long most = (rows - 1) / blocks + 1;
+      long most = Region.blockRows(rows, blocks);
       return new Region(0, columns, number * most, Math.min(most, rows - number * most));
     }
     return new Region(number * columns, columns, 0, rows);
   }
 
   /** Returns this part in device memory. */
-  public TablePart withoutCache() {
+  TablePart withoutCache() {
     return new TablePart(scope, columns, blocks, OptionalDouble.empty());
   }
 

@@ -1,8 +1,8 @@
 /**
- * What a plan may decide of a table: into which parts it is cut, where their rows are, with which
- * caches and hot rows.
+ * What a plan decides of a table: each {@code Freedom} adds parts that it may have, and hot rows
+ * double them.
  *
- * <p>Inputs: tables and clusters. Outputs: the {@link io.shardtide.option.TablePart}s that are
+ * <p>Inputs: tables and clusters. Outputs: the {@link io.shardtide.option.Options} that are
  * predicted, and that a search chooses among. Imports {@code domain}.
  */
 package io.shardtide.option;

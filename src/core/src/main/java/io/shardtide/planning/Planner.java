@@ -49,8 +49,9 @@ import java.util.stream.Stream;
  */
 public final class Planner {
   /**
-   * The largest plan, in bytes as {@link #size} counts them: it fits a record of 16 MiB with its
-   * explanations, and has some 50,000 shards of tables with names of 50 characters that all move.
+   * The largest plan, in bytes as {@link #checkSize} counts them: it fits a record of 16 MiB with
+   * its explanations, and has some 50,000 shards of tables with names of 50 characters that all
+   * move.
    */
   static final long MAX_SIZE = 15L << 20;
 
@@ -89,17 +90,24 @@ public final class Planner {
     /** Standard deviations that a search for plans that teach subtracts from each cost. */
     private static final double CURIOSITY = 1;
 
-    /** Returns a request of a plan whose costs are not known yet. */
-    Request teaching() {
-      return PlannerRequestBuilder.builder(this)
-          .settings(SearchSettingsBuilder.builder(settings).risk(-CURIOSITY).build())
-          .build();
-    }
-
     /** Sorts the tables. */
     public Request {
       tables = tables.stream().sorted(BY_NAME).toList();
       slow = List.copyOf(slow);
+    }
+
+    /** Returns a request of a plan whose costs are not known yet. */
+    Request teaching() {
+      SearchSettings curious = SearchSettingsBuilder.builder(settings).risk(-CURIOSITY).build();
+      return PlannerRequestBuilder.builder(this).settings(curious).build();
+    }
+
+    List<TablePrediction> predictions() {
+      return tables.stream().map(VersionedPrediction::prediction).toList();
+    }
+
+    PlanShards placed() {
+      return running.map(ShardingPlan::placed).orElse(PlanShards.NONE);
     }
   }
 
@@ -135,42 +143,97 @@ public final class Planner {
   }
 
   private PlanningOutcome search(Request request) {
-    PredictedGeneration predicted = request.predicted();
-    List<TablePrediction> predictions =
-        request.tables().stream().map(VersionedPrediction::prediction).toList();
-    PlanShards running = request.running().map(ShardingPlan::placed).orElse(PlanShards.NONE);
+    GroupedProblem problem =
+        new GroupedProblem(
+            request.predictions(),
+            request.predicted().cluster(),
+            request.model(),
+            request.placed(),
+            request.effort() == Effort.QUICK,
+            request.slow());
     long start = nanoTime.getAsLong();
-    SearchResult result =
-        search.apply(
-            new GroupedProblem(
-                predictions,
-                predicted.cluster(),
-                request.model(),
-                running,
-                request.effort() == Effort.QUICK,
-                request.slow()),
-            request.settings());
+    SearchResult result = search.apply(problem, request.settings());
     double searchMillis = (nanoTime.getAsLong() - start) / 1e6;
-    if (result instanceof SearchResult.NotFound notFound) {
-      return new PlanningOutcome.Infeasible(
-          new InfeasibleWorkload(
-              request.workloadId(),
-              predicted.generation(),
-              predicted.source(),
-              predicted.modelId(),
-              notFound.shortfall(),
-              Optional.empty()));
-    }
-    SearchResult.Found found = (SearchResult.Found) result;
+    return result instanceof SearchResult.Found found
+        ? new PlanningOutcome.Planned(plan(request, found, searchMillis).identified())
+        : infeasible(request, (SearchResult.NotFound) result);
+  }
+
+  private static PlanningOutcome infeasible(Request request, SearchResult.NotFound notFound) {
+    PredictedGeneration predicted = request.predicted();
+    return new PlanningOutcome.Infeasible(
+        new InfeasibleWorkload(
+            request.workloadId(),
+            predicted.generation(),
+            predicted.source(),
+            predicted.modelId(),
+            notFound.shortfall(),
+            Optional.empty()));
+  }
+
+  private ShardingPlan plan(Request request, SearchResult.Found found, double searchMillis) {
     Map<String, TableSpec> tables =
-        TableSpec.byName(predictions.stream().map(TablePrediction::table).toList());
-    PlanShards planned = found.placed();
-    ClusterSpec group = predicted.cluster().group(planned.groups());
-    List<Move> moves = Overlap.moves(Overlap.between(running, planned), tables, planned);
-    PlanMoves transition =
-        new PlanMoves(moves, Overlap.moveOrder(running, planned, tables, predicted.cluster()));
+        TableSpec.byName(request.predictions().stream().map(TablePrediction::table).toList());
+    PlanMoves transition = transition(request, found, tables);
     List<PlannedKernel> kernels = PlannedKernel.of(tables.values());
-    long size = size(found.shards(), kernels, moves);
+    checkSize(found.shards(), kernels, transition.moves(), tables.size());
+    return new ShardingPlan(
+        "",
+        origin(request),
+        Reasons.describe(request, found, transition),
+        found.shards(),
+        found.replication(),
+        found.codecs(),
+        kernels,
+        prediction(request, found, tables),
+        transition,
+        new SearchRun(found.evaluations(), searchMillis, clock.instant()));
+  }
+
+  private static PlanMoves transition(
+      Request request, SearchResult.Found found, Map<String, TableSpec> tables) {
+    PlanShards running = request.placed();
+    PlanShards planned = found.placed();
+    return new PlanMoves(
+        Overlap.moves(Overlap.between(running, planned), tables, planned),
+        Overlap.moveOrder(running, planned, tables, request.predicted().cluster()));
+  }
+
+  private static PlanOrigin origin(Request request) {
+    PredictedGeneration predicted = request.predicted();
+    return new PlanOrigin(
+        request.workloadId(),
+        predicted.generation(),
+        request.firstGeneration(),
+        request.effort(),
+        predicted.source(),
+        predicted.modelId(),
+        request.settings(),
+        request.running().map(ShardingPlan::planId),
+        request.slow());
+  }
+
+  private static PlanPrediction prediction(
+      Request request, SearchResult.Found found, Map<String, TableSpec> tables) {
+    ClusterSpec group = request.predicted().cluster().group(found.replication().groups());
+    StepCollectives collectives = StepCollectives.of(group, found.codecs());
+    List<OutOfRange> outside = outOfRange(request, collectives, found.shards());
+    return new PlanPrediction(
+        found.deviceCosts(),
+        found.predictedMs(),
+        found.insight().orElseThrow(),
+        outside.stream().limit(PlanPrediction.MAX_OUT_OF_RANGE).toList(),
+        outside.size(),
+        TableShapes.cacheMisses(List.copyOf(tables.values()), found.shards(), group));
+  }
+
+  /** Checks an upper bound of the bytes of shards, kernels and moves in a record. */
+  private static void checkSize(
+      List<Shard> shards, List<PlannedKernel> kernels, List<Move> moves, int tables) {
+    long size =
+        size(40, shards.stream().map(Shard::table))
+            + size(60, kernels.stream().map(PlannedKernel::table))
+            + size(60, moves.stream().map(Move::table));
     if (size > MAX_SIZE) {
       throw new IllegalStateException(
           String.format(
@@ -178,67 +241,28 @@ public final class Planner {
               "a plan must be at most %,d bytes, moves included, got about %,d with %,d tables and %,d shards. Maybe split the workload",
               MAX_SIZE,
               size,
-              predictions.size(),
-              found.shards().size()));
+              tables,
+              shards.size()));
     }
-    List<OutOfRange> outOfRange =
-        outOfRange(
-            request.model().limits(),
-            StepCollectives.of(group, found.codecs()),
-            predictions,
-            found.shards());
-    return new PlanningOutcome.Planned(
-        new ShardingPlan(
-                "",
-                new PlanOrigin(
-                    request.workloadId(),
-                    predicted.generation(),
-                    request.firstGeneration(),
-                    request.effort(),
-                    predicted.source(),
-                    predicted.modelId(),
-                    request.settings(),
-                    request.running().map(ShardingPlan::planId),
-                    request.slow()),
-                Reasons.describe(request, found, transition),
-                found.shards(),
-                found.replication(),
-                found.codecs(),
-                kernels,
-                new PlanPrediction(
-                    found.deviceCosts(),
-                    found.predictedMs(),
-                    found.insight().orElseThrow(),
-                    outOfRange.stream().limit(PlanPrediction.MAX_OUT_OF_RANGE).toList(),
-                    outOfRange.size(),
-                    TableShapes.cacheMisses(List.copyOf(tables.values()), found.shards(), group)),
-                transition,
-                new SearchRun(found.evaluations(), searchMillis, clock.instant()))
-            .identified());
   }
 
-  /** Returns an upper bound of the bytes of shards, kernels and moves in a record. */
-  private static long size(List<Shard> shards, List<PlannedKernel> kernels, List<Move> moves) {
-    return size(40, shards.stream().map(Shard::table))
-        + size(60, kernels.stream().map(PlannedKernel::table))
-        + size(60, moves.stream().map(Move::table));
-  }
-
-  private static long size(int each, Stream<String> tables) {
-    return tables.mapToLong(table -> each + table.getBytes(StandardCharsets.UTF_8).length).sum();
+  private static long size(int bytesOfEach, Stream<String> tables) {
+    return tables
+        .mapToLong(name -> bytesOfEach + name.getBytes(StandardCharsets.UTF_8).length)
+        .sum();
   }
 
   /** Returns values outside the model's training range, the farthest out first. */
   private static List<OutOfRange> outOfRange(
-      TrainedRanges limits,
-      StepCollectives collectives,
-      List<TablePrediction> tables,
-      List<Shard> shards) {
+      Request request, StepCollectives collectives, List<Shard> shards) {
+    TrainedRanges limits = request.model().limits();
     ClusterSpec cluster = collectives.cluster();
-    List<OutOfRange> places = new ArrayList<>(limits.ofCluster(cluster));
-    tables.forEach(table -> places.addAll(table.outOfRange()));
+    List<OutOfRange> outside = new ArrayList<>(limits.ofCluster(cluster));
     Map<String, Double> outputs = new HashMap<>();
-    tables.forEach(t -> outputs.put(t.table().name(), t.table().outputsPerSample()));
+    for (TablePrediction table : request.predictions()) {
+      outside.addAll(table.outOfRange());
+      outputs.put(table.table().name(), table.table().outputsPerSample());
+    }
     double[] columns = new double[cluster.devices()];
     int[] counts = new int[cluster.devices()];
     for (Shard shard : shards) {
@@ -251,9 +275,9 @@ public final class Planner {
               });
     }
     for (int d = 0; d < columns.length; d++) {
-      places.addAll(limits.ofDevice(collectives, d, columns[d], counts[d]));
+      outside.addAll(limits.ofDevice(collectives, d, columns[d], counts[d]));
     }
-    places.sort(OutOfRange.ORDER);
-    return places;
+    outside.sort(OutOfRange.ORDER);
+    return outside;
   }
 }

@@ -112,7 +112,10 @@ public final class PlanningStep {
       return Optional.empty();
     }
     boolean isSpeedChanged =
-        store.running(workloadId).filter(plan -> !plan.slow().equals(header.slow())).isPresent();
+        store
+            .running(workloadId)
+            .filter(plan -> !plan.origin().slow().equals(header.slow()))
+            .isPresent();
     return Optional.of(
         new QuickSearch(
             request(
@@ -194,7 +197,7 @@ public final class PlanningStep {
     return Optional.of(
         new SearchTask(
             request(
-                store, workloadId, latest.firstGeneration(), Effort.DEEP, settings.deep().get()),
+                store, workloadId, latest.origin().firstGeneration(), Effort.DEEP, settings.deep().get()),
             latest));
   }
 
@@ -219,7 +222,8 @@ public final class PlanningStep {
     PlanningOutcome other = planner.plan(search.request().teaching());
     return other instanceof PlanningOutcome.Planned planned
             && planned.plan().predictedMs() <= cheapest.predictedMs() * (1 + settings.exploration())
-            && planned.plan().insight().uncertaintyMs() > cheapest.insight().uncertaintyMs()
+            && planned.plan().prediction().insight().uncertaintyMs()
+                > cheapest.prediction().insight().uncertaintyMs()
         ? other
         : best;
   }
@@ -255,9 +259,9 @@ public final class PlanningStep {
     return settings.pays(
         deep,
         beats.predictedMs(),
-        runs ? 0 : deep.moveMs(beats.moves()),
+        runs ? 0 : deep.moveMs(beats.transition().moves()),
         plan.predictedMs(),
-        plan.moves());
+        plan.transition().moves());
   }
 
   /**
@@ -322,7 +326,7 @@ public final class PlanningStep {
   }
 
   private static Function<String, Optional<String>> previousOf(PlanningTables store, String id) {
-    return plan -> store.plans().get(id, plan).flatMap(ShardingPlan::previousPlanId);
+    return plan -> store.plans().get(id, plan).flatMap(p -> p.origin().previousPlanId());
   }
 
   /** Stores a plan as the latest, and removes the oldest ones that nothing runs or returns to. */

@@ -1,6 +1,8 @@
 package io.shardtide.planning;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.StepCost;
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.Effort;
@@ -16,13 +18,11 @@ import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.search.SearchResult;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -34,7 +34,21 @@ final class Reasons {
   /** Names that are listed; further ones are counted. */
   private static final int NAMED = 3;
 
-  private Reasons() {}
+  private final Planner.Request request;
+  private final ShardingPlan before;
+
+  /** The running shards of each table that there still is. */
+  private final Map<String, List<Shard>> running;
+
+  private Reasons(Planner.Request request, ShardingPlan before) {
+    this.request = request;
+    this.before = before;
+    Set<String> names = TableSpec.byName(specs(request)).keySet();
+    running =
+        before.shards().stream()
+            .filter(shard -> names.contains(shard.table()))
+            .collect(Collectors.groupingBy(Shard::table));
+  }
 
   /**
    * Describes why a plan was made.
@@ -43,86 +57,53 @@ final class Reasons {
    * @param moves its moves from the running plan
    */
   static String describe(Planner.Request request, SearchResult.Found found, PlanMoves moves) {
-    List<TableSpec> tables = tables(request);
-    ReplicaGroups groups = found.replication().groups();
-    int devices = request.predicted().cluster().devices();
-    ModelBundle model = request.model().bundle();
-    String suffix =
-        Stream.of(
-                model.describeOrigin().filter(origin -> model.proxyHardware().isPresent()),
-                model.describeLinks(),
-                model.describeOptimizers(tables),
-                model.describeCaches(found.shards()))
-            .flatMap(Optional::stream)
-            .map(", "::concat)
-            .collect(Collectors.joining());
-    if (request.running().isEmpty()) {
-      return prefix(request)
-          + "first plan: %s tables on %s devices".formatted(tables.size(), devices)
-          + (groups.areSeveral() ? " in " + groups.describe() : "")
-          + suffix;
-    }
-    ShardingPlan before = request.running().get();
+    String reason =
+        request
+            .running()
+            .map(before -> new Reasons(request, before).differences(found, moves))
+            .orElseGet(() -> firstPlan(request, found.replication().groups()));
+    return prefix(request) + reason + suffix(request, found.shards());
+  }
+
+  private static String firstPlan(Planner.Request request, ReplicaGroups groups) {
+    return "first plan: %s tables on %s devices%s"
+        .formatted(
+            request.tables().size(),
+            request.predicted().cluster().devices(),
+            groups.areSeveral() ? " in " + groups.describe() : "");
+  }
+
+  private String differences(SearchResult.Found found, PlanMoves moves) {
     List<String> parts = new ArrayList<>();
-    Set<String> dropped =
-        before.shards().stream().map(Shard::table).collect(Collectors.toCollection(TreeSet::new));
-    describeTables(parts, request, before, dropped);
-    if (!before.modelId().equals(request.predicted().modelId())) {
-      Optional<String> origin =
-          model.describeOrigin().filter(text -> model.proxyHardware().isEmpty());
-      parts.add("new cost model" + origin.map(" that "::concat).orElse(""));
-    }
-    count(parts, dropped, "dropped");
-    if (devices != before.ranks()) {
-      parts.add("devices from " + before.ranks() + " to " + devices);
-    }
-    if (!groups.equals(before.groups())) {
-      parts.add("from %s to %s".formatted(before.groups().describe(), groups.describe()));
-    }
-    boolean areSpeedsNew = !before.slow().equals(request.slow());
-    boolean isWithSpeeds = areSpeedsNew || (parts.isEmpty() && !request.slow().isEmpty());
-    if (isWithSpeeds) {
-      List<DeviceSpeed> known = areSpeedsNew ? before.slow() : List.of();
-      parts.addAll(SpeedTexts.changes(known, request.slow(), devices));
-    }
+    addTables(parts);
+    addModel(parts);
+    addDropped(parts);
+    addDevices(parts, found.replication().groups());
+    boolean isWithSpeeds = addSpeeds(parts);
     if (parts.isEmpty()) {
       parts.add(
           before.generation() == request.predicted().generation()
               ? "nothing changed"
               : "cluster set");
     }
-    return prefix(request)
-        + String.join(", ", parts)
-        + (isWithSpeeds ? gain(request, found, before, moves) : "")
-        + suffix;
+    return String.join(", ", parts) + (isWithSpeeds ? gain(found, moves) : "");
   }
 
-  private static List<TableSpec> tables(Planner.Request request) {
-    return request.tables().stream().map(table -> table.prediction().table()).toList();
-  }
-
-  /** Describes the tables that changed. Leaves those in {@code running} that were dropped. */
-  private static void describeTables(
-      List<String> parts, Planner.Request request, ShardingPlan before, Set<String> running) {
-    Map<String, List<Shard>> shards =
-        before.shards().stream().collect(Collectors.groupingBy(Shard::table));
-    shards
-        .keySet()
-        .retainAll(tables(request).stream().map(TableSpec::name).collect(Collectors.toSet()));
+  private void addTables(List<String> parts) {
     List<String> added = new ArrayList<>();
     List<String> changed = new ArrayList<>();
     List<String> violated = new ArrayList<>();
     List<String> resized = new ArrayList<>();
     for (VersionedPrediction of : request.tables()) {
       TableSpec table = of.prediction().table();
-      if (!running.remove(table.name())) {
+      if (!running.containsKey(table.name())) {
         added.add(table.name());
       } else if (of.since() > before.generation()) {
         changed.add(table.name());
-        if (violates(table, shards, before.deviceCosts().size())) {
+        if (violates(table)) {
           violated.add(table.name());
         }
-        resize(table, shards.get(table.name())).ifPresent(resized::add);
+        resize(table, running.get(table.name())).ifPresent(resized::add);
       }
     }
     count(parts, added, "added");
@@ -134,20 +115,72 @@ final class Reasons {
     count(parts, violated, "running against new constraints");
   }
 
-  private static String gain(
-      Planner.Request request, SearchResult.Found found, ShardingPlan before, PlanMoves moves) {
-    double runningMs =
+  private void addModel(List<String> parts) {
+    if (!before.origin().modelId().equals(request.predicted().modelId())) {
+      ModelBundle model = request.model().bundle();
+      Optional<String> origin =
+          model.proxyHardware().isPresent() ? Optional.empty() : model.describeOrigin();
+      parts.add("new cost model" + origin.map(" that "::concat).orElse(""));
+    }
+  }
+
+  private void addDropped(List<String> parts) {
+    List<String> dropped =
+        before.shards().stream()
+            .map(Shard::table)
+            .filter(table -> !running.containsKey(table))
+            .distinct()
+            .sorted()
+            .toList();
+    count(parts, dropped, "dropped");
+  }
+
+  private void addDevices(List<String> parts, ReplicaGroups groups) {
+    int devices = request.predicted().cluster().devices();
+    if (devices != before.ranks()) {
+      parts.add("devices from " + before.ranks() + " to " + devices);
+    }
+    if (!groups.equals(before.groups())) {
+      parts.add("from %s to %s".formatted(before.groups().describe(), groups.describe()));
+    }
+  }
+
+  /** Adds the speeds that changed, or if nothing did, all; returns whether there are some. */
+  private boolean addSpeeds(List<String> parts) {
+    boolean areEqual = before.origin().slow().equals(request.slow());
+    if (areEqual && (!parts.isEmpty() || request.slow().isEmpty())) {
+      return false;
+    }
+    List<DeviceSpeed> known = areEqual ? List.of() : before.origin().slow();
+    int devices = request.predicted().cluster().devices();
+    parts.addAll(SpeedTexts.changes(known, request.slow(), devices));
+    return true;
+  }
+
+  private String gain(SearchResult.Found found, PlanMoves moves) {
+    StepCost cost =
         Imbalance.stepCost(
-                request.tables(),
-                before,
-                request.predicted().cluster(),
-                request.model(),
-                request.slow())
-            .predictedMs();
+            request.tables(),
+            before,
+            request.predicted().cluster(),
+            request.model(),
+            request.slow());
     return SpeedTexts.gain(
         moves.shards(found.placed()),
-        runningMs,
+        cost.predictedMs(),
         found.predictedMs() - found.replication().msPerStep());
+  }
+
+  private static String suffix(Planner.Request request, List<Shard> shards) {
+    ModelBundle model = request.model().bundle();
+    return Stream.of(
+            model.proxyHardware().flatMap(proxy -> model.describeOrigin()),
+            model.describeLinks(),
+            model.describeOptimizers(specs(request)),
+            model.describeCaches(shards))
+        .flatMap(Optional::stream)
+        .map(", "::concat)
+        .collect(Collectors.joining());
   }
 
   private static String prefix(Planner.Request request) {
@@ -159,8 +192,13 @@ final class Reasons {
         : "background search: ";
   }
 
+  private static List<TableSpec> specs(Planner.Request request) {
+    return request.predictions().stream().map(TablePrediction::table).toList();
+  }
+
   /** Returns whether the running shards of a table do not keep to its constraints and kernel. */
-  private static boolean violates(TableSpec table, Map<String, List<Shard>> running, int devices) {
+  private boolean violates(TableSpec table) {
+    int devices = before.prediction().deviceCosts().size();
     TableConstraints constraints = table.constraints();
     List<Shard> shards = running.get(table.name());
     ShardKind kind = HotRows.others(shards).get(0).kind();
@@ -208,16 +246,16 @@ final class Reasons {
     return shards.stream().flatMap(shard -> shard.holders(devices).boxed()).sorted().toList();
   }
 
-  private static void count(List<String> parts, Collection<String> tables, String what) {
+  private static void count(List<String> parts, List<String> tables, String what) {
     if (!tables.isEmpty()) {
+      String names = tables.stream().limit(NAMED).collect(Collectors.joining(", "));
       parts.add(
-          "%s %s %s (%s%s)"
-              .formatted(
-                  tables.size(),
-                  tables.size() == 1 ? "table" : "tables",
-                  what,
-                  tables.stream().limit(NAMED).collect(Collectors.joining(", ")),
-                  tables.size() > NAMED ? ", ..." : ""));
+          tables.size()
+              + (tables.size() == 1 ? " table " : " tables ")
+              + what
+              + " ("
+              + names
+              + (tables.size() > NAMED ? ", ...)" : ")"));
     }
   }
 }

@@ -3,29 +3,31 @@ package io.shardtide.search;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
 import io.shardtide.domain.UsableMemory;
-import java.util.stream.IntStream;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.Map;
 
 /**
  * How large the equal parts of a table may be on devices of unequal memory: each device of a part's
  * place holds as much of it, so that the one with the least memory decides.
  */
 public final class PartMemory {
-  /** Of each device, and of each node the least of its devices; the largest last. */
-  private final long[] ofDevices;
-
-  private final long[] ofNodes;
+  /** By scope, the least memory of the devices of each place; the largest last. */
+  private final Map<ShardScope, long[]> ofPlaces = new EnumMap<>(ShardScope.class);
 
   /** Reads the memory of a cluster. */
   public PartMemory(ClusterSpec cluster) {
     UsableMemory memory = cluster.usableMemory();
-    ofDevices = IntStream.range(0, cluster.devices()).mapToLong(memory::of).sorted().toArray();
-    ofNodes =
-        IntStream.range(0, cluster.nodes())
-            .mapToLong(
-                node ->
-                    cluster.devicesOfNode(node).stream().mapToLong(memory::of).min().orElseThrow())
-            .sorted()
-            .toArray();
+    for (ShardScope scope : ShardScope.values()) {
+      int size = scope.devices(cluster);
+      long[] least = new long[scope.places(cluster)];
+      Arrays.fill(least, Long.MAX_VALUE);
+      for (int d = 0; d < cluster.devices(); d++) {
+        least[d / size] = Math.min(least[d / size], memory.of(d));
+      }
+      Arrays.sort(least);
+      ofPlaces.put(scope, least);
+    }
   }
 
   /**
@@ -37,24 +39,17 @@ public final class PartMemory {
    *     count as so many
    */
   public long most(ShardScope scope, int parts) {
-    return switch (scope) {
-      case DEVICE -> largest(ofDevices, parts);
-      case NODE -> largest(ofNodes, parts);
-      case CLUSTER, COPIES -> ofDevices[0];
-    };
-  }
-
-  private static long largest(long[] ascending, int number) {
-    return ascending[Math.max(0, ascending.length - number)];
+    long[] ascending = ofPlaces.get(scope);
+    return ascending[Math.max(0, ascending.length - parts)];
   }
 
   /** Returns the bytes that embeddings may use on the device with the least memory. */
   public long least() {
-    return ofDevices[0];
+    return most(ShardScope.CLUSTER, 1);
   }
 
   /** Returns whether all devices have equally much. */
   public boolean isEqual() {
-    return ofDevices[0] == ofDevices[ofDevices.length - 1];
+    return least() == most(ShardScope.DEVICE, 1);
   }
 }

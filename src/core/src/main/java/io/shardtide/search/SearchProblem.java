@@ -41,7 +41,7 @@ public record SearchProblem(
    * Returns the part of the running plan that a search can begin with: all of it if its replica
    * groups are those of this problem, otherwise nothing, since no device holds what it held.
    */
-  public PlanShards start() {
+  public PlanShards reusablePlan() {
     return running.groups().equals(synchronization.groups()) ? running : PlanShards.NONE;
   }
 }

@@ -11,6 +11,7 @@ import io.shardtide.domain.Replication;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.Shortfall;
 import io.shardtide.domain.TableSpec;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -33,6 +34,7 @@ public sealed interface SearchResult {
    *     on
    * @param evaluations predicted computations of a device
    */
+  @RecordBuilder
   record Found(
       List<Shard> shards,
       List<DeviceCost> deviceCosts,
@@ -47,24 +49,6 @@ public sealed interface SearchResult {
       shards = List.copyOf(shards);
       deviceCosts = List.copyOf(deviceCosts);
       codecs = List.copyOf(codecs);
-    }
-
-    /** Returns this plan, found after so many evaluations. */
-    public Found after(long allEvaluations) {
-      return new Found(
-          shards, deviceCosts, replication, codecs, predictedMs, insight, allEvaluations);
-    }
-
-    /** Returns this plan with an analysis. */
-    public Found with(Insight analysis) {
-      return new Found(
-          shards,
-          deviceCosts,
-          replication,
-          codecs,
-          predictedMs,
-          Optional.of(analysis),
-          evaluations);
     }
 
     /** Returns the shards on their devices. */

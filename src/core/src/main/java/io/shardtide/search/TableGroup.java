@@ -151,12 +151,6 @@ public record TableGroup(List<TablePrediction> tables) {
     return isShared() ? Math.toIntExact((long) table.columns() * ofColumns / columns()) : ofColumns;
   }
 
-  /** Returns whether each table can be cut into so many parts of equal width. */
-  public boolean isDivisible(int parts) {
-    return tables.stream()
-        .allMatch(table -> table.table().columns() % (parts * TableSpec.COLUMN_UNIT) == 0);
-  }
-
   /**
    * Returns whether a table has constraints, or a kernel that may not keep its rows in device
    * memory, so that parts must be of equal width.
@@ -178,11 +172,6 @@ public record TableGroup(List<TablePrediction> tables) {
     return tables.stream().anyMatch(table -> table.table().constraints().keepsPartsInNode());
   }
 
-  /** Returns whether the constraints of all tables name their kind without column parts. */
-  public boolean mayBeWhole(ShardScope scope) {
-    return allow(scope == ShardScope.NODE ? ShardKind.TABLE_ROW_WISE : ShardKind.TABLE_WISE);
-  }
-
   private boolean allow(ShardKind kind) {
     return tables.stream().allMatch(table -> table.table().constraints().allows(kind));
   }
@@ -191,7 +180,7 @@ public record TableGroup(List<TablePrediction> tables) {
    * Returns the kind of the tables on the only device of a cluster. All kinds are one thing there,
    * so that it is the first that all constraints allow; empty if there is none.
    */
-  public Optional<ShardKind> kindOnOneDevice() {
+  private Optional<ShardKind> kindOnOneDevice() {
     return Arrays.stream(ShardKind.values())
         .filter(
             kind ->
@@ -212,33 +201,37 @@ public record TableGroup(List<TablePrediction> tables) {
    * @param part a part that divides the columns of each table
    */
   public boolean allows(TablePart part, ClusterSpec cluster) {
-    ShardScope scope = part.scope();
-    int parts = part.count(columns());
     if (!tables.stream().allMatch(of -> part.isComputedBy(of.table().kernel()))) {
       return false;
     }
+    int parts = part.count(columns());
+    Optional<ShardKind> kind = kind(part, cluster.devices());
     if (cluster.devices() == 1) {
-      return parts == 1 && kindOnOneDevice().filter(kind -> kind.scope() == scope).isPresent();
+      return parts == 1 && kind.filter(only -> only.scope() == part.scope()).isPresent();
     }
-    for (TablePrediction table : tables) {
-      TableSpec spec = table.table();
-      if (!part.withColumns(columnsOf(spec, part.columns())).isAllowed(spec)) {
-        return false;
+    return kind.isPresent()
+        && (kind.get() != ShardKind.TABLE_COLUMN_WISE || parts <= ShardScope.NODE.devices(cluster))
+        && tables.stream()
+            .map(TablePrediction::table)
+            .allMatch(t -> part.withColumns(columnsOf(t, part.columns())).isAllowed(t));
+  }
+
+  /**
+   * Returns the kind of such parts, which all tables have: one's parts may be in any node,
+   * another's not; one is too narrow to be cut, another must be whole. Empty if they allow none in
+   * common.
+   */
+  public Optional<ShardKind> kind(TablePart part, int devices) {
+    if (devices == 1) {
+      return kindOnOneDevice();
+    }
+    boolean isWhole = part.columns() == columns();
+    for (ShardKind kind : ShardKind.values()) {
+      if (part.isOf(kind) && (isWhole || kind.isCut()) && allow(kind)) {
+        return Optional.of(kind);
       }
     }
-    if (part.blocks() > 1 || (parts == 1 && mayBeWhole(scope))) {
-      return true;
-    }
-    // All tables have one kind: one's parts may be in any node, another's not; one is too narrow to
-    // be cut, another must be whole.
-    return switch (scope) {
-      case DEVICE ->
-          keepsPartsInNode()
-              ? parts <= ShardScope.NODE.devices(cluster) && allow(ShardKind.TABLE_COLUMN_WISE)
-              : allow(ShardKind.COLUMN_WISE);
-      case NODE -> allow(ShardKind.GRID_SHARD);
-      case CLUSTER, COPIES -> true;
-    };
+    return Optional.empty();
   }
 
   /**

@@ -6,6 +6,6 @@
  * problem gives the same result. This package has what both searches share; {@code local} makes the
  * plans, {@code groups} chooses among those of several replica groups, {@code bound} says what no
  * plan can be better than, {@code reference} is the oracle that they are compared with. Imports
- * {@code domain} and {@code cost}.
+ * {@code domain}, {@code option} and {@code cost}.
  */
 package io.shardtide.search;

@@ -184,12 +184,7 @@ class AllocatorTest {
   @Test
   void a_workload_that_does_not_fit_says_so() {
     Pools pools = new Pools(3).claim("a", 1, 3, 0);
-    pools
-        .curves()
-        .put(
-            "a",
-            new ThroughputCurve(
-                "a", 1, "model", 1_000, List.of(new CurvePoint(12, OptionalDouble.empty()))));
+    pools.curves().put("a", Pools.curve("a", List.of(new CurvePoint(12, OptionalDouble.empty()))));
     assertThat(of(pools.allocate(), "a").reason())
         .isEqualTo("does not fit on 3 nodes, 12 devices, the most that it may have");
   }
@@ -205,11 +200,8 @@ class AllocatorTest {
   }
 
   private static ThroughputCurve steps(double oneNode, double twoNodes) {
-    return new ThroughputCurve(
+    return Pools.curve(
         "ads",
-        1,
-        "model",
-        1_000,
         List.of(
             new CurvePoint(4, OptionalDouble.of(oneNode)),
             new CurvePoint(8, OptionalDouble.of(twoNodes))));

@@ -1,5 +1,6 @@
 package io.shardtide.allocation;
 
+import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.pool.Allocation;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.domain.pool.Claim;
@@ -151,6 +152,12 @@ final class Pools {
     for (int devices = 1; devices <= most; devices++) {
       points.add(new CurvePoint(devices, OptionalDouble.of(100 * (fixed + (1 - fixed) / devices))));
     }
-    return new ThroughputCurve(id, 1, "model", 1_000, points);
+    return curve(id, points);
+  }
+
+  /** Returns a curve of a batch of 1,000. */
+  static ThroughputCurve curve(String id, List<CurvePoint> points) {
+    return new ThroughputCurve(
+        id, 1, "model", new ClusterSpec(4, 1L << 30, 1_000, 4, "h100"), points);
   }
 }

@@ -12,6 +12,7 @@ import io.shardtide.domain.Sharding;
 import io.shardtide.domain.Sharding.ColumnPart;
 import io.shardtide.domain.Sharding.NodePart;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
 import io.shardtide.testing.Fixtures;
@@ -131,13 +132,11 @@ class ShardShapeTest {
     assertThat(ShardShape.rows(25, 7 / 25.0)).isEqualTo(7);
     assertThat(ShardShape.rows(TableSpec.MAX_ROWS, (TableSpec.MAX_ROWS - 1.0) / TableSpec.MAX_ROWS))
         .isEqualTo(TableSpec.MAX_ROWS - 1);
-    SampledShard sampled =
-        new SampledShard(0, 8, 2_048, 7 / 25.0, false, OptionalDouble.empty(), 2);
-    TableSpec table = Fixtures.table("a", 25, 64, 2);
-    SampleSet set =
-        new SampleSet(
-            List.of(table), BATCH, List.of(new ComputeSample(List.of(sampled), 1)), List.of());
-    ShardShape shape = new SampleShapes(set).of(sampled);
+    TableSpec table =
+        TableSpecBuilder.builder(Fixtures.table("a", 25, 8, 2)).bytesPerElement(2).build();
+    ShardShape shape =
+        TableShapes.of(
+            new DeviceShard(table, 2_048, 7 / 25.0, false, OptionalDouble.empty(), BATCH));
     assertThat(shape.rows()).isEqualTo(7);
     assertThat(shape.outputs()).isEqualTo(2_048);
     assertThat(shape.lookups()).isCloseTo(2_048 * 2 * 7 / 25.0, within(1e-9));

@@ -14,7 +14,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -42,15 +44,16 @@ class TrainedRangesTest {
         new double[] {1});
   }
 
+  private static DeviceShard shard(int table, int columns, double samples) {
+    return new DeviceShard(
+        TABLES.get(table).withColumns(columns), samples, 1, false, OptionalDouble.empty(), 1_000);
+  }
+
   private static SampleSet samples() {
     return new SampleSet(
-        TABLES,
-        1_000,
         List.of(
-            new ComputeSample(
-                List.of(SampledShard.ofColumns(0, 8, 1_000), SampledShard.ofColumns(1, 32, 1_000)),
-                1),
-            new ComputeSample(List.of(SampledShard.ofColumns(2, 64, 1_000)), 3)),
+            new ComputeSample(List.of(shard(0, 8, 1_000), shard(1, 32, 1_000)), 1),
+            new ComputeSample(List.of(shard(2, 64, 1_000)), 3)),
         List.of(allToAll(2, 64_000, 128_000, 64_000, 96_000), buffer(3, 1e6), buffer(2, 1e3)));
   }
 
@@ -82,7 +85,7 @@ class TrainedRangesTest {
             new TrainedRange("all_to_all_bytes_per_peer", 64_000, 128_000),
             new TrainedRange("buffer_bytes", 1e3, 1e6),
             new TrainedRange("shards_per_device", 1, 2));
-    assertThat(TrainedRanges.of(samples(), Set.of(2)).get(0))
+    assertThat(TrainedRanges.of(samples(), Set.of(TABLES.get(2).name())).get(0))
         .isEqualTo(new TrainedRange("rows", 1_000, 1_000_000));
   }
 
@@ -139,9 +142,9 @@ class TrainedRangesTest {
 
   private static SampleSet withoutHistogram() {
     return new SampleSet(
-        List.of(Fixtures.table("tiny", 10, 64, 1)),
-        2_000,
-        List.of(new ComputeSample(List.of(SampledShard.ofColumns(0, 16, 2_000)), 1)),
+        List.of(
+            new ComputeSample(
+                List.of(DeviceShard.ofColumns(Fixtures.table("tiny", 10, 16, 1), 2_000)), 1)),
         List.of(allToAll(1, 64_000, 640_000)));
   }
 
@@ -176,14 +179,13 @@ class TrainedRangesTest {
   @Test
   void a_measurement_is_compared_with_the_training_range() {
     TrainedRanges limits = new TrainedRanges(TrainedRanges.of(samples(), Set.of()));
-    SampleSet set = new SampleSet(TABLES, 1_000, List.of(), List.of());
-    SampledShard narrow = SampledShard.ofColumns(0, 4, 1_000);
-    SampledShard large = SampledShard.ofColumns(1, 32, 2_000);
+    DeviceShard narrow = shard(0, 4, 1_000);
+    DeviceShard large = shard(1, 32, 2_000);
     ComputeSample sample = new ComputeSample(List.of(narrow, large, large), 1);
     OutOfRange lookups = new OutOfRange("large", "lookups_per_batch", 40_000, 2_000, 20_000);
     OutOfRange samples = new OutOfRange("large", "samples_per_batch", 2_000, 1_000, 1_000);
-    SampleShapes shapes = new SampleShapes(set);
-    ShardShape shape = shapes.of(large);
+    ShardShape shape = TableShapes.of(large);
+    Map<DeviceShard, ShardShape> shapes = Map.of(narrow, TableShapes.of(narrow), large, shape);
     OutOfRange uses =
         new OutOfRange(
             "large",
@@ -191,7 +193,7 @@ class TrainedRangesTest {
             shape.lookups() / shape.distinctRows(),
             LEAST_USES,
             MOST_USES);
-    assertThat(limits.ofComputation(set, shapes, sample))
+    assertThat(limits.ofComputation(sample, shapes))
         .containsExactly(
             new OutOfRange("sample", "shards_per_device", 3, 1, 2),
             new OutOfRange("small", "columns", 4, 8, 64),

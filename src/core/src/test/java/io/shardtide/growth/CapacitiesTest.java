@@ -9,6 +9,7 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.WorkloadChange;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -49,18 +50,23 @@ class CapacitiesTest {
         lookups);
   }
 
+  private record Decision(List<Resize> resizes, Optional<MemoryEnd> memoryEnd) {}
+
+  private static Decision decide(List<HashedTable> tables, double bytes) {
+    return new Decision(CAPACITIES.resizes(tables, bytes), CAPACITIES.memoryEnd(tables, bytes));
+  }
+
   @Test
   void nothing_changes_before_a_table_may_be_full_in_the_lead_time() {
-    CapacityDecision decision =
-        CAPACITIES.decide(List.of(keeping("a", 10_300, 10_000, 100)), PLENTY);
+    Decision decision = decide(List.of(keeping("a", 10_300, 10_000, 100)), PLENTY);
     assertThat(decision.resizes()).isEmpty();
     assertThat(decision.memoryEnd()).isEmpty();
   }
 
   @Test
   void all_tables_get_room_for_the_same_time_when_one_is_due() {
-    CapacityDecision decision =
-        CAPACITIES.decide(
+    Decision decision =
+        decide(
             List.of(
                 keeping("later", 12_000, 10_000, 100),
                 keeping("due", 10_150, 10_000, 100),
@@ -89,7 +95,7 @@ class CapacitiesTest {
               false,
               new HitCurve(AccessCdf.UNKNOWN, 0),
               1);
-      for (Resize resize : CAPACITIES.decide(List.of(table), PLENTY).resizes()) {
+      for (Resize resize : decide(List.of(table), PLENTY).resizes()) {
         resizedAt.add(minute);
         capacity = resize.capacity();
       }
@@ -102,8 +108,8 @@ class CapacitiesTest {
   void memory_is_shared_so_that_tables_are_full_at_the_same_time() {
     // 100 slots a day each: 1,000 more slots are ten days for both.
     double memory = 100 * slots(22_000.0);
-    CapacityDecision decision =
-        CAPACITIES.decide(
+    Decision decision =
+        decide(
             List.of(keeping("a", 10_150, 10_000, 100), keeping("b", 10_500, 10_000, 100)), memory);
     assertThat(decision.resizes()).extracting(Resize::table).containsExactly("a", "b");
     assertThat(decision.resizes())
@@ -121,8 +127,8 @@ class CapacitiesTest {
 
   @Test
   void the_last_memory_goes_to_the_tables_that_are_full_first_and_the_end_is_told() {
-    CapacityDecision decision =
-        CAPACITIES.decide(
+    Decision decision =
+        decide(
             List.of(
                 keeping("first", 10_150, 10_000, 100),
                 keeping("later", 10_900, 10_000, 100),
@@ -137,9 +143,7 @@ class CapacitiesTest {
         .isEqualTo(2 * slots(10_300.0));
     assertThat(decision.memoryEnd()).isPresent();
     assertThat(
-            CAPACITIES
-                .decide(
-                    List.of(keeping("full", 10_300, 10_300, 100)), 100.0 * (slots(10_300.0) + 2))
+            decide(List.of(keeping("full", 10_300, 10_300, 100)), 100.0 * (slots(10_300.0) + 2))
                 .resizes())
         .as("two slots are not worth a plan")
         .isEmpty();
@@ -148,8 +152,8 @@ class CapacitiesTest {
   /** No capacity helps, and a plan of all memory may not even fit. */
   @Test
   void nothing_is_given_where_memory_does_not_hold_the_ids_of_today() {
-    CapacityDecision decision =
-        CAPACITIES.decide(
+    Decision decision =
+        decide(
             List.of(keeping("huge", 10_000, 1_000_000, 100), keeping("small", 9_900, 10_000, 100)),
             100.0 * (slots(10_000.0) + slots(10_000.0) + 5_000));
     assertThat(decision.resizes()).isEmpty();
@@ -159,13 +163,12 @@ class CapacitiesTest {
   @Test
   void no_table_gets_more_slots_than_a_table_may_have() {
     HashedTable table = keeping("a", 50.3e9, 50e9, 2e8);
-    assertThat(CAPACITIES.decide(List.of(table), 1e18).resizes())
+    assertThat(decide(List.of(table), 1e18).resizes())
         .singleElement()
         .satisfies(r -> assertThat(r.capacity()).isEqualTo(TableSpec.MAX_ROWS));
     HashedTable largest = keeping("a", HashedTable.LOAD_FACTOR * TableSpec.MAX_ROWS, 5.49e10, 2e8);
     assertThat(largest.capacity()).isEqualTo(TableSpec.MAX_ROWS);
-    assertThat(
-            CAPACITIES.decide(List.of(largest, keeping("b", 12_000, 10_000, 100)), 1e18).resizes())
+    assertThat(decide(List.of(largest, keeping("b", 12_000, 10_000, 100)), 1e18).resizes())
         .as("it can get no more, and others are not due")
         .isEmpty();
   }
@@ -186,7 +189,7 @@ class CapacitiesTest {
               new HitCurve(AccessCdf.UNKNOWN, 0),
               1));
     }
-    assertThat(CAPACITIES.decide(tables, PLENTY).resizes())
+    assertThat(decide(tables, PLENTY).resizes())
         .hasSize(WorkloadChange.MAX_CHANGES)
         .as("not due")
         .noneMatch(resize -> resize.table().equals("t0"));
@@ -196,12 +199,12 @@ class CapacitiesTest {
   void tables_that_evict_get_slots_where_they_add_most_hits() {
     HashedTable flat = evicting("flat", 64, 4_096, 1, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0);
     HashedTable steep = evicting("steep", 64, 4_096, 1, 0.1, 0.2, 0.3, 0.4, 0.9, 0.95, 1.0);
-    CapacityDecision some = CAPACITIES.decide(List.of(flat, steep), 100 * (64 + 256));
+    Decision some = decide(List.of(flat, steep), 100 * (64 + 256));
     assertThat(some.resizes())
         .containsExactly(
             new Resize(
                 "steep", 256, "40.0% of its lookups find their id, 90.0% with so many slots"));
-    CapacityDecision all = CAPACITIES.decide(List.of(flat, steep), PLENTY);
+    Decision all = decide(List.of(flat, steep), PLENTY);
     assertThat(all.resizes()).extracting(Resize::capacity).containsExactly(4_096L, 4_096L);
     assertThat(all.memoryEnd()).as("a table that evicts always fits").isEmpty();
   }
@@ -257,7 +260,7 @@ class CapacitiesTest {
       bytes += table.capacity() * table.bytesPerSlot();
     }
     double memory = bytes * (0.9 + random.nextDouble());
-    CapacityDecision decision = CAPACITIES.decide(tables, memory);
+    Decision decision = decide(tables, memory);
     for (Resize resize : decision.resizes()) {
       HashedTable table =
           tables.stream().filter(t -> t.name().equals(resize.table())).findFirst().orElseThrow();
@@ -288,6 +291,6 @@ class CapacitiesTest {
                         .findFirst()
                         .orElse(t))
             .toList();
-    assertThat(CAPACITIES.decide(after, memory).resizes()).isEmpty();
+    assertThat(decide(after, memory).resizes()).isEmpty();
   }
 }

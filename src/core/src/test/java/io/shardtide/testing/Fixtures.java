@@ -47,7 +47,7 @@ public final class Fixtures {
   public static final String WORKLOAD = "feed-ranking";
   public static final Instant TIME = Instant.parse("2026-11-21T10:15:30Z");
 
-  /** Hardware of the shipped model. */
+  /** Hardware of the first of the test models. */
   public static final String HARDWARE = "simulated";
 
   private Fixtures() {}

@@ -13,10 +13,12 @@ import com.fasterxml.jackson.databind.node.TextNode;
 import io.shardtide.domain.Names;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -63,6 +65,11 @@ final class JsonFields {
       throw new IllegalArgumentException("a line must be one JSON object, got " + shown(node));
     }
     return new JsonFields(node);
+  }
+
+  /** Checks that there is no other field than the components of a record. */
+  void checkNames(Class<? extends Record> type) {
+    checkNames(Arrays.stream(type.getRecordComponents()).map(RecordComponent::getName).toList());
   }
 
   /** Checks that there is no other field than these. */
@@ -138,6 +145,10 @@ final class JsonFields {
     return (int) wholeNumber(field, min, Integer.MAX_VALUE);
   }
 
+  long wholeNumber(String field, long min, long max, long absent) {
+    return has(field) ? wholeNumber(field, min, max) : absent;
+  }
+
   boolean flag(String field, boolean absent) {
     JsonNode value = node.get(field);
     if (!has(field)) {
@@ -155,6 +166,10 @@ final class JsonFields {
       throw invalid(field, "a string", value);
     }
     return value.textValue();
+  }
+
+  Optional<String> optionalText(String field) {
+    return has(field) ? Optional.of(text(field)) : Optional.empty();
   }
 
   /** Returns the value of a name. */
@@ -217,6 +232,15 @@ final class JsonFields {
   /** Returns what a parser makes of an object; its errors name the field. */
   <T> T object(String field, Function<JsonFields, T> parser) {
     return parsed(field, node.get(field), parser);
+  }
+
+  <T> Optional<T> optionalObject(String field, Function<JsonFields, T> parser) {
+    return has(field) ? Optional.of(object(field, parser)) : Optional.empty();
+  }
+
+  /** Returns what a parser makes of each object in a list; an empty list if the field is absent. */
+  <T> List<T> optionalObjects(String field, Function<JsonFields, T> parser) {
+    return has(field) ? objects(field, parser) : List.of();
   }
 
   /** Returns what a parser makes of each object in a list; its errors name the object. */

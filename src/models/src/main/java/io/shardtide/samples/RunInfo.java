@@ -42,21 +42,16 @@ public record RunInfo(Path file, Optional<String> hardware, SortedSet<String> de
       JsonFields json = JsonFields.parse(TextFiles.read(file));
       List<String> devices = new ArrayList<>();
       device(json).ifPresent(devices::add);
-      if (json.has("runs")) {
-        json.objects("runs", RunInfo::device).forEach(device -> device.ifPresent(devices::add));
-      }
-      return new RunInfo(file, text(json, "hardware"), new TreeSet<>(devices));
+      json.optionalObjects("runs", RunInfo::device)
+          .forEach(device -> device.ifPresent(devices::add));
+      return new RunInfo(file, json.optionalText("hardware"), new TreeSet<>(devices));
     } catch (IllegalArgumentException e) {
       throw new MalformedFileException(file, 0, e.getMessage());
     }
   }
 
   private static Optional<String> device(JsonFields json) {
-    return text(json, "device");
-  }
-
-  private static Optional<String> text(JsonFields json, String field) {
-    return json.has(field) ? Optional.of(json.text(field)) : Optional.empty();
+    return json.optionalText("device");
   }
 
   /**

@@ -2,18 +2,22 @@ package io.shardtide.samples;
 
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -53,14 +57,25 @@ public final class SampleFolderReader {
     }
     SampleTables known =
         tableFile.isPresent() ? SampleTables.read(tableFile.get()) : SampleTables.NONE;
-    int tableCount = known.tables().size();
-    List<ComputeSample> compute = readLines(computeFile, json -> computation(json, tableCount));
+    Map<DeviceShard, DeviceShard> shards = new HashMap<>();
+    List<ComputeSample> compute = readLines(computeFile, json -> computation(json, known, shards));
     List<CollectiveSample> collectives = readLines(collectiveFile, SampleFolderReader::collective);
     if (compute.isEmpty() && collectives.isEmpty()) {
       throw new MalformedFileException(
           folder, 0, "no samples; expected compute.jsonl or collectives.jsonl, plain or .gz");
     }
-    return new SampleSet(known.tables(), known.reuseBatchSizes(), compute, collectives);
+    return new SampleSet(
+        known.tables().stream().map(TableSpec::name).toList(), compute, collectives);
+  }
+
+  /**
+   * Reads a file of tables. Their columns are the least that a shard has.
+   *
+   * @throws MalformedFileException if it does not have this format
+   * @throws IOException if it cannot be read
+   */
+  public static List<TableSpec> tables(Path file) throws IOException {
+    return SampleTables.read(file).tables();
   }
 
   /** Returns a file of a folder, or else of its parent, if one of them has it. */
@@ -84,8 +99,11 @@ public final class SampleFolderReader {
     return samples;
   }
 
-  private static ComputeSample computation(JsonFields json, int tables) {
-    List<SampledShard> shards = json.objects("shards", shard -> shard(shard, tables));
+  /** Equal shards of all samples are one object. */
+  private static ComputeSample computation(
+      JsonFields json, SampleTables tables, Map<DeviceShard, DeviceShard> known) {
+    List<DeviceShard> shards =
+        json.objects("shards", of -> known.computeIfAbsent(shard(of, tables), same -> same));
     if (!json.has("ms")) {
       return ComputeSample.of(shards, json.positive("forward_ms"), json.positive("backward_ms"));
     }
@@ -96,24 +114,34 @@ public final class SampleFolderReader {
     return new ComputeSample(shards, json.positive("ms"));
   }
 
-  private static SampledShard shard(JsonFields json, int tables) {
-    int table = json.wholeNumber("table", 0);
-    if (table >= tables) {
+  private static DeviceShard shard(JsonFields json, SampleTables tables) {
+    int position = json.wholeNumber("table", 0);
+    if (position >= tables.tables().size()) {
       throw new IllegalArgumentException(
           "table must be a line of tables.jsonl, from 0 and below %s, got %s"
-              .formatted(tables, table));
+              .formatted(tables.tables().size(), position));
     }
-    return new SampledShard(
-        table,
-        json.wholeNumber("columns", 1),
-        json.number("samples"),
-        json.number("rowShare", 1),
-        json.flag("replicated", false),
-        json.optionalNumber("cacheShare"),
-        json.number("bytesPerElement", BYTES_PER_ELEMENT),
-        json.has("optimizer") ? Optimizer.of(json.text("optimizer")) : Optimizer.DEFAULT,
-        json.flag("enforceHbm", false),
-        json.flag("pooled", true));
+    TableSpec table = tables.tables().get(position);
+    DeviceShard shard =
+        new DeviceShard(
+            TableSpecBuilder.builder(table)
+                .columns(
+                    (int) json.wholeNumber("columns", TableSpec.COLUMN_UNIT, TableSpec.MAX_COLUMNS))
+                .bytesPerElement(json.number("bytesPerElement", BYTES_PER_ELEMENT))
+                .optimizer(
+                    json.optionalText("optimizer")
+                        .map(Optimizer::of)
+                        .or(() -> Optional.of(Optimizer.DEFAULT)))
+                .enforceHbm(json.flag("enforceHbm", false))
+                .pooled(json.flag("pooled", true) && table.pooled())
+                .build(),
+            json.number("samples"),
+            json.number("rowShare", 1),
+            json.flag("replicated", false),
+            json.optionalNumber("cacheShare"),
+            tables.reuseBatchSizes().get(position));
+    shard.check();
+    return shard;
   }
 
   private static CollectiveSample collective(JsonFields json) {

@@ -2,10 +2,9 @@ package io.shardtide.samples;
 
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableFeature;
-import io.shardtide.domain.TableKernel;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.files.TextFiles;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -13,7 +12,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * Reads {@code tables.jsonl}.
@@ -32,9 +30,6 @@ record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
 
   private static final double BYTES_PER_ELEMENT = 4;
 
-  private static final List<String> FEATURE_FIELDS =
-      List.of("name", "poolingFactor", "batchShare", "duplicates");
-
   static final SampleTables NONE = new SampleTables(List.of(), List.of());
 
   static SampleTables read(Path file) throws IOException {
@@ -52,9 +47,7 @@ record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
                 "name must be unique, got \"%s\" as on line %s".formatted(table.name(), same));
           }
           batchSizes.add(
-              json.has("reuseBatchSize")
-                  ? json.wholeNumber("reuseBatchSize", 1)
-                  : REUSE_BATCH_SIZE);
+              (int) json.wholeNumber("reuseBatchSize", 1, Integer.MAX_VALUE, REUSE_BATCH_SIZE));
           tables.add(table);
         });
     return new SampleTables(tables, batchSizes);
@@ -65,31 +58,24 @@ record SampleTables(List<TableSpec> tables, List<Integer> reuseBatchSizes) {
    * out its pooling factor.
    */
   static TableSpec table(JsonFields json) {
-    List<TableFeature> features =
-        json.has("features") ? json.objects("features", SampleTables::feature) : List.of();
+    List<TableFeature> features = json.optionalObjects("features", SampleTables::feature);
     boolean isSum = !json.has("poolingFactor") && !features.isEmpty();
-    return new TableSpec(
-        json.text("name"),
-        json.wholeNumber("rows", 1, TableSpec.MAX_ROWS),
-        COLUMNS,
-        isSum ? TableFeature.lookups(features) : json.number("poolingFactor"),
-        new ReuseHistogram(json.optionalNumbers("reuseHistogram")),
-        BYTES_PER_ELEMENT,
-        new AccessCdf(json.optionalNumbers("accessCdf")),
-        0,
-        0,
-        TableConstraints.NONE,
-        true,
-        Optional.empty(),
-        false,
-        features,
-        Optional.empty(),
-        TableKernel.NONE,
-        Optional.empty());
+    TableSpec table =
+        new TableSpec(
+            json.text("name"),
+            json.wholeNumber("rows", 1, TableSpec.MAX_ROWS),
+            COLUMNS,
+            isSum ? TableFeature.lookups(features) : json.number("poolingFactor"),
+            new ReuseHistogram(json.optionalNumbers("reuseHistogram")),
+            BYTES_PER_ELEMENT);
+    return TableSpecBuilder.builder(table)
+        .accessCdf(new AccessCdf(json.optionalNumbers("accessCdf")))
+        .features(features)
+        .build();
   }
 
   private static TableFeature feature(JsonFields json) {
-    json.checkNames(FEATURE_FIELDS);
+    json.checkNames(TableFeature.class);
     return new TableFeature(
         json.text("name"),
         json.number("poolingFactor"),

@@ -37,62 +37,6 @@ import java.util.Optional;
 public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec cluster) {
   private static final List<String> FIELDS = List.of("task", "cluster", "tables");
 
-  private static final List<String> CLUSTER_FIELDS =
-      List.of(
-          "devices",
-          "memoryBytesPerDevice",
-          "batchSize",
-          "hardware",
-          "devicesPerNode",
-          "hostMemoryBytesPerDevice",
-          "reservedMemoryBytesPerDevice",
-          "countsStepMemory",
-          "forwardBytesPerElement",
-          "backwardBytesPerElement",
-          "replicaGroups",
-          "synchronizationSteps",
-          "codecs",
-          "optimizer",
-          "pipeline",
-          "memoryBytesByDevice",
-          "devicesPerHost");
-
-  private static final List<String> DEVICE_MEMORY_FIELDS = List.of("device", "bytes");
-
-  private static final List<String> CODEC_FIELDS =
-      List.of(
-          "name", "directions", "bytesPerElement", "gigabytesPerSecond", "density", "canBeSummed");
-
-  private static final List<String> TABLE_FIELDS =
-      List.of(
-          "name",
-          "rows",
-          "columns",
-          "poolingFactor",
-          "reuseHistogram",
-          "accessCdf",
-          "bytesPerElement",
-          "optimizerBytesPerElement",
-          "optimizerBytesPerRow",
-          "constraints",
-          "pooled",
-          "optimizer",
-          "enforceHbm",
-          "features",
-          "idWeights",
-          "kernel",
-          "storage");
-
-  private static final List<String> STORAGE_FIELDS =
-      List.of("ids", "idsPerDay", "slotBytes", "eviction", "hitShares", "resizeReason");
-
-  private static final List<String> KERNEL_FIELDS =
-      List.of(
-          "computeKernel", "cacheLoadFactor", "cacheAlgorithm", "outputType", "stochasticRounding");
-
-  private static final List<String> CONSTRAINT_FIELDS =
-      List.of("kinds", "leastColumns", "sameDevicesAs", "mayBeCached", "mayHaveHotRows");
-
   /** Names that files had before they had those of events. */
   private static final Map<String, String> EARLIER_NAMES =
       Map.of(
@@ -156,7 +100,7 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
   }
 
   private static TableSpec table(JsonFields json) {
-    json.checkNames(TABLE_FIELDS);
+    json.checkNames(TableSpec.class);
     TableSpec table = SampleTables.table(json);
     return TableSpecBuilder.builder(table)
         .columns((int) json.wholeNumber("columns", TableSpec.COLUMN_UNIT, TableSpec.MAX_COLUMNS))
@@ -165,108 +109,85 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
             json.number("optimizerBytesPerElement", table.optimizerBytesPerElement()))
         .optimizerBytesPerRow(json.number("optimizerBytesPerRow", table.optimizerBytesPerRow()))
         .constraints(
-            json.has("constraints")
-                ? json.object("constraints", WorkloadTask::constraints)
-                : TableConstraints.NONE)
+            json.optionalObject("constraints", WorkloadTask::constraints)
+                .orElse(TableConstraints.NONE))
         .pooled(json.flag("pooled", true))
-        .optimizer(optimizer(json))
+        .optimizer(json.optionalText("optimizer").map(Optimizer::of))
         .enforceHbm(json.flag("enforceHbm", false))
-        .idWeights(named(json, "idWeights").map(IdWeights::of))
-        .kernel(json.has("kernel") ? json.object("kernel", WorkloadTask::kernel) : TableKernel.NONE)
-        .storage(
-            json.has("storage")
-                ? Optional.of(json.object("storage", WorkloadTask::storage))
-                : Optional.empty())
+        .idWeights(json.optionalText("idWeights").map(IdWeights::of))
+        .kernel(json.optionalObject("kernel", WorkloadTask::kernel).orElse(TableKernel.NONE))
+        .storage(json.optionalObject("storage", WorkloadTask::storage))
         .build();
   }
 
   private static HashedStorage storage(JsonFields json) {
-    json.checkNames(STORAGE_FIELDS);
+    json.checkNames(HashedStorage.class);
     HashedStorage plain = HashedStorage.PLAIN;
     return new HashedStorage(
-        json.has("ids") ? json.wholeNumber("ids", 0, HashedStorage.MAX_IDS) : plain.ids(),
+        json.wholeNumber("ids", 0, HashedStorage.MAX_IDS, plain.ids()),
         json.number("idsPerDay", plain.idsPerDay()),
         json.number("slotBytes", plain.slotBytes()),
-        named(json, "eviction").map(Eviction::of).orElse(plain.eviction()),
+        json.optionalText("eviction").map(Eviction::of).orElse(plain.eviction()),
         new AccessCdf(json.optionalNumbers("hitShares")),
-        named(json, "resizeReason"));
+        json.optionalText("resizeReason"));
   }
 
   private static TableKernel kernel(JsonFields json) {
-    json.checkNames(KERNEL_FIELDS);
+    json.checkNames(TableKernel.class);
     return new TableKernel(
-        named(json, "computeKernel").map(ComputeKernel::of),
+        json.optionalText("computeKernel").map(ComputeKernel::of),
         json.optionalNumber("cacheLoadFactor"),
-        named(json, "cacheAlgorithm").map(CacheAlgorithm::of),
-        named(json, "outputType").map(OutputType::of),
+        json.optionalText("cacheAlgorithm").map(CacheAlgorithm::of),
+        json.optionalText("outputType").map(OutputType::of),
         json.has("stochasticRounding")
             ? Optional.of(json.flag("stochasticRounding", true))
             : Optional.empty());
   }
 
-  private static Optional<String> named(JsonFields json, String field) {
-    return json.has(field) ? Optional.of(json.text(field)) : Optional.empty();
-  }
-
   private static TableConstraints constraints(JsonFields given) {
     JsonFields json = given.renamed(EARLIER_NAMES);
-    json.checkNames(CONSTRAINT_FIELDS);
+    json.checkNames(TableConstraints.class);
     return new TableConstraints(
         TableConstraints.kindsOf(json.optionalTexts("kinds")),
-        json.has("leastColumns")
-            ? (int) json.wholeNumber("leastColumns", 0, TableSpec.MAX_COLUMNS)
-            : 0,
-        named(json, "sameDevicesAs"),
+        (int) json.wholeNumber("leastColumns", 0, TableSpec.MAX_COLUMNS, 0),
+        json.optionalText("sameDevicesAs"),
         json.flag("mayBeCached", true),
         json.flag("mayHaveHotRows", true));
   }
 
   private static ClusterSpec cluster(JsonFields json) {
-    json.checkNames(CLUSTER_FIELDS);
+    json.checkNames(ClusterSpec.class);
     int devices = (int) json.wholeNumber("devices", 1, ClusterSpec.MAX_DEVICES);
     long memory = json.wholeNumber("memoryBytesPerDevice", 1, ClusterSpec.MAX_MEMORY_BYTES);
     return new ClusterSpec(
         devices,
         memory,
         json.wholeNumber("batchSize", 1),
-        json.has("devicesPerNode") ? json.wholeNumber("devicesPerNode", 1) : devices,
+        (int) json.wholeNumber("devicesPerNode", 1, Integer.MAX_VALUE, devices),
         json.text("hardware"),
-        bytes(json, "hostMemoryBytesPerDevice", ClusterSpec.MAX_MEMORY_BYTES),
-        bytes(json, "reservedMemoryBytesPerDevice", memory - 1),
+        json.wholeNumber("hostMemoryBytesPerDevice", 0, ClusterSpec.MAX_MEMORY_BYTES, 0),
+        json.wholeNumber("reservedMemoryBytesPerDevice", 0, memory - 1, 0),
         json.flag("countsStepMemory", false),
         json.number("forwardBytesPerElement", ClusterSpec.DEFAULT_WIRE_BYTES),
         json.number("backwardBytesPerElement", ClusterSpec.DEFAULT_WIRE_BYTES),
         json.has("replicaGroups") ? json.wholeNumbers("replicaGroups") : ClusterSpec.ONE_GROUP,
-        json.has("synchronizationSteps")
-            ? (int)
-                json.wholeNumber("synchronizationSteps", 1, ClusterSpec.MAX_SYNCHRONIZATION_STEPS)
-            : 1,
-        json.has("codecs") ? json.objects("codecs", WorkloadTask::codec) : List.of(),
-        optimizer(json),
-        json.has("pipeline")
-            ? Optional.of(TrainingPipeline.of(json.text("pipeline")))
-            : Optional.empty(),
-        json.has("memoryBytesByDevice")
-            ? json.objects("memoryBytesByDevice", of -> memory(of, devices))
-            : List.of(),
-        json.has("devicesPerHost") ? json.wholeNumber("devicesPerHost", 0) : 0);
+        (int) json.wholeNumber("synchronizationSteps", 1, ClusterSpec.MAX_SYNCHRONIZATION_STEPS, 1),
+        json.optionalObjects("codecs", WorkloadTask::codec),
+        json.optionalText("optimizer").map(Optimizer::of),
+        json.optionalText("pipeline").map(TrainingPipeline::of),
+        json.optionalObjects("memoryBytesByDevice", of -> memory(of, devices)),
+        (int) json.wholeNumber("devicesPerHost", 0, Integer.MAX_VALUE, 0));
   }
 
   private static DeviceMemory memory(JsonFields json, int devices) {
-    json.checkNames(DEVICE_MEMORY_FIELDS);
+    json.checkNames(DeviceMemory.class);
     return new DeviceMemory(
         (int) json.wholeNumber("device", 0, devices - 1),
         json.wholeNumber("bytes", 1, ClusterSpec.MAX_MEMORY_BYTES));
   }
 
-  private static Optional<Optimizer> optimizer(JsonFields json) {
-    return json.has("optimizer")
-        ? Optional.of(Optimizer.of(json.text("optimizer")))
-        : Optional.empty();
-  }
-
   private static CommCodec codec(JsonFields json) {
-    json.checkNames(CODEC_FIELDS);
+    json.checkNames(CommCodec.class);
     String name = json.text("name");
     return new CommCodec(
         name,
@@ -275,9 +196,5 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
         json.number("gigabytesPerSecond", 0),
         json.number("density", 1),
         json.flag("canBeSummed", true));
-  }
-
-  private static long bytes(JsonFields json, String field, long max) {
-    return json.has(field) ? json.wholeNumber(field, 0, max) : 0;
   }
 }

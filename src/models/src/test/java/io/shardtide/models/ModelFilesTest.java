@@ -52,9 +52,11 @@ class ModelFilesTest {
 
   @Test
   void a_bundle_survives_its_file() throws IOException {
-    ModelFiles.write(TestModels.bundle(), folder.resolve("deep/model.avro"));
+    ModelFiles.write(ModelFiles.shipped(), folder.resolve("deep/model.avro"));
     ModelBundle read = ModelFiles.read(folder.resolve("deep/model.avro"));
-    assertThat(read.modelId()).isEqualTo(TestModels.bundle().modelId()).isEqualTo(read.contentId());
+    assertThat(read.modelId())
+        .isEqualTo(ModelFiles.shipped().modelId())
+        .isEqualTo(read.contentId());
     try (var files = Files.list(folder.resolve("deep"))) {
       assertThat(files).hasSize(1);
     }
@@ -62,8 +64,8 @@ class ModelFilesTest {
 
   @Test
   void the_same_bundle_gives_the_same_content_whatever_the_file() throws IOException {
-    ModelFiles.write(TestModels.bundle(), file);
-    ModelFiles.write(TestModels.bundle(), folder.resolve("again.avro"));
+    ModelFiles.write(ModelFiles.shipped(), file);
+    ModelFiles.write(ModelFiles.shipped(), folder.resolve("again.avro"));
     assertThat(ModelFiles.read(folder.resolve("again.avro")).contentId())
         .isEqualTo(ModelFiles.read(file).contentId());
   }
@@ -128,7 +130,7 @@ class ModelFilesTest {
 
   @Test
   void a_bundle_with_nan_is_refused() throws IOException {
-    CostModelBundle avro = ModelBundleMapping.toAvro(TestModels.bundle());
+    CostModelBundle avro = ModelBundleMapping.toAvro(ModelFiles.shipped());
     List<Float> weights = new ArrayList<>(avro.getHead().get(0).getWeights());
     weights.set(5, Float.NaN);
     avro.getHead().get(0).setWeights(weights);
@@ -138,7 +140,7 @@ class ModelFilesTest {
 
   @Test
   void a_changed_number_is_detected() throws IOException {
-    CostModelBundle avro = ModelBundleMapping.toAvro(TestModels.bundle());
+    CostModelBundle avro = ModelBundleMapping.toAvro(ModelFiles.shipped());
     avro.getCard().setDescription("measured on a real machine");
     write(avro);
     assertRefused("it was changed after it was made");
@@ -146,34 +148,35 @@ class ModelFilesTest {
 
   @Test
   void an_inconsistent_bundle_is_refused() throws IOException {
-    CostModelBundle avro = ModelBundleMapping.toAvro(TestModels.bundle());
+    CostModelBundle avro = ModelBundleMapping.toAvro(ModelFiles.shipped());
     avro.setTower(avro.getHead());
     write(avro);
     assertRefused(
         "inputs of a layer of a model's tower must be %d, got %d"
             .formatted(
-                TestModels.bundle().features().size(), TestModels.bundle().head().get(0).inputs()));
+                ModelFiles.shipped().features().size(),
+                ModelFiles.shipped().head().get(0).inputs()));
   }
 
   @Test
   void a_bundle_with_other_quantities_is_refused() throws IOException {
-    CostModelBundle avro = ModelBundleMapping.toAvro(TestModels.bundle());
+    CostModelBundle avro = ModelBundleMapping.toAvro(ModelFiles.shipped());
     avro.getRanges().get(0).setQuantity("phase_of_the_moon");
     write(avro);
     assertRefused("got [phase_of_the_moon, columns, ");
-    avro = ModelBundleMapping.toAvro(TestModels.bundle());
+    avro = ModelBundleMapping.toAvro(ModelFiles.shipped());
     avro.setForwardCoefficients(List.of(1.0, -1.0));
     write(avro);
     assertRefused("got [1.0, -1.0]");
-    avro = ModelBundleMapping.toAvro(TestModels.bundle());
+    avro = ModelBundleMapping.toAvro(ModelFiles.shipped());
     avro.getCollectives().get(0).setCollective("all_to_some");
     write(avro);
     assertRefused("collective of a model's net must be one of all_to_all, ");
-    avro = ModelBundleMapping.toAvro(TestModels.bundle());
+    avro = ModelBundleMapping.toAvro(ModelFiles.shipped());
     avro.getCollectives().get(0).setDirection("sideways");
     write(avro);
     assertRefused("direction of a model's net must be forward or backward, got \"sideways\"");
-    avro = ModelBundleMapping.toAvro(TestModels.bundle());
+    avro = ModelBundleMapping.toAvro(ModelFiles.shipped());
     avro.setTower(avro.getTower().subList(0, 1));
     write(avro);
     assertRefused("layers of a model's tower must be at least 2, got 1");
@@ -213,7 +216,7 @@ class ModelFilesTest {
     damaged[random.nextInt(damaged.length)] ^= (byte) (1 << random.nextInt(8));
     try {
       assertThat(ModelFiles.read("damaged", damaged).contentId())
-          .isEqualTo(TestModels.bundle().modelId());
+          .isEqualTo(ModelFiles.shipped().modelId());
     } catch (InvalidModelException e) {
       assertThat(e).hasMessageStartingWith("damaged is not a model that can be used");
     }
@@ -234,7 +237,7 @@ class ModelFilesTest {
   @Test
   void a_file_that_is_replaced_is_never_absent() throws IOException {
     Path file = folder.resolve("model.avro");
-    ModelFiles.write(TestModels.bundle(), file);
+    ModelFiles.write(ModelFiles.shipped(), file);
     AtomicInteger absent = new AtomicInteger();
     AtomicBoolean isOver = new AtomicBoolean();
     Thread reader =
@@ -249,12 +252,12 @@ class ModelFilesTest {
     reader.start();
     try {
       for (int i = 0; i < 50; i++) {
-        ModelFiles.write(TestModels.bundle(), file);
+        ModelFiles.write(ModelFiles.shipped(), file);
       }
     } finally {
       isOver.set(true);
     }
     assertThat(absent.get()).isZero();
-    assertThat(ModelFiles.read(file).modelId()).isEqualTo(TestModels.bundle().modelId());
+    assertThat(ModelFiles.read(file).modelId()).isEqualTo(ModelFiles.shipped().modelId());
   }
 }

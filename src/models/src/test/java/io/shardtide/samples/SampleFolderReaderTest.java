@@ -5,14 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableConstraints;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.files.MalformedFileException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -67,6 +69,27 @@ class SampleFolderReaderTest {
     return SampleFolderReader.read(parent.resolve("samples"), Optional.empty());
   }
 
+  private static DeviceShard shard(
+      TableSpec table,
+      int columns,
+      double bytesPerElement,
+      double samples,
+      double rowShare,
+      boolean replicated,
+      OptionalDouble cacheShare) {
+    return new DeviceShard(
+        TableSpecBuilder.builder(table)
+            .columns(columns)
+            .bytesPerElement(bytesPerElement)
+            .optimizer(Optional.of(Optimizer.DEFAULT))
+            .build(),
+        samples,
+        rowShare,
+        replicated,
+        cacheShare,
+        65_536);
+  }
+
   @Test
   void reads_each_field_and_its_default() throws IOException {
     write("samples/tables.jsonl", TABLES);
@@ -86,33 +109,31 @@ class SampleFolderReaderTest {
         {"collective":"all_reduce","devices":16,"devicesPerNode":8,"bytes":1e9,"ms":2.5,"direction":"backward"}
         """);
     SampleSet set = read();
-    assertThat(set.reuseBatchSizes()).containsOnly(65_536);
-    assertThat(set.tables())
-        .containsExactly(
-            new TableSpec("a", 100, 4, 2.5, ReuseHistogram.UNKNOWN, 4),
-            new TableSpec(
-                "b",
-                16,
-                4,
-                1,
-                ReuseHistogram.UNKNOWN,
-                4,
-                new AccessCdf(List.of(0.25, 0.5, 1.0)),
-                0,
-                0,
-                TableConstraints.NONE,
-                true,
-                Optional.empty(),
-                false));
+    TableSpec a = new TableSpec("a", 100, 4, 2.5, ReuseHistogram.UNKNOWN, 4);
+    TableSpec b =
+        new TableSpec(
+            "b",
+            16,
+            4,
+            1,
+            ReuseHistogram.UNKNOWN,
+            4,
+            new AccessCdf(List.of(0.25, 0.5, 1.0)),
+            0,
+            0,
+            TableConstraints.NONE,
+            true,
+            Optional.empty(),
+            false);
+    assertThat(set.tables()).containsExactly("a", "b");
+    assertThat(SampleFolderReader.tables(parent.resolve("samples/tables.jsonl")))
+        .containsExactly(a, b);
+    DeviceShard wide = shard(b, 64, 2, 512, 0.125, true, OptionalDouble.of(0.05));
+    DeviceShard narrow = shard(a, 4, 4, 8, 1, false, OptionalDouble.empty());
     assertThat(set.compute())
         .containsExactly(
-            ComputeSample.of(
-                List.of(
-                    new SampledShard(1, 64, 512, 0.125, true, OptionalDouble.of(0.05), 2),
-                    SampledShard.ofColumns(0, 4, 8)),
-                0.25,
-                0.5),
-            new ComputeSample(List.of(SampledShard.ofColumns(0, 4, 8)), 1.5));
+            ComputeSample.of(List.of(wide, narrow), 0.25, 0.5),
+            new ComputeSample(List.of(narrow), 1.5));
     CollectiveSample allToAll = set.collectives().get(0);
     assertThat(allToAll.collective()).isEqualTo(Collective.ALL_TO_ALL);
     assertThat(allToAll.direction()).isEmpty();
@@ -131,15 +152,12 @@ class SampleFolderReaderTest {
   void tables_are_in_the_folder_or_its_parent_or_given() throws IOException {
     write("tables.jsonl", TABLES.replace("\"a\"", "\"parent\""));
     writeGzip("samples/compute.jsonl.gz", gzip(COMPUTE));
-    assertThat(read().tables().get(0).name()).isEqualTo("parent");
+    assertThat(read().tables().get(0)).isEqualTo("parent");
     write("samples/tables.jsonl", TABLES.replace("\"a\"", "\"own\""));
-    assertThat(read().tables().get(0).name()).isEqualTo("own");
+    assertThat(read().tables().get(0)).isEqualTo("own");
     Path given = write("given", TABLES.replace("\"a\"", "\"given\""));
     assertThat(
-            SampleFolderReader.read(parent.resolve("samples"), Optional.of(given))
-                .tables()
-                .get(0)
-                .name())
+            SampleFolderReader.read(parent.resolve("samples"), Optional.of(given)).tables().get(0))
         .isEqualTo("given");
   }
 
@@ -159,8 +177,10 @@ class SampleFolderReaderTest {
     write(
         "samples/tables.jsonl",
         TABLES.replaceFirst("\"rows\"", "\"reuseBatchSize\":4096,\"rows\""));
-    write("samples/compute.jsonl", COMPUTE);
-    assertThat(read().reuseBatchSizes()).startsWith(4_096, 65_536);
+    write("samples/compute.jsonl", COMPUTE + COMPUTE.replace("\"table\":0", "\"table\":1"));
+    assertThat(read().compute())
+        .extracting(sample -> sample.shards().get(0).reuseBatchSize())
+        .containsExactly(4_096, 65_536);
   }
 
   @Test
@@ -184,16 +204,19 @@ class SampleFolderReaderTest {
     SampleSet set =
         SampleFolderReader.read(
             Path.of("src/models/src/test/resources/samples/pytorch/train"), Optional.empty());
+    List<TableSpec> tables =
+        SampleFolderReader.tables(
+            Path.of("src/models/src/test/resources/samples/pytorch/tables.jsonl"));
     assertThat(set.tables()).hasSize(10);
-    assertThat(set.tables()).allMatch(t -> t.reuseHistogram().isKnown() && t.accessCdf().isKnown());
+    assertThat(tables).allMatch(t -> t.reuseHistogram().isKnown() && t.accessCdf().isKnown());
     assertThat(set.compute()).hasSize(4).allMatch(s -> s.forwardMs().isPresent());
     assertThat(set.compute().get(0))
         .isEqualTo(
             ComputeSample.of(
                 List.of(
-                    new SampledShard(0, 64, 64, 1, true, OptionalDouble.empty(), 2),
-                    new SampledShard(1, 244, 128, 1, false, OptionalDouble.empty(), 2),
-                    new SampledShard(4, 28, 128, 0.5, false, OptionalDouble.empty(), 4)),
+                    shard(tables.get(0), 64, 2, 64, 1, true, OptionalDouble.empty()),
+                    shard(tables.get(1), 244, 2, 128, 1, false, OptionalDouble.empty()),
+                    shard(tables.get(4), 28, 4, 128, 0.5, false, OptionalDouble.empty())),
                 0.73645,
                 21.77117));
   }
@@ -233,8 +256,8 @@ class SampleFolderReaderTest {
           compute     | {"shards":[7],"ms":1}                                      | shards[0] must be an object, got 7
           compute     | {"shards":[{S},{"table":2}],"ms":1}                        | shards[1]: table must be a line of tables.jsonl, from 0 and below 2, got 2
           compute     | {"shards":[{"table":-1}],"ms":1}                           | shards[0]: table must be a whole number between 0 and 2147483647, got -1
-          compute     | {"shards":[{"table":0,"samples":8}],"ms":1}                | shards[0]: columns must be a whole number between 1 and 2147483647, got nothing
-          compute     | {"shards":[{"table":0,"columns":0,"samples":8}],"ms":1}    | shards[0]: columns must be a whole number between 1 and 2147483647, got 0
+          compute     | {"shards":[{"table":0,"samples":8}],"ms":1}                | shards[0]: columns must be a whole number between 4 and 4096, got nothing
+          compute     | {"shards":[{"table":0,"columns":0,"samples":8}],"ms":1}    | shards[0]: columns must be a whole number between 4 and 4096, got 0
           compute     | {"shards":[{"table":0,"columns":4}],"ms":1}                | shards[0]: samples must be a number, got nothing
           compute     | {"shards":[{"table":0,"columns":4,"samples":0}],"ms":1}    | shards[0]: samples of a shard must be above 0, got 0.0
           compute     | {"shards":[{"table":0,"columns":4,"samples":1e400}],"ms":1} | shards[0]: samples of a shard must be above 0, got Infinity
@@ -243,7 +266,7 @@ class SampleFolderReaderTest {
           compute     | {"shards":[{S,"replicated":1}],"ms":1}                     | shards[0]: replicated must be true or false, got 1
           compute     | {"shards":[{S,"cacheShare":-0.1}],"ms":1}                  | shards[0]: cacheShare of a shard must be between 0 and 1, got -0.1
           compute     | {"shards":[{S,"cacheShare":"all of the rows, all of the columns, all of the weights, all"}],"ms":1} | shards[0]: cacheShare must be a number, got "all of the rows, all of the columns, all of the weights, al...
-          compute     | {"shards":[{S,"bytesPerElement":0}],"ms":1}                | shards[0]: bytesPerElement of a shard must be above 0, got 0.0
+          compute     | {"shards":[{S,"bytesPerElement":0}],"ms":1}                | shards[0]: bytes per element of table "a" must be above 0 and at most 64, got 0.0
           compute     | {"shards":[{S}]}                                           | forward_ms must be a number, got nothing
           compute     | {"shards":[{S}],"forward_ms":1}                            | backward_ms must be a number, got nothing
           compute     | {"shards":[{S}],"forward_ms":1,"backward_ms":0}            | backward_ms must be above 0, got 0

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.AccessCdf;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
@@ -59,12 +59,13 @@ class SampleFolderRoundTripTest {
 
   @Property(tries = 100)
   void what_is_written_reads_back_equal(@ForAll long seed) throws IOException {
-    SampleSet written = samples(new Random(seed));
-    SampleFolderWriter.write(written, folder);
+    Random random = new Random(seed);
+    List<TableSpec> tables = tables(random);
+    SampleSet written = write(tables, random);
     assertThat(FILES).allSatisfy(name -> assertThat(folder.resolve(name)).isRegularFile());
     SampleSet read = SampleFolderReader.read(folder, Optional.empty());
     assertThat(read.tables()).isEqualTo(written.tables());
-    assertThat(read.reuseBatchSizes()).isEqualTo(written.reuseBatchSizes());
+    assertThat(SampleFolderReader.tables(folder.resolve(FILES.get(0)))).isEqualTo(tables);
     assertThat(read.compute()).isEqualTo(written.compute());
     assertThat(read.collectives().stream().map(SampleFolderRoundTripTest::values))
         .isEqualTo(written.collectives().stream().map(SampleFolderRoundTripTest::values).toList());
@@ -84,7 +85,7 @@ class SampleFolderRoundTripTest {
   @Property(tries = 300)
   void changed_bytes_are_read_or_named_as_malformed(@ForAll long seed) throws IOException {
     Random random = new Random(seed);
-    SampleFolderWriter.write(samples(random), folder);
+    write(tables(random), random);
     Path file = folder.resolve(FILES.get(random.nextInt(FILES.size())));
     byte[] bytes = Files.readAllBytes(file);
     if (file.toString().endsWith(".gz") && random.nextInt(4) > 0) {
@@ -115,16 +116,27 @@ class SampleFolderRoundTripTest {
     }
   }
 
-  private static SampleSet samples(Random random) {
+  private static List<TableSpec> tables(Random random) {
     List<TableSpec> tables = new ArrayList<>();
     for (int t = 1 + random.nextInt(3); t > 0; t--) {
       tables.add(table("t\"able 表" + t, random));
     }
+    return tables;
+  }
+
+  private SampleSet write(List<TableSpec> tables, Random random) throws IOException {
+    int batchSize = random.nextBoolean() ? 65_536 : 1 + random.nextInt(1 << 20);
+    SampleSet samples = samples(tables, batchSize, random);
+    SampleFolderWriter.write(samples, tables, batchSize, folder);
+    return samples;
+  }
+
+  private static SampleSet samples(List<TableSpec> tables, int batchSize, Random random) {
     List<ComputeSample> compute = new ArrayList<>();
     for (int n = random.nextInt(4); n > 0; n--) {
-      List<SampledShard> shards = new ArrayList<>();
+      List<DeviceShard> shards = new ArrayList<>();
       for (int s = 1 + random.nextInt(3); s > 0; s--) {
-        shards.add(shard(random.nextInt(tables.size()), random));
+        shards.add(shard(tables.get(random.nextInt(tables.size())), batchSize, random));
       }
       double forward = positive(random);
       compute.add(
@@ -136,8 +148,7 @@ class SampleFolderRoundTripTest {
     for (int n = random.nextInt(4) + (compute.isEmpty() ? 1 : 0); n > 0; n--) {
       collectives.add(collective(random));
     }
-    int batchSize = random.nextBoolean() ? 65_536 : 1 + random.nextInt(1 << 20);
-    return new SampleSet(tables, batchSize, compute, collectives);
+    return new SampleSet(tables.stream().map(TableSpec::name).toList(), compute, collectives);
   }
 
   private static TableSpec table(String name, Random random) {
@@ -174,18 +185,20 @@ class SampleFolderRoundTripTest {
             .build();
   }
 
-  private static SampledShard shard(int table, Random random) {
-    return new SampledShard(
-        table,
-        1 + random.nextInt(4_096),
+  private static DeviceShard shard(TableSpec table, int batchSize, Random random) {
+    return new DeviceShard(
+        TableSpecBuilder.builder(table)
+            .columns(TableSpec.COLUMN_UNIT * (1 + random.nextInt(1_024)))
+            .bytesPerElement(random.nextBoolean() ? 4 : 8 * (1 - random.nextDouble()))
+            .optimizer(Optional.of(one(List.of(Optimizer.values()), random)))
+            .enforceHbm(random.nextBoolean())
+            .pooled(random.nextBoolean())
+            .build(),
         positive(random),
         random.nextBoolean() ? 1 : 1 - random.nextDouble(),
         random.nextBoolean(),
         random.nextBoolean() ? OptionalDouble.empty() : OptionalDouble.of(random.nextDouble()),
-        random.nextBoolean() ? 4 : positive(random),
-        one(List.of(Optimizer.values()), random),
-        random.nextBoolean(),
-        random.nextBoolean());
+        batchSize);
   }
 
   private static CollectiveSample collective(Random random) {

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Optimizer;
 import io.shardtide.domain.TableFeature;
@@ -16,7 +16,6 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.stream.IntStream;
 import java.util.zip.GZIPOutputStream;
 
 /** Writes sample folders, which {@link SampleFolderReader} reads. */
@@ -40,16 +39,15 @@ public final class SampleFolderWriter {
    * @param folder an empty folder, or one that does not exist
    * @throws IOException if a file cannot be written
    */
-  public static void write(SampleSet samples, Path folder) throws IOException {
+  public static void write(SampleSet samples, List<TableSpec> tables, int batchSize, Path folder)
+      throws IOException {
     Files.createDirectories(folder);
     write(
-        folder.resolve(SampleTables.NAME),
-        IntStream.range(0, samples.tables().size()).boxed().toList(),
-        (json, t) -> table(json, samples.tables().get(t), samples.reuseBatchSizes().get(t)));
+        folder.resolve(SampleTables.NAME), tables, (json, table) -> table(json, table, batchSize));
     write(
         folder.resolve(SampleFolderReader.COMPUTE + ".gz"),
         samples.compute(),
-        SampleFolderWriter::computation);
+        (json, sample) -> computation(json, samples.tables(), sample));
     write(
         folder.resolve(SampleFolderReader.COLLECTIVES + ".gz"),
         samples.collectives(),
@@ -107,10 +105,12 @@ public final class SampleFolderWriter {
     }
   }
 
-  private static void computation(JsonGenerator json, ComputeSample sample) throws IOException {
+  private static void computation(JsonGenerator json, List<String> tables, ComputeSample sample)
+      throws IOException {
     json.writeArrayFieldStart("shards");
-    for (SampledShard shard : sample.shards()) {
+    for (DeviceShard shard : sample.shards()) {
       json.writeStartObject();
+      json.writeNumberField("table", tables.indexOf(shard.table().name()));
       shard(json, shard);
       json.writeEndObject();
     }
@@ -124,9 +124,8 @@ public final class SampleFolderWriter {
     }
   }
 
-  private static void shard(JsonGenerator json, SampledShard shard) throws IOException {
-    json.writeNumberField("table", shard.table());
-    json.writeNumberField("columns", shard.columns());
+  private static void shard(JsonGenerator json, DeviceShard shard) throws IOException {
+    json.writeNumberField("columns", shard.table().columns());
     number(json, "samples", shard.samples());
     if (shard.rowShare() != 1) {
       number(json, "rowShare", shard.rowShare());
@@ -137,16 +136,16 @@ public final class SampleFolderWriter {
     if (shard.cacheShare().isPresent()) {
       number(json, "cacheShare", shard.cacheShare().getAsDouble());
     }
-    if (shard.bytesPerElement() != SampleFolderReader.BYTES_PER_ELEMENT) {
-      number(json, "bytesPerElement", shard.bytesPerElement());
+    if (shard.table().bytesPerElement() != SampleFolderReader.BYTES_PER_ELEMENT) {
+      number(json, "bytesPerElement", shard.table().bytesPerElement());
     }
     if (shard.optimizer() != Optimizer.DEFAULT) {
       json.writeStringField("optimizer", shard.optimizer().label());
     }
-    if (shard.stateInDeviceMemory()) {
+    if (shard.table().enforceHbm()) {
       json.writeBooleanField("enforceHbm", true);
     }
-    if (!shard.pooled()) {
+    if (!shard.table().pooled()) {
       json.writeBooleanField("pooled", false);
     }
   }

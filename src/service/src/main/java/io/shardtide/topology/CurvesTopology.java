@@ -1,6 +1,6 @@
 package io.shardtide.topology;
 
-import io.shardtide.allocation.CurveSearch.SearchedCurve;
+import io.shardtide.allocation.Curve;
 import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.CurveTask;
 import io.shardtide.allocation.RunningPlan;
@@ -74,7 +74,7 @@ public final class CurvesTopology {
     private final Map<String, Long> due = new LinkedHashMap<>();
 
     /** Curves of this instance, whose plans the next searches begin with. */
-    private final Map<String, SearchedCurve> searched = new HashMap<>();
+    private final Map<String, Curve> searched = new HashMap<>();
 
     /** Workloads whose current curve may become better, the longest waiting one first. */
     private final Set<String> refinable = new LinkedHashSet<>();
@@ -87,10 +87,9 @@ public final class CurvesTopology {
     private WorkloadTables<CurveState, TableSpec> store;
     private PlannerMetrics.Pending pending;
 
-    private record RunningCurve(
-        CurveTask task, long changedAtMs, CompletableFuture<SearchedCurve> result) {
+    private record RunningCurve(CurveTask task, long changedAtMs, CompletableFuture<Curve> result) {
       String workloadId() {
-        return task.request().workloadId();
+        return task.curve().request().workloadId();
       }
     }
 
@@ -205,8 +204,7 @@ public final class CurvesTopology {
 
     private void begin(String workloadId, long changedAtMs) {
       running =
-          step.task(store, workloadId, Optional.ofNullable(searched.get(workloadId)))
-              .map(task -> search(task, changedAtMs));
+          next(workloadId).filter(task -> !task.refines()).map(task -> search(task, changedAtMs));
       if (running.isEmpty()) {
         refinable.add(workloadId);
       }
@@ -214,22 +212,24 @@ public final class CurvesTopology {
 
     /** Searches one point more: a change waits for no more than that. */
     private void refine(String workloadId) {
-      running =
-          step.refinement(
-                  store,
-                  workloadId,
-                  Optional.ofNullable(searched.get(workloadId)),
-                  Optional.ofNullable(runningPlans.get(workloadId)))
-              .map(task -> search(task, nowMs()));
+      running = next(workloadId).filter(CurveTask::refines).map(task -> search(task, nowMs()));
+    }
+
+    private Optional<CurveTask> next(String workloadId) {
+      return step.next(
+          store,
+          workloadId,
+          Optional.ofNullable(searched.get(workloadId)),
+          Optional.ofNullable(runningPlans.get(workloadId)));
     }
 
     private RunningCurve search(CurveTask task, long changedAtMs) {
       return new RunningCurve(
-          task, changedAtMs, CompletableFuture.supplyAsync(() -> step.search(task), searches));
+          task, changedAtMs, CompletableFuture.supplyAsync(task::run, searches));
     }
 
     private void finish(RunningCurve finished) {
-      SearchedCurve curve = finished.result().join();
+      Curve curve = finished.result().join();
       boolean refines = finished.task().refines();
       Optional<CurveReport> report = step.finish(store, finished.task(), curve);
       if (report.isPresent() || refines) {

@@ -90,7 +90,7 @@ public final class FeedbackTopology {
               ShardingPlan::workloadId,
               (plan, source, timestamp) -> step.onPlan(store, plan))
           .gapless()
-          .when(plan -> models.isDecided(plan.modelId()));
+          .when(plan -> models.isDecided(plan.origin().modelId()));
       on(
           topics.measuredCosts(),
           MeasuredCosts::workloadId,

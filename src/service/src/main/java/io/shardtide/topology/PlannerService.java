@@ -6,6 +6,7 @@ import io.shardtide.allocation.PoolStep;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.domain.SearchSettings;
 import io.shardtide.growth.GrowthStep;
 import io.shardtide.learning.FeedbackStep;
 import io.shardtide.learning.RetrainingRun;
@@ -281,7 +282,8 @@ public final class PlannerService implements AutoCloseable {
                         models.isDecided(cluster)
                             ? models.of(cluster.hardware())
                             : Optional.empty(),
-                    models::get),
+                    models::get,
+                    SearchSettings.DEFAULTS),
                 models,
                 threads.curves(),
                 metrics,

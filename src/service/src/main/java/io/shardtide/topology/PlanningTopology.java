@@ -331,8 +331,8 @@ public final class PlanningTopology {
       }
       if (outcome instanceof PlanningOutcome.Planned planned) {
         ShardingPlan plan = planned.plan();
-        metrics.searched(plan.effort(), plan.searchMillis());
-        metrics.published(plan.effort());
+        metrics.searched(plan.origin().effort(), plan.run().searchMillis());
+        metrics.published(plan.origin().effort());
         forward(workloadId, plan, now, NodeName.WRITE_PLANS);
         forward(workloadId, plan, now, NodeName.WRITE_CURRENT_PLANS);
         if (store.header(workloadId).state() == PendingWork.BACKGROUND_SEARCH_DUE) {

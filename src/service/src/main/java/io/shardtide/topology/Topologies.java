@@ -5,6 +5,7 @@ import io.shardtide.allocation.PoolStep;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.PlanningSettings;
+import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.TrainingPolicy;
 import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.growth.CapacityPolicy;
@@ -140,7 +141,8 @@ public final class Topologies {
                       cluster -> Optional.empty(),
                       id -> {
                         throw new IllegalStateException("Not called while a topology is described");
-                      }),
+                      },
+                      SearchSettings.DEFAULTS),
                   ArrivingModels.allArrived(() -> 0),
                   Runnable::run,
                   PlannerMetrics.unread(),

@@ -87,7 +87,7 @@ final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
-    OptionalDouble answered = latencies.answered(plan.source(), writtenAt);
+    OptionalDouble answered = latencies.answered(plan.origin().source(), writtenAt);
     WorkloadProjection workload = workloads.changed(plan.workloadId());
     workload.apply(PlanSummary.of(plan, answered), at, false, kept());
     logEvent(
@@ -101,7 +101,7 @@ final class LogProjection {
                 plan.movedShards(),
                 ByteSizes.describe(plan.movedBytes()),
                 plan.reason()),
-        plan.effort().name(),
+        plan.origin().effort().name(),
         Optional.of(plan.planId()),
         answered.isPresent() ? Optional.of(answered.getAsDouble()) : Optional.empty());
   }

@@ -110,16 +110,16 @@ public record PlanSummary(
         plan.planId(),
         plan.workloadId(),
         plan.generation(),
-        plan.firstGeneration(),
-        plan.effort(),
-        plan.modelId().intern(),
-        plan.previousPlanId(),
+        plan.origin().firstGeneration(),
+        plan.origin().effort(),
+        plan.origin().modelId().intern(),
+        plan.origin().previousPlanId(),
         plan.reason(),
-        plan.createdAt(),
+        plan.run().createdAt(),
         answeredMs,
         plan.predictedMs(),
         OptionalDouble.empty(),
-        plan.insight().lowerBoundMs(),
+        plan.prediction().insight().lowerBoundMs(),
         plan.ranks(),
         plan.replication(),
         (int) plan.shards().stream().map(Shard::table).distinct().count(),
@@ -127,22 +127,22 @@ public record PlanSummary(
         plan.movedShards(),
         plan.movedBytes(),
         imbalance(plan),
-        plan.insight().bottleneck(),
-        plan.slow(),
-        plan.evaluations(),
-        plan.searchMillis(),
+        plan.prediction().insight().bottleneck(),
+        plan.origin().slow(),
+        plan.run().evaluations(),
+        plan.run().searchMillis(),
         Optional.empty());
   }
 
   private static double imbalance(ShardingPlan plan) {
     double sum = 0;
     double last = 0;
-    for (DeviceCost cost : plan.deviceCosts()) {
+    for (DeviceCost cost : plan.prediction().deviceCosts()) {
       double start = cost.computeMs() + cost.backwardCommMs();
       sum += start;
       last = Math.max(last, start);
     }
-    return sum > 0 ? last * plan.deviceCosts().size() / sum - 1 : 0;
+    return sum > 0 ? last * plan.prediction().deviceCosts().size() / sum - 1 : 0;
   }
 
   /** Returns the number of devices of a replica group. */

@@ -36,7 +36,7 @@ public record PoolCurve(
         curve.generation(),
         curve.modelId(),
         simulated,
-        curve.batchSize(),
+        curve.cluster().batchSize(),
         curve.points().stream().map(point -> point(curve, point)).toList());
   }
 

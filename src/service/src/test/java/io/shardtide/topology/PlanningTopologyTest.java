@@ -43,12 +43,12 @@ class PlanningTopologyTest extends TopologyFixture {
     publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5), upsert("b", 200_000, 64, 5)));
     ShardingPlan plan = plans.readValue();
     assertThat(plan.generation()).isEqualTo(1);
-    assertThat(plan.source().topic()).isEqualTo("t.workload-changes");
-    assertThat(plan.source().offset()).isZero();
+    assertThat(plan.origin().source().topic()).isEqualTo("t.workload-changes");
+    assertThat(plan.origin().source().offset()).isZero();
     assertThat(plan.planId()).isEqualTo(plan.contentId());
     assertThat(current.readValue()).isEqualTo(plan);
     publish(event(upsert("c", 100, 4, 1)));
-    assertThat(plans.readValue().previousPlanId()).contains(plan.planId());
+    assertThat(plans.readValue().origin().previousPlanId()).contains(plan.planId());
     assertThat(plans.isEmpty()).as("a generation is planned once").isTrue();
     assertThat(rejected.isEmpty()).isTrue();
   }
@@ -63,7 +63,7 @@ class PlanningTopologyTest extends TopologyFixture {
     assertThat(bad.shortfall().proven()).isTrue();
     assertThat(current.isEmpty()).isTrue();
     publish(event(drop("b")));
-    assertThat(current.readValue().previousPlanId()).contains(good.planId());
+    assertThat(current.readValue().origin().previousPlanId()).contains(good.planId());
   }
 
   @Test
@@ -88,8 +88,8 @@ class PlanningTopologyTest extends TopologyFixture {
     publish(event(set(2, Fixtures.GIB), upsert("c", 100_000, 64, 5)));
     pass(Duration.ofMillis(25));
     ShardingPlan plan = plans.readValue();
-    assertThat(plan.firstGeneration()).isEqualTo(4);
-    assertThat(plan.previousPlanId()).isEmpty();
+    assertThat(plan.origin().firstGeneration()).isEqualTo(4);
+    assertThat(plan.origin().previousPlanId()).isEmpty();
     assertThat(plan.shards()).extracting(Shard::table).containsOnly("c");
     assertThat(current.readValue()).isEqualTo(plan);
     assertThat(rejected.isEmpty()).isTrue();
@@ -138,7 +138,7 @@ class PlanningTopologyTest extends TopologyFixture {
     ShardingPlan second = plans.readValue();
     publish(event(upsert("c", 9_000, 64, 9)));
     ShardingPlan third = plans.readValue();
-    assertThat(third.previousPlanId()).contains(first.planId());
+    assertThat(third.origin().previousPlanId()).contains(first.planId());
     report(second, PlanStatus.StatusKind.ADOPTED, 2);
     report(third, PlanStatus.StatusKind.ADOPTED, 3);
     takeOver();
@@ -179,10 +179,10 @@ class PlanningTopologyTest extends TopologyFixture {
     assertThat(plans.isEmpty()).as("it is not quiet yet").isTrue();
     pass(Duration.ofMillis(25));
     ShardingPlan plan = plans.readValue();
-    assertThat(plan.firstGeneration()).isEqualTo(1);
+    assertThat(plan.origin().firstGeneration()).isEqualTo(1);
     assertThat(plan.generation()).isEqualTo(3);
-    assertThat(plan.effort()).isEqualTo(Effort.QUICK);
-    assertThat(plan.settings()).isEqualTo(SearchSettings.QUICK);
+    assertThat(plan.origin().effort()).isEqualTo(Effort.QUICK);
+    assertThat(plan.origin().settings()).isEqualTo(SearchSettings.QUICK);
     assertThat(plans.isEmpty()).isTrue();
   }
 
@@ -211,7 +211,7 @@ class PlanningTopologyTest extends TopologyFixture {
     assertThat(deep).hasSize(1);
     publish(event(upsert("c", 1_000, 64, 5)));
     pass(Duration.ofMillis(25));
-    assertThat(plans.readValue().previousPlanId())
+    assertThat(plans.readValue().origin().previousPlanId())
         .as("a change does not wait for it")
         .contains(quick.planId());
     deep.remove(0).run();
@@ -314,7 +314,7 @@ class PlanningTopologyTest extends TopologyFixture {
     publish(event(upsert("b", 1_000, 64, 5)));
     ShardingPlan second = plans.readValue();
     publish(event(upsert("c", 1_000, 64, 5)));
-    assertThat(plans.readValue().previousPlanId()).contains(first.planId());
+    assertThat(plans.readValue().origin().previousPlanId()).contains(first.planId());
     report(second, PlanStatus.StatusKind.ADOPTED, 6);
     assertThat(rejectedStatuses.readValue().reason()).isEqualTo(RejectionReason.STALE_STATUS);
     statuses.pipeInput(KEY, "noise".getBytes(StandardCharsets.UTF_8));
@@ -323,7 +323,7 @@ class PlanningTopologyTest extends TopologyFixture {
     assertThat(noise.source().topic()).isEqualTo(topics.planStatus().name());
     report(second, PlanStatus.StatusKind.ADOPTED, 7);
     publish(event(upsert("d", 1_000, 64, 5)));
-    assertThat(plans.readValue().previousPlanId()).contains(second.planId());
+    assertThat(plans.readValue().origin().previousPlanId()).contains(second.planId());
   }
 
   @Test
@@ -360,7 +360,7 @@ class PlanningTopologyTest extends TopologyFixture {
     }
     List<ShardingPlan> after = plans.readValuesToList();
     assertThat(after)
-        .extracting(ShardingPlan::modelId)
+        .extracting(plan -> plan.origin().modelId())
         .containsOnly(TestModels.otherBundle().modelId());
     assertThat(after)
         .extracting(ShardingPlan::workloadId)
@@ -383,7 +383,7 @@ class PlanningTopologyTest extends TopologyFixture {
     assertThat(plans.readValue().shards()).allMatch(s -> s.table().equals("a"));
     ShardingPlan other = plans.readValue();
     assertThat(other.shards()).allMatch(s -> s.table().equals("z"));
-    assertThat(other.deviceCosts()).hasSize(3);
-    assertThat(other.previousPlanId()).isEmpty();
+    assertThat(other.prediction().deviceCosts()).hasSize(3);
+    assertThat(other.origin().previousPlanId()).isEmpty();
   }
 }

@@ -237,7 +237,7 @@ class PoolTopologyTest extends TopologyFixture {
     assertThat(of("ads").nodes().size() + of("search").nodes().size()).isBetween(2, 4);
     for (String id : List.of("ads", "search")) {
       assertThat(of(id).change()).isEqualTo(AllocationChange.STARTED);
-      assertThat(latest.get(id).deviceCosts()).as(id).hasSize(of(id).devices());
+      assertThat(latest.get(id).prediction().deviceCosts()).as(id).hasSize(of(id).devices());
     }
     assertThat(made).as("both curves are waited for").hasSize(1);
     assertThat(currentAllocations.readKeyValuesToList())
@@ -261,7 +261,7 @@ class PoolTopologyTest extends TopologyFixture {
     assertThat(last().quality().adjusted()).isLessThanOrEqualTo(2);
     assertThat(of("ads").nodes()).doesNotContain(node);
     for (String id : List.of("ads", "search")) {
-      assertThat(latest.get(id).deviceCosts()).as(id).hasSize(of(id).devices());
+      assertThat(latest.get(id).prediction().deviceCosts()).as(id).hasSize(of(id).devices());
     }
   }
 
@@ -318,7 +318,7 @@ class PoolTopologyTest extends TopologyFixture {
         ((Change.ClusterSet) clusters.get(clusters.size() - 1).changes().get(0)).cluster();
     assertThat(set.batchSize()).isEqualTo(32_768);
     assertThat(set.devices()).isEqualTo(of("ads").devices());
-    assertThat(latest.get("ads").deviceCosts()).hasSize(of("ads").devices());
+    assertThat(latest.get("ads").prediction().deviceCosts()).hasSize(of("ads").devices());
     assertThat(devices).isPositive();
   }
 
@@ -462,16 +462,14 @@ class PoolTopologyTest extends TopologyFixture {
         report.poolId(),
         report.workloadId(),
         Optional.of(
-            new CurveReport.PredictedCurve(
-                report.predicted().orElseThrow().cluster(),
-                new ThroughputCurve(
-                    curve.workloadId(),
-                    curve.generation(),
-                    curve.modelId(),
-                    curve.batchSize(),
-                    curve.points().stream()
-                        .map(p -> new CurvePoint(p.devices(), OptionalDouble.of(stepMs)))
-                        .toList()))));
+            new ThroughputCurve(
+                curve.workloadId(),
+                curve.generation(),
+                curve.modelId(),
+                curve.cluster(),
+                curve.points().stream()
+                    .map(p -> new CurvePoint(p.devices(), OptionalDouble.of(stepMs)))
+                    .toList())));
   }
 
   private static PoolChange lostIn(String id, PoolNodeLost lost) {

@@ -62,7 +62,7 @@ class SlowSearchTest extends TopologyFixture {
     assertThat(plans.isEmpty()).as("each generation has one plan").isTrue();
     room = 0;
     change("slow", "b");
-    assertThat(plans.readValue().previousPlanId()).contains(plan.planId());
+    assertThat(plans.readValue().origin().previousPlanId()).contains(plan.planId());
   }
 
   /** Otherwise a workload that changes faster than its search ends would never have a plan. */
@@ -84,8 +84,8 @@ class SlowSearchTest extends TopologyFixture {
     pass(Duration.ofMillis(25));
     ShardingPlan second = plans.readValue();
     assertThat(second.generation()).isEqualTo(3);
-    assertThat(second.firstGeneration()).isEqualTo(2);
-    assertThat(second.previousPlanId()).contains(first.planId());
+    assertThat(second.origin().firstGeneration()).isEqualTo(2);
+    assertThat(second.origin().previousPlanId()).contains(first.planId());
     assertThat(second.shards()).allMatch(shard -> shard.table().equals("b"));
     assertThat(plans.isEmpty()).isTrue();
   }
@@ -101,7 +101,7 @@ class SlowSearchTest extends TopologyFixture {
     room = 0;
     change("slow", "c");
     ShardingPlan plan = plans.readValue();
-    assertThat(plan.firstGeneration()).isEqualTo(3);
+    assertThat(plan.origin().firstGeneration()).isEqualTo(3);
     assertThat(plan.shards()).allMatch(shard -> shard.table().equals("c"));
     assertThat(plans.isEmpty()).isTrue();
   }

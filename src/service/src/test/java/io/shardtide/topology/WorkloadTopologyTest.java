@@ -71,8 +71,8 @@ class WorkloadTopologyTest extends TopologyFixture {
     publish(event(OptionalLong.of(1), upsert("b", 10, 4, 1)));
     ShardingPlan after = plans.readValue();
     assertThat(after.generation()).isEqualTo(2);
-    assertThat(after.source().offset()).isEqualTo(11);
-    assertThat(after.previousPlanId()).contains(before.planId());
+    assertThat(after.origin().source().offset()).isEqualTo(11);
+    assertThat(after.origin().previousPlanId()).contains(before.planId());
     assertThat(rejected.isEmpty()).isTrue();
   }
 
@@ -151,7 +151,7 @@ class WorkloadTopologyTest extends TopologyFixture {
     publish(event(OptionalLong.of(1), upsert("d", 10, 4, 1)));
     ShardingPlan after = plans.readValue();
     assertThat(after.generation()).isEqualTo(2);
-    assertThat(after.deviceCosts()).hasSize(2);
+    assertThat(after.prediction().deviceCosts()).hasSize(2);
     assertThat(after.shards()).extracting(Shard::table).containsOnly("a", "d");
     publish(event);
     assertThat(plans.readValue().shards()).extracting(Shard::table).containsOnly("b", "c", "d");

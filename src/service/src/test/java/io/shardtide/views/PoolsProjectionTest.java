@@ -62,7 +62,8 @@ class PoolsProjectionTest {
         10 * nodes.length,
         1,
         nodes.length == 0 ? AllocationChange.WAITS : AllocationChange.STARTED,
-        "a reason of " + workload);
+        "a reason of " + workload,
+        Optional.empty());
   }
 
   private static Allocation allocation(

@@ -102,7 +102,7 @@ class ColdStartIT {
           .contains("generation 1", "warning: costs of simulated until its hardware is measured");
       ModelDecision begun = client.read(client.topics().modelDecisions(), 1).get(0);
       assertThat(begun.trigger()).isEqualTo(ModelDecision.Trigger.COLD_START);
-      assertThat(begun.challengerId()).contains(before.modelId());
+      assertThat(begun.challengerId()).contains(before.origin().modelId());
       assertThat(client.committed(client.topics().costPredictions()))
           .allMatch(part -> part.proxyHardware().equals(Optional.of("simulated")));
 
@@ -132,7 +132,7 @@ class ColdStartIT {
           .matches("began as simulated, fine-tuned on [1-9]\\d* computations of h100");
       Predicate<ShardingPlan> isNext =
           plan ->
-              plan.modelId().equals(tuned.modelId())
+              plan.origin().modelId().equals(tuned.modelId())
                   && plan.workloadId().equals(before.workloadId());
       ShardingPlan after =
           await()
@@ -160,7 +160,7 @@ class ColdStartIT {
               .filter(p -> p.workloadId().equals("another"))
               .findFirst()
               .orElseThrow();
-      assertThat(other.modelId()).isNotEqualTo(before.modelId());
+      assertThat(other.origin().modelId()).isNotEqualTo(before.origin().modelId());
       assertThat(other.reason()).isEqualTo("first plan: 12 tables on 4 devices");
       assertThat(computeMs(other) / computeMs(before)).isCloseTo(FACTOR, within(0.15));
       assertThat(run("models", "list"))
@@ -185,6 +185,6 @@ class ColdStartIT {
   }
 
   private static double computeMs(ShardingPlan plan) {
-    return plan.deviceCosts().stream().mapToDouble(DeviceCost::computeMs).sum();
+    return plan.prediction().deviceCosts().stream().mapToDouble(DeviceCost::computeMs).sum();
   }
 }

@@ -137,7 +137,7 @@ class DeletedWorkloadIT {
                       .extracting(TableRow::name)
                       .containsExactly("c"));
       assertThat(log.plansOf("old"))
-          .extracting(ShardingPlan::generation, ShardingPlan::firstGeneration)
+          .extracting(ShardingPlan::generation, plan -> plan.origin().firstGeneration())
           .containsExactly(
               org.assertj.core.groups.Tuple.tuple(1L, 1L),
               org.assertj.core.groups.Tuple.tuple(4L, 3L));

@@ -58,7 +58,7 @@ class ModelsIT {
         .until(
             () ->
                 client.committed(client.topics().shardingPlans()).stream()
-                        .filter(plan -> plan.modelId().equals(modelId))
+                        .filter(plan -> plan.origin().modelId().equals(modelId))
                         .count()
                     == generations);
   }

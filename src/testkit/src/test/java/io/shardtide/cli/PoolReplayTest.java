@@ -330,7 +330,7 @@ class PoolReplayTest {
         .startsWith("plan " + latest.planId())
         .containsPattern(
             "  %d devices of pool gpus, by allocation [0-9a-f]+ of its generation \\d: "
-                .formatted(latest.deviceCosts().size()));
+                .formatted(latest.prediction().deviceCosts().size()));
     out.getBuffer().setLength(0);
     assertThat(run("why --events DIR/events.jsonl --workload ads --generation 1")).isZero();
     assertThat(out.toString()).doesNotContain("devices of pool");

@@ -145,7 +145,7 @@ class RecoveryIT {
       ShardingPlan rebuilt = last(client.plans(4));
       assertThat(rebuilt.generation()).isEqualTo(before.generation()).isEqualTo(5);
       assertThat(columns(rebuilt)).isEqualTo(columns(before)).containsOnlyKeys("a", "c");
-      assertThat(rebuilt.modelId()).isEqualTo(before.modelId());
+      assertThat(rebuilt.origin().modelId()).isEqualTo(before.origin().modelId());
     }
   }
 

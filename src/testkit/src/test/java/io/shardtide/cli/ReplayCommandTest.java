@@ -107,7 +107,7 @@ class ReplayCommandTest {
         .isNotEmpty()
         .allSatisfy(
             plan ->
-                assertThat(plan.slow())
+                assertThat(plan.origin().slow())
                     .containsExactlyElementsOf(
                         plan.ranks() < 2
                             ? List.of()
@@ -122,8 +122,8 @@ class ReplayCommandTest {
     long all = 0;
     long ofDevice1 = 0;
     for (ShardingPlan plan : plans) {
-      for (int d = 0; d < plan.deviceCosts().size(); d++) {
-        long bytes = plan.deviceCosts().get(d).memoryBytes();
+      for (int d = 0; d < plan.prediction().deviceCosts().size(); d++) {
+        long bytes = plan.prediction().deviceCosts().get(d).memoryBytes();
         all += bytes;
         ofDevice1 += d == 1 ? bytes : 0;
       }

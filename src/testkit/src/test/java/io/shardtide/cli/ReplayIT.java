@@ -108,17 +108,19 @@ class ReplayIT {
       }
       client.publish(event("feed", set(5, 4 * Fixtures.GIB)));
       client.publish(event("ads", upsert("huge", 1L << 34, 64, 1)));
-      await(client, plan -> plan.workloadId().equals("feed") && plan.effort() == Effort.DEEP);
+      await(
+          client,
+          plan -> plan.workloadId().equals("feed") && plan.origin().effort() == Effort.DEEP);
       client.publishValue(
           client.topics().costModels(), TestModels.bundle().hardware(), TestModels.otherBundle());
-      await(client, plan -> plan.modelId().equals(TestModels.otherBundle().modelId()));
+      await(client, plan -> plan.origin().modelId().equals(TestModels.otherBundle().modelId()));
       client.publish(event("ads", Fixtures.drop("huge")));
       await(client, plan -> plan.workloadId().equals("ads") && plan.generation() == 19);
     }
     assertThat(run("export", "--out", export().toString()).status()).isZero();
     plans = new ArrayList<>();
     ExportFolder.of(export()).read(RecordKind.PLANS, plans::add);
-    assertThat(plans).anyMatch(p -> p.firstGeneration() + 1 < p.generation());
+    assertThat(plans).anyMatch(p -> p.origin().firstGeneration() + 1 < p.generation());
   }
 
   private static Path export() {
@@ -320,12 +322,15 @@ class ReplayIT {
   @Test
   void why_explains_a_plan_without_control_characters() throws Exception {
     ShardingPlan deep =
-        plans.stream().filter(p -> p.effort() == Effort.DEEP).findFirst().orElseThrow();
+        plans.stream().filter(p -> p.origin().effort() == Effort.DEEP).findFirst().orElseThrow();
     CommandResult run = run("why", "--plan", deep.planId().substring(0, 12));
     assertThat(run.status()).as(run.err()).isZero();
     assertThat(run.out()).contains("plan " + deep.planId(), "deep search", "bottleneck: device");
     ShardingPlan burst =
-        plans.stream().filter(p -> p.firstGeneration() < p.generation()).findFirst().orElseThrow();
+        plans.stream()
+            .filter(p -> p.origin().firstGeneration() < p.generation())
+            .findFirst()
+            .orElseThrow();
     CommandResult other =
         runHere(
             List.of(

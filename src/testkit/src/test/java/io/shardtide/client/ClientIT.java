@@ -256,15 +256,15 @@ class ClientIT {
       reports.finishedMoving(one, 1).get();
       publisher.change(workload).upsert(Fixtures.table("a", 1_000_000, 64, 15)).send().get();
       ShardingPlan two = next(updates).plan();
-      assertThat(two.previousPlanId()).contains(one.planId());
+      assertThat(two.origin().previousPlanId()).contains(one.planId());
       reports.rejected(two, 2, "no room for it").get();
       publisher.change(workload).upsert(Fixtures.table("a", 1_000_000, 64, 25)).send().get();
-      assertThat(next(updates).plan().previousPlanId())
+      assertThat(next(updates).plan().origin().previousPlanId())
           .as("from the plan that runs, not from the one that was rejected")
           .contains(one.planId());
 
       List<MeasuredDevice> devices =
-          Collections.nCopies(one.deviceCosts().size(), new MeasuredDevice(3, 1, 1));
+          Collections.nCopies(one.prediction().deviceCosts().size(), new MeasuredDevice(3, 1, 1));
       reports.measured(one, 10, 5, devices).get();
       assertThat(log.committed(log.topics().measuredCosts()))
           .filteredOn(measured -> measured.workloadId().equals(workload))

@@ -276,7 +276,7 @@ class SlowDeviceTest {
     }
 
     long reshards() {
-      return adopted.stream().filter(plan -> !plan.moves().isEmpty()).count();
+      return adopted.stream().filter(plan -> !plan.transition().moves().isEmpty()).count();
     }
   }
 
@@ -308,7 +308,7 @@ class SlowDeviceTest {
     loop.becomes();
     loop.train(30);
     assertThat(loop.speeds.get(loop.speeds.size() - 1).slow()).isEmpty();
-    assertThat(loop.running.slow()).isEmpty();
+    assertThat(loop.running.origin().slow()).isEmpty();
     assertThat(loop.stepOverBest()).isLessThan(most);
     assertThat(loop.reshards()).isLessThanOrEqualTo(2);
   }
@@ -375,6 +375,6 @@ class SlowDeviceTest {
       loop.train(turn);
     }
     assertThat(loop.speeds).hasSizeLessThanOrEqualTo(9);
-    assertThat(loop.running.slow()).as("stays slow").hasSize(turn == 10 ? 0 : 1);
+    assertThat(loop.running.origin().slow()).as("stays slow").hasSize(turn == 10 ? 0 : 1);
   }
 }

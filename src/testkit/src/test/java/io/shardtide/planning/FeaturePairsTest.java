@@ -348,7 +348,7 @@ class FeaturePairsTest {
       double[] forwardMs = new double[devices];
       double[] backwardMs = new double[devices];
       var healthy =
-          Slowdowns.of(running.slow(), running.groups(), devices)
+          Slowdowns.of(running.origin().slow(), running.groups(), devices)
               .healthy(running.prediction().deviceCosts());
       double lastStartMs = 0;
       for (var cost : healthy) {
@@ -395,7 +395,8 @@ class FeaturePairsTest {
           TableSpec.byName(predictions.stream().map(TablePrediction::table).toList());
       checkShards(plan, group, tables);
       checkCost(plan, group, groups, predictions);
-      plan.previousPlanId()
+      plan.origin()
+          .previousPlanId()
           .ifPresent(
               id -> {
                 ShardingPlan before =
@@ -409,8 +410,8 @@ class FeaturePairsTest {
       count("codecs", !plan.codecs().isEmpty());
       count("hot rows", !HotRows.byTable(plan.shards()).isEmpty());
       count("caches", plan.shards().stream().anyMatch(s -> s.cacheShare().isPresent()));
-      count("slow devices", !plan.slow().isEmpty());
-      count("groups and slow devices", groups.areSeveral() && !plan.slow().isEmpty());
+      count("slow devices", !plan.origin().slow().isEmpty());
+      count("groups and slow devices", groups.areSeveral() && !plan.origin().slow().isEmpty());
       count("groups and codecs", groups.areSeveral() && !plan.codecs().isEmpty());
     }
 
@@ -470,7 +471,7 @@ class FeaturePairsTest {
               plan.shards(),
               StepCollectives.of(group, plan.codecs()),
               new CostModel(bundle),
-              Slowdowns.of(plan.slow(), groups, group.devices()));
+              Slowdowns.of(plan.origin().slow(), groups, group.devices()));
       assertThat(plan.predictedMs())
           .as("predicted step of %s", plan)
           .isEqualTo(cost.predictedMs() + plan.replication().msPerStep());
@@ -478,8 +479,9 @@ class FeaturePairsTest {
         assertThat(plan.prediction().deviceCosts().get(d).computeMs())
             .isEqualTo(cost.computeMs()[d]);
       }
-      assertThat(plan.insight().lowerBoundMs()).isLessThanOrEqualTo(plan.predictedMs());
-      assertThat(plan.slow()).allMatch(of -> of.device() < cluster.devices());
+      assertThat(plan.prediction().insight().lowerBoundMs())
+          .isLessThanOrEqualTo(plan.predictedMs());
+      assertThat(plan.origin().slow()).allMatch(of -> of.device() < cluster.devices());
     }
 
     /** Elements that a rank holds after and not before, of those that any rank held before. */
@@ -494,7 +496,7 @@ class FeaturePairsTest {
         }
       }
       Map<String, Double> moved = new TreeMap<>();
-      for (Move move : plan.moves()) {
+      for (Move move : plan.transition().moves()) {
         int receivers = move.overlap().receivers(after.devices(), after.ranks());
         if (receivers > 0) {
           moved.merge(move.table(), receivers * Fixtures.elements(move.region()), Double::sum);

@@ -45,7 +45,10 @@ class DifferenceTest {
     MemoryRecords records = randomLog(seed);
     // Another plan must tell the settings.
     Assume.that(
-        records.all(RecordKind.PLANS).stream().filter(p -> p.effort() == Effort.QUICK).count() > 1);
+        records.all(RecordKind.PLANS).stream()
+                .filter(p -> p.origin().effort() == Effort.QUICK)
+                .count()
+            > 1);
     ShardingPlan victim = quick(records, seed);
     SearchSettings other = Fixtures.settings(7, 11, 3, 0.2, 0, 13);
     records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, other) : plan);
@@ -64,7 +67,9 @@ class DifferenceTest {
     MemoryRecords records = randomLog(1);
     ShardingPlan victim = quick(records, 1);
     SearchSettings any =
-        SearchSettingsBuilder.builder(victim.settings()).columnCuts(ColumnCuts.ANY).build();
+        SearchSettingsBuilder.builder(victim.origin().settings())
+            .columnCuts(ColumnCuts.ANY)
+            .build();
     records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, any) : plan);
     ReplayResult result = replay(records);
     assertThat(result.isEqual()).isFalse();
@@ -118,7 +123,7 @@ class DifferenceTest {
   private static boolean isOf(ShardingPlan plan, CostPredictions part) {
     return plan.workloadId().equals(part.workloadId())
         && plan.generation() == part.generation()
-        && plan.modelId().equals(part.modelId());
+        && plan.origin().modelId().equals(part.modelId());
   }
 
   /** Returns whether a table was predicted once: a model that returns predicts it again. */
@@ -136,7 +141,9 @@ class DifferenceTest {
 
   private static ShardingPlan quick(MemoryRecords records, long seed) {
     List<ShardingPlan> quick =
-        records.all(RecordKind.PLANS).stream().filter(p -> p.effort() == Effort.QUICK).toList();
+        records.all(RecordKind.PLANS).stream()
+            .filter(p -> p.origin().effort() == Effort.QUICK)
+            .toList();
     return quick.get(Math.floorMod(seed, quick.size()));
   }
 
@@ -196,7 +203,7 @@ class DifferenceTest {
     Difference changed = replay(records).first().orElseThrow();
     assertThat(changed.explanation()).contains(CHANGED, other, TestModels.bundle().modelId());
     records.change(
-        RecordKind.PLANS, plan -> plan.modelId().equals(other) ? plan.identified() : plan);
+        RecordKind.PLANS, plan -> plan.origin().modelId().equals(other) ? plan.identified() : plan);
     Difference forged = replay(records).first().orElseThrow();
     assertThat(forged.explanation()).contains("predicted generation").doesNotContain(CHANGED);
   }
@@ -210,7 +217,8 @@ class DifferenceTest {
         RecordKind.PLANS,
         plan ->
             plan.equals(last)
-                ? with(plan, plan.previousPlanId(), "as an older version put it").identified()
+                ? with(plan, plan.origin().previousPlanId(), "as an older version put it")
+                    .identified()
                 : plan);
     Difference first = replay(records).first().orElseThrow();
     assertThat(first.explanation()).contains(INTACT);
@@ -275,9 +283,9 @@ class DifferenceTest {
     return copy(
         plan,
         plan.planId(),
-        plan.modelId(),
-        plan.settings(),
-        plan.previousPlanId(),
+        plan.origin().modelId(),
+        plan.origin().settings(),
+        plan.origin().previousPlanId(),
         plan.reason(),
         shards);
   }

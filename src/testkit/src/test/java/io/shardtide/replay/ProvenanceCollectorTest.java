@@ -35,7 +35,8 @@ class ProvenanceCollectorTest {
       }
       PlanProvenance provenance = ProvenanceCollector.collect(records, plan.planId());
       assertThat(provenance.plan()).isEqualTo(plan);
-      assertThat(provenance.previous().map(ShardingPlan::planId)).isEqualTo(plan.previousPlanId());
+      assertThat(provenance.previous().map(ShardingPlan::planId))
+          .isEqualTo(plan.origin().previousPlanId());
       long since = provenance.previous().map(ShardingPlan::generation).orElse(0L);
       assertThat(provenance.events())
           .extracting(PlanProvenance.ProvenanceEvent::generation)
@@ -58,7 +59,7 @@ class ProvenanceCollectorTest {
         .hasMessageNotContaining("\u001b");
     assertThatThrownBy(() -> ProvenanceCollector.collect(records, "0123456789abcdef"))
         .hasMessage("No plan id begins with 0123456789abcdef, found 6 recorded plans");
-    ShardingPlan twin = with(plan, plan.previousPlanId(), "another");
+    ShardingPlan twin = with(plan, plan.origin().previousPlanId(), "another");
     records.add(RecordKind.PLANS, withId(twin, plan.planId().substring(0, 20) + "f".repeat(44)));
     assertThatThrownBy(() -> ProvenanceCollector.collect(records, plan.planId().substring(0, 8)))
         .hasMessageContaining("2 plan ids begin with")

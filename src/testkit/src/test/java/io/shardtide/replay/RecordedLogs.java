@@ -99,16 +99,22 @@ final class RecordedLogs {
     return copy(
         plan,
         plan.planId(),
-        plan.modelId(),
+        plan.origin().modelId(),
         settings,
-        plan.previousPlanId(),
+        plan.origin().previousPlanId(),
         plan.reason(),
         plan.shards());
   }
 
   static ShardingPlan with(ShardingPlan plan, Optional<String> previous, String reason) {
     return copy(
-        plan, plan.planId(), plan.modelId(), plan.settings(), previous, reason, plan.shards());
+        plan,
+        plan.planId(),
+        plan.origin().modelId(),
+        plan.origin().settings(),
+        previous,
+        reason,
+        plan.shards());
   }
 
   static ShardingPlan withModel(ShardingPlan plan, String modelId) {
@@ -116,8 +122,8 @@ final class RecordedLogs {
         plan,
         plan.planId(),
         modelId,
-        plan.settings(),
-        plan.previousPlanId(),
+        plan.origin().settings(),
+        plan.origin().previousPlanId(),
         plan.reason(),
         plan.shards());
   }
@@ -126,9 +132,9 @@ final class RecordedLogs {
     return copy(
         plan,
         id,
-        plan.modelId(),
-        plan.settings(),
-        plan.previousPlanId(),
+        plan.origin().modelId(),
+        plan.origin().settings(),
+        plan.origin().previousPlanId(),
         plan.reason(),
         plan.shards());
   }
@@ -146,9 +152,9 @@ final class RecordedLogs {
         new PlanOrigin(
             plan.workloadId(),
             plan.generation(),
-            plan.firstGeneration(),
-            plan.effort(),
-            plan.source(),
+            plan.origin().firstGeneration(),
+            plan.origin().effort(),
+            plan.origin().source(),
             modelId,
             settings,
             previous,

@@ -57,8 +57,9 @@ class ReplayTest {
       assertThat(result.isEqual()).isTrue();
       assertThat(ids(result.plans())).isEqualTo(ids(records.all(RecordKind.PLANS)));
       assertThat(result.plans())
-          .extracting(ShardingPlan::createdAt)
-          .isEqualTo(records.all(RecordKind.PLANS).stream().map(ShardingPlan::createdAt).toList());
+          .extracting(plan -> plan.run().createdAt())
+          .isEqualTo(
+              records.all(RecordKind.PLANS).stream().map(plan -> plan.run().createdAt()).toList());
       assertThat(result.deviation().orElseThrow()).contains("largest relative difference is 0");
     } finally {
       delete(folder);
@@ -87,17 +88,18 @@ class ReplayTest {
       Map<String, ShardingPlan> latest = new HashMap<>();
       for (ShardingPlan plan : records.all(RecordKind.PLANS)) {
         ShardingPlan before = latest.put(plan.workloadId(), plan);
-        bursts += before != null && plan.firstGeneration() < plan.generation() ? 1 : 0;
-        deep += plan.effort() == Effort.DEEP ? 1 : 0;
-        cached += plan.cacheMisses().size();
+        bursts += before != null && plan.origin().firstGeneration() < plan.generation() ? 1 : 0;
+        deep += plan.origin().effort() == Effort.DEEP ? 1 : 0;
+        cached += plan.prediction().cacheMisses().size();
         inGroups += plan.groups().areSeveral() ? 1 : 0;
         cutByUse += HotRows.byTable(plan.shards()).size();
         if (before != null) {
           repredicted +=
-              before.generation() == plan.generation() && !before.modelId().equals(plan.modelId())
+              before.generation() == plan.generation()
+                      && !before.origin().modelId().equals(plan.origin().modelId())
                   ? 1
                   : 0;
-          sidesteps += plan.previousPlanId().equals(Optional.of(before.planId())) ? 0 : 1;
+          sidesteps += plan.origin().previousPlanId().equals(Optional.of(before.planId())) ? 0 : 1;
         }
       }
     }

@@ -56,7 +56,7 @@ class WhatIfTest {
             PlainTowers::new,
             (plans, of) -> {});
     assertThat(slow.plans()).hasSameSizeAs(records.all(RecordKind.PLANS));
-    assertThat(slow.plans().get(0).slow()).contains(Samples.speeds().slow().get(0));
+    assertThat(slow.plans().get(0).origin().slow()).contains(Samples.speeds().slow().get(0));
     assertThat(shorter.rows()).hasSize(records.all(RecordKind.PLANS).size());
     assertThat(shorter.rows().get(2).hypothetical()).isEqualTo(shorter.rows().get(2).recorded());
     assertThat(shorter.rows().get(3).hypothetical().note()).isEqualTo("-");

@@ -127,18 +127,18 @@ class ClockIT {
       ShardingPlan first = plan(planner, 1);
       setClock(offset, "-3600\n");
       client.publish(event(upsert("b", 9_000, 8, 2)));
-      assertThat(plan(planner, 2).createdAt())
+      assertThat(plan(planner, 2).run().createdAt())
           .as("the planner saw the clock go back")
-          .isBefore(first.createdAt());
+          .isBefore(first.run().createdAt());
       // Longer than a session and a transaction of TestSettings.SHORT_SESSIONS last.
       Thread.sleep(6_000);
       client.publish(event(upsert("c", 9_000, 8, 2)));
       plan(planner, 3);
       setClock(offset, "+7200\n");
       client.publish(event(upsert("d", 9_000, 8, 2)));
-      assertThat(plan(planner, 4).createdAt())
+      assertThat(plan(planner, 4).run().createdAt())
           .as("the planner saw the clock go forward")
-          .isAfter(first.createdAt().plusSeconds(7_000));
+          .isAfter(first.run().createdAt().plusSeconds(7_000));
       setClock(offset, "+0\n");
       client.publish(event(upsert("e", 9_000, 8, 2)));
       plan(planner, 5);
@@ -213,7 +213,7 @@ class ClockIT {
     client.publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
     Files.writeString(offset, "+0\n");
     try (JavaProcess planner = planner(offset)) {
-      assertThat(plan(planner, 1).firstGeneration()).isEqualTo(1);
+      assertThat(plan(planner, 1).origin().firstGeneration()).isEqualTo(1);
     }
   }
 }

@@ -164,7 +164,7 @@ class ElasticIT {
     long now = System.nanoTime();
     synchronized (published) {
       for (ShardingPlan plan : all.subList(plans.size(), all.size())) {
-        for (long g = plan.firstGeneration(); g <= plan.generation(); g++) {
+        for (long g = plan.origin().firstGeneration(); g <= plan.generation(); g++) {
           long at = published.get(plan.workloadId()).get((int) g - 1);
           answers.add(new AnsweredChange(plan.workloadId(), at, now));
         }
@@ -316,7 +316,7 @@ class ElasticIT {
     }
     Map<String, Long> next = new HashMap<>();
     for (ShardingPlan plan : plans) {
-      assertThat(plan.firstGeneration())
+      assertThat(plan.origin().firstGeneration())
           .as(plan.workloadId())
           .isEqualTo(next.getOrDefault(plan.workloadId(), 1L));
       next.put(plan.workloadId(), plan.generation() + 1);

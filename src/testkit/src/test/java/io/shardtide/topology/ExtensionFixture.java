@@ -234,7 +234,7 @@ abstract class ExtensionFixture {
   void assertEachGenerationHasOnePlan() {
     Map<String, Long> next = new HashMap<>();
     for (ShardingPlan plan : client.committed(topics.shardingPlans())) {
-      assertThat(plan.firstGeneration())
+      assertThat(plan.origin().firstGeneration())
           .as(plan.workloadId())
           .isEqualTo(next.getOrDefault(plan.workloadId(), 1L));
       next.put(plan.workloadId(), plan.generation() + 1);

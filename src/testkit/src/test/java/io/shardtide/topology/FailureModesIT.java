@@ -159,9 +159,9 @@ class FailureModesIT extends FailureModesFixture {
         .untilAsserted(
             () -> {
               client.publish(event(on("brand-new")));
-              assertThat(latest().modelId()).isEqualTo(bundle.modelId());
+              assertThat(latest().origin().modelId()).isEqualTo(bundle.modelId());
             });
-    assertThat(planned().get(0).modelId()).isEqualTo(TestModels.bundle().modelId());
+    assertThat(planned().get(0).origin().modelId()).isEqualTo(TestModels.bundle().modelId());
   }
 
   @Test
@@ -177,14 +177,14 @@ class FailureModesIT extends FailureModesFixture {
     client.publishValue(topics.costModels(), tooMuch.hardware(), tooMuch);
     awaitLog("Model " + tooMuch.modelId(), "is set aside", "no memory for it");
     client.publish(event(upsert("b", 1_000, 8, 2)));
-    assertThat(plans(2).get(1).modelId()).isEqualTo(TestModels.bundle().modelId());
+    assertThat(plans(2).get(1).origin().modelId()).isEqualTo(TestModels.bundle().modelId());
     client.publishValue(topics.costModels(), hardware, of(hardware));
     await()
         .atMost(PATIENCE)
         .untilAsserted(
             () -> {
               client.publish(event(on(hardware)));
-              assertThat(latest().modelId())
+              assertThat(latest().origin().modelId())
                   .as("models after it are read")
                   .isEqualTo(of(hardware).modelId());
             });
@@ -244,14 +244,14 @@ class FailureModesIT extends FailureModesFixture {
     assertThat(rejected(topic, workload, null).reason()).isEqualTo(RejectionReason.UNDECODABLE);
 
     client.publish(event(upsert("c", 1_000, 8, 2)));
-    assertThat(plans(3).get(2).previousPlanId()).as("none of them counts").contains(first);
+    assertThat(plans(3).get(2).origin().previousPlanId()).as("none of them counts").contains(first);
     client.publish(topic, workload, status(second, PlanStatus.StatusKind.FINISHED_MOVING, 100));
     await()
         .atMost(PATIENCE)
         .untilAsserted(
             () -> {
               client.publish(event(upsert("d", 1_000, 8, 2)));
-              assertThat(latest().previousPlanId()).contains(second);
+              assertThat(latest().origin().previousPlanId()).contains(second);
             });
   }
 
@@ -321,7 +321,7 @@ class FailureModesIT extends FailureModesFixture {
     assertThat(rejection.reason()).isEqualTo(RejectionReason.UNDECODABLE);
     assertThat(rejection.message()).contains("has no value");
     client.publish(event(upsert("b", 1_000, 8, 2)));
-    assertThat(plans(2).get(1).previousPlanId()).contains(planned().get(0).planId());
+    assertThat(plans(2).get(1).origin().previousPlanId()).contains(planned().get(0).planId());
   }
 
   /** A rejection carries the key as it came; it must not carry it so often that it is too large. */
@@ -358,8 +358,8 @@ class FailureModesIT extends FailureModesFixture {
     assertThat(empty.reason()).isEqualTo("1 table dropped (a)");
     client.publish(event(upsert("a", 200_000, 32, 5)));
     ShardingPlan again = plans(3).get(2);
-    assertThat(again.previousPlanId()).contains(empty.planId());
-    assertThat(again.moves()).as("nothing is there to be moved").isEmpty();
+    assertThat(again.origin().previousPlanId()).contains(empty.planId());
+    assertThat(again.transition().moves()).as("nothing is there to be moved").isEmpty();
     assertThat(again.shards()).allMatch(shard -> shard.rows() == 200_000);
   }
 }

@@ -206,7 +206,11 @@ class KillIT {
   private static String line(ShardingPlan plan) {
     assertThat(plan.planId()).isEqualTo(plan.contentId());
     return "generations %d to %d: %s after %s"
-        .formatted(plan.firstGeneration(), plan.generation(), plan.planId(), plan.previousPlanId());
+        .formatted(
+            plan.origin().firstGeneration(),
+            plan.generation(),
+            plan.planId(),
+            plan.origin().previousPlanId());
   }
 
   private static boolean lastPlanned(List<ShardingPlan> plans) {
@@ -302,8 +306,8 @@ class KillIT {
       disturb(run, legs(random), Optional.empty(), random);
       Map<String, SortedMap<Long, Long>> answers = new HashMap<>();
       for (ShardingPlan plan : run.client.committed(run.client.topics().shardingPlans())) {
-        if (plan.effort() == Effort.QUICK) {
-          answer(answers, plan.workloadId(), plan.generation(), plan.firstGeneration());
+        if (plan.origin().effort() == Effort.QUICK) {
+          answer(answers, plan.workloadId(), plan.generation(), plan.origin().firstGeneration());
         }
       }
       for (InfeasibleWorkload unfit :

@@ -98,7 +98,7 @@ class LearningLoopIT {
       ShardingPlan first = runNext(client, reports, 1);
       client.publish(Fixtures.event(Fixtures.upsert("b", 500_000, 32, 30)));
       ShardingPlan second = runNext(client, reports, 2);
-      assertThat(second.previousPlanId()).contains(first.planId());
+      assertThat(second.origin().previousPlanId()).contains(first.planId());
       client.publish(Fixtures.event(cluster(2)));
       runNext(client, reports, 3);
       client.publish(Fixtures.event(Fixtures.delete()));
@@ -166,7 +166,7 @@ class LearningLoopIT {
       assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.DRIFT);
       assertThat(decision.published()).as(decision.reason()).isTrue();
       ShardingPlan after = client.plans(2).get(1);
-      assertThat(after.modelId()).isEqualTo(decision.challengerId().orElseThrow());
+      assertThat(after.origin().modelId()).isEqualTo(decision.challengerId().orElseThrow());
       assertThat(after.generation()).isEqualTo(before.generation());
       assertThat(computeMs(after) / computeMs(before)).isCloseTo(1.6, within(0.1));
     }
@@ -198,7 +198,7 @@ class LearningLoopIT {
       assertThat(slow.part()).isEqualTo(CostPart.COMPUTATION);
       assertThat(slow.slowdown()).isCloseTo(1.6, within(0.01));
       ShardingPlan after = client.plans(2).get(1);
-      assertThat(after.slow()).isEqualTo(speeds.slow());
+      assertThat(after.origin().slow()).isEqualTo(speeds.slow());
       assertThat(after.generation()).isEqualTo(before.generation());
       assertThat(after.reason()).startsWith("device 2 computes 1.6 times slower since ");
       MemoryRecords records = new MemoryRecords();
@@ -220,7 +220,7 @@ class LearningLoopIT {
   }
 
   private static double computeMs(ShardingPlan plan) {
-    return plan.deviceCosts().stream().mapToDouble(DeviceCost::computeMs).sum();
+    return plan.prediction().deviceCosts().stream().mapToDouble(DeviceCost::computeMs).sum();
   }
 
   private static void report(LogClient client, MeasuredCosts measured) throws Exception {

@@ -155,7 +155,7 @@ class PlannerServiceIT extends PlanningGuarantees {
           PlannerService.start(settings(prefix, folder), List.of(other), TensorFlowTowers::new)) {
         assertThat(service).isNotNull();
         List<ShardingPlan> plans = client.plans(2);
-        assertThat(plans.get(1).modelId()).isEqualTo(other.modelId());
+        assertThat(plans.get(1).origin().modelId()).isEqualTo(other.modelId());
         assertThat(plans.get(1).generation()).as("nothing else changed").isEqualTo(1);
         assertThat(plans.get(1).reason()).isEqualTo("new cost model");
         client.publish(numbered(1, upsert("c", 100, 4, 1)));

@@ -113,9 +113,9 @@ abstract class PlanningGuarantees {
           .containsExactly(1L, 2L, 3L, 5L, 6L, 7L, 8L, 9L, 10L);
       for (int p = 0; p < plans.size(); p++) {
         assertThat(plans.get(p).planId()).isEqualTo(plans.get(p).contentId());
-        assertThat(plans.get(p).modelId()).isEqualTo(TestModels.bundle().modelId());
+        assertThat(plans.get(p).origin().modelId()).isEqualTo(TestModels.bundle().modelId());
         if (p > 0) {
-          assertThat(plans.get(p).previousPlanId()).contains(plans.get(p - 1).planId());
+          assertThat(plans.get(p).origin().previousPlanId()).contains(plans.get(p - 1).planId());
         }
       }
       assertThat(client.infeasible(1)).hasSize(1);
@@ -202,7 +202,7 @@ abstract class PlanningGuarantees {
             .singleElement()
             .satisfies(
                 plan -> {
-                  assertThat(plan.firstGeneration()).isEqualTo(1);
+                  assertThat(plan.origin().firstGeneration()).isEqualTo(1);
                   assertThat(plan.generation()).isEqualTo(3);
                 });
       }
@@ -245,11 +245,11 @@ abstract class PlanningGuarantees {
                       plans.stream()
                           .anyMatch(
                               plan ->
-                                  plan.effort() == Effort.DEEP
+                                  plan.origin().effort() == Effort.DEEP
                                       && plan.workloadId().equals(Fixtures.WORKLOAD)));
       assertThat(deeper.subList(0, 2))
           .as("in the order of the log")
-          .extracting(ShardingPlan::workloadId, ShardingPlan::effort)
+          .extracting(ShardingPlan::workloadId, plan -> plan.origin().effort())
           .containsExactly(tuple(Fixtures.WORKLOAD, Effort.QUICK), tuple("live", Effort.QUICK));
     }
   }

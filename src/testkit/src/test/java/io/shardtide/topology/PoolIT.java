@@ -184,7 +184,7 @@ class PoolIT extends ExtensionFixture {
         .forEach(
             has -> {
               assertThat(has.devices()).as(has.workloadId()).isPositive();
-              assertThat(latest.get(has.workloadId()).deviceCosts())
+              assertThat(latest.get(has.workloadId()).prediction().deviceCosts())
                   .as(has.workloadId())
                   .hasSize(has.devices());
             });

@@ -126,8 +126,8 @@ class PythonClientsIT {
     assertThat(plans).hasSize(3);
     ShardingPlan first = plans.get(0);
     ShardingPlan last = plans.get(2);
-    assertThat(plans.get(1).previousPlanId()).contains(first.planId());
-    assertThat(last.previousPlanId())
+    assertThat(plans.get(1).origin().previousPlanId()).contains(first.planId());
+    assertThat(last.origin().previousPlanId())
         .as("the plan between was not adopted")
         .contains(first.planId());
     assertThat(tour.out().lines())

@@ -130,7 +130,7 @@ class PythonTorchRecIT {
       columns.merge(shard.table(), shard.columns(), Integer::sum);
     }
     assertThat(columns).isEqualTo(Map.of("t1", 64, "t2", 32));
-    assertThat(plan.deviceCosts().stream().mapToLong(cost -> cost.memoryBytes()).sum())
+    assertThat(plan.prediction().deviceCosts().stream().mapToLong(cost -> cost.memoryBytes()).sum())
         .as("4 bytes a weight, and 4 bytes of the optimizer's a row of each shard")
         .isEqualTo(plan.shards().stream().mapToLong(s -> s.rows() * (s.columns() * 4 + 4)).sum());
 
@@ -228,7 +228,7 @@ class PythonTorchRecIT {
       ShardingPlan third = awaitPlan(workload, 3);
       tell(in, third.planId());
       assertThat(out.readLine()).as("a table that is new").isEqualTo("runs " + second);
-      assertThat(third.previousPlanId()).contains(second);
+      assertThat(third.origin().previousPlanId()).contains(second);
 
       List<PlanStatus> reports = client.statusesOf(workload);
       assertThat(reports)

@@ -51,7 +51,8 @@ interface CostSampleMapping {
     return SpecMapping.INSTANCE.toAvro(shard.table());
   }
 
-  DeviceShard shard(TableSpec table, ShardPlacement placement);
+  @Mapping(target = "of", ignore = true)
+  DeviceShard shard(TableSpec table, ShardPlacement placement, int reuseBatchSize);
 
   /** Returns the shards; samples of earlier versions have whole rows on one device. */
   private List<DeviceShard> shards(MeasuredComputation avro, int batchSize) {
@@ -68,7 +69,7 @@ interface CostSampleMapping {
       read.add(
           placements.isEmpty()
               ? DeviceShard.ofColumns(table, batchSize)
-              : shard(table, placements.get(i)));
+              : shard(table, placements.get(i), batchSize));
     }
     return read;
   }

@@ -1,8 +1,6 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.pool.CurveReport;
-import io.shardtide.domain.pool.CurveReport.PredictedCurve;
 import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.CurveState;
 import io.shardtide.domain.pool.Pool;
@@ -32,29 +30,24 @@ interface CurveMapping {
         avro.getMemoryBytesPerDevice(),
         avro.getHostMemoryBytesPerDevice(),
         avro.getHardware(),
-        new TreeMap<>());
+        new TreeMap<>(),
+        Optional.empty());
   }
 
+  @Mapping(target = "predicted", source = "curve")
   io.shardtide.avro.CurveReport toAvro(CurveReport report);
 
-  @Mapping(target = ".", source = "curve")
-  io.shardtide.avro.PredictedCurve toAvro(PredictedCurve predicted);
+  io.shardtide.avro.PredictedCurve toAvro(ThroughputCurve curve);
 
-  @Mapping(target = "predicted", source = "avro")
+  @Mapping(target = "curve", source = "avro")
   CurveReport fromAvro(io.shardtide.avro.CurveReport avro);
 
-  default Optional<PredictedCurve> predicted(io.shardtide.avro.CurveReport avro) {
+  default Optional<ThroughputCurve> curve(io.shardtide.avro.CurveReport avro) {
     return Optional.ofNullable(avro.getPredicted())
-        .map(
-            predicted -> {
-              ClusterSpec cluster = SpecMapping.INSTANCE.fromAvro(predicted.getCluster());
-              return new PredictedCurve(
-                  cluster, curve(predicted, avro.getWorkloadId(), cluster.batchSize()));
-            });
+        .map(predicted -> curve(predicted, avro.getWorkloadId()));
   }
 
-  ThroughputCurve curve(
-      io.shardtide.avro.PredictedCurve predicted, String workloadId, int batchSize);
+  ThroughputCurve curve(io.shardtide.avro.PredictedCurve predicted, String workloadId);
 
   io.shardtide.avro.PoolMember toAvro(PoolMember member);
 

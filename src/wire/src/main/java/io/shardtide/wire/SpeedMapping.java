@@ -2,7 +2,6 @@ package io.shardtide.wire;
 
 import io.shardtide.domain.DeviceSpeed;
 import io.shardtide.domain.DeviceSpeeds;
-import io.shardtide.domain.PositionSpeed;
 import io.shardtide.domain.SpeedHistory;
 import io.shardtide.models.AvroMapping;
 import org.mapstruct.Mapper;
@@ -20,21 +19,13 @@ interface SpeedMapping {
 
   io.shardtide.avro.DeviceSpeed toAvro(DeviceSpeed speed);
 
+  @Mapping(target = "of", ignore = true)
   DeviceSpeed fromAvro(io.shardtide.avro.DeviceSpeed avro);
 
-  @Mapping(target = "device", source = "position.number")
-  @Mapping(target = "slow", source = "history")
+  @Mapping(target = "device", source = "position")
   io.shardtide.avro.SpeedHistory toAvro(SpeedHistory history);
 
-  @Mapping(target = "position.number", source = "device")
+  @Mapping(target = "position", source = "device")
+  @Mapping(target = "at", ignore = true)
   SpeedHistory fromAvro(io.shardtide.avro.SpeedHistory avro);
-
-  PositionSpeed position(io.shardtide.avro.DeviceSpeed avro);
-
-  default io.shardtide.avro.DeviceSpeed slow(SpeedHistory history) {
-    return history
-        .slow()
-        .map(slow -> toAvro(slow.of(history.position().number(), history.part())))
-        .orElse(null);
-  }
 }

@@ -40,13 +40,17 @@ class MoveWavesPythonTest {
     for (int devices : new int[] {3, 2, 6, 4}) {
       found.add(trainer.plan(Fixtures.set(devices, 8 * Fixtures.GIB)));
     }
-    assertThat(found.stream().filter(plan -> !plan.moves().isEmpty())).hasSizeGreaterThan(1);
+    assertThat(found.stream().filter(plan -> !plan.transition().moves().isEmpty()))
+        .hasSizeGreaterThan(1);
     return found;
   }
 
   private static UsableMemory fullest(ShardingPlan plan) {
     return new UsableMemory(
-        plan.deviceCosts().stream().mapToLong(c -> c.memoryBytes()).max().orElseThrow(),
+        plan.prediction().deviceCosts().stream()
+            .mapToLong(c -> c.memoryBytes())
+            .max()
+            .orElseThrow(),
         Collections.emptySortedMap());
   }
 

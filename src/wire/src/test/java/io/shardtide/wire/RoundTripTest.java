@@ -32,7 +32,6 @@ import io.shardtide.domain.PendingWork;
 import io.shardtide.domain.PlanHistory;
 import io.shardtide.domain.PlannedKernel;
 import io.shardtide.domain.PlanningState;
-import io.shardtide.domain.Position;
 import io.shardtide.domain.RejectedException;
 import io.shardtide.domain.ReplicaGroups;
 import io.shardtide.domain.ResidualWindow;
@@ -223,9 +222,8 @@ class RoundTripTest {
                 .with()
                 .speeds(
                     List.of(
-                        SpeedHistory.none(new Position(1), CostPart.COMPUTATION)
-                            .slow(1.5, 0.1, Fixtures.TIME),
-                        SpeedHistory.none(new Position(3), CostPart.COMMUNICATION)
+                        SpeedHistory.none(1, CostPart.COMPUTATION).slow(1.5, 0.1, Fixtures.TIME),
+                        SpeedHistory.none(3, CostPart.COMMUNICATION)
                             .slow(1.5, 0.1, Fixtures.TIME)
                             .recovered()
                             .with()

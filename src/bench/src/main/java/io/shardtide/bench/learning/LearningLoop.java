@@ -154,7 +154,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   private void publish(PlanningOutcome outcome) {
     if (outcome instanceof PlanningOutcome.Planned next) {
       feedback.onPlan(compared, next.plan());
-      reshards += next.plan().moves().isEmpty() ? 0 : 1;
+      reshards += next.plan().transition().moves().isEmpty() ? 0 : 1;
       PlanStatus status =
           new PlanStatus(
               workload,

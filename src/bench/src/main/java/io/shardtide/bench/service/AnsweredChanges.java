@@ -54,9 +54,9 @@ final class AnsweredChanges {
 
   /** Processes a record of an output topic, read at {@code nanos}. */
   synchronized void onRecord(Object value, long nanos) {
-    if (value instanceof ShardingPlan plan && plan.effort() == Effort.QUICK) {
+    if (value instanceof ShardingPlan plan && plan.origin().effort() == Effort.QUICK) {
       plans++;
-      answer(plan.workloadId(), plan.firstGeneration(), plan.generation(), nanos);
+      answer(plan.workloadId(), plan.origin().firstGeneration(), plan.generation(), nanos);
     } else if (value instanceof InfeasibleWorkload report) {
       infeasible++;
       answer(report.workloadId(), 0, report.generation(), nanos);

@@ -175,13 +175,13 @@ public final class LatencyBenchmark {
   }
 
   private synchronized void addStages(ShardingPlan plan, long nanos) {
-    if (!measuring || plan.firstGeneration() != plan.generation()) {
+    if (!measuring || plan.origin().firstGeneration() != plan.generation()) {
       return;
     }
     Timeline timeline = timelines.get(plan.generation());
     // createdAt is a wall-clock time in whole milliseconds; half a millisecond is its mean error.
     double sincePlanned =
-        Math.max(0, Duration.between(plan.createdAt(), Instant.now()).toNanos() / 1e6 - 0.5)
+        Math.max(0, Duration.between(plan.run().createdAt(), Instant.now()).toNanos() / 1e6 - 0.5)
             - (System.nanoTime() - nanos) / 1e6;
     double debounce = PlanningSettings.DEFAULTS.debounce().toNanos() / 1e6;
     add(LatencyStage.CHANGE_READ, timeline.predictBegan, timeline.published);
@@ -193,9 +193,9 @@ public final class LatencyBenchmark {
         .add(
             (nanos - timeline.predictionsReadable) / 1e6
                 - sincePlanned
-                - plan.searchMillis()
+                - plan.run().searchMillis()
                 - debounce);
-    stages.get(LatencyStage.SEARCH).add(plan.searchMillis());
+    stages.get(LatencyStage.SEARCH).add(plan.run().searchMillis());
     stages.get(LatencyStage.PLAN_WRITTEN).add(sincePlanned);
   }
 

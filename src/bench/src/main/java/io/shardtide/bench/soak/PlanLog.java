@@ -109,17 +109,23 @@ final class PlanLog {
           here,
           "expected id %s, got %s".formatted(plan.contentId(), plan.planId()));
     }
-    checkCommitted(plan.workloadId(), position, plan.generation(), plan.modelId(), plan.source());
+    checkCommitted(
+        plan.workloadId(),
+        position,
+        plan.generation(),
+        plan.origin().modelId(),
+        plan.origin().source());
     checkChain(workload, position, plan);
-    if (plan.effort() == Effort.QUICK) {
-      if (!plan.slow().equals(workload.slow)) {
+    if (plan.origin().effort() == Effort.QUICK) {
+      if (!plan.origin().slow().equals(workload.slow)) {
         workload.replanned.merge(plan.generation(), 1, Integer::sum);
-        workload.slow = plan.slow();
+        workload.slow = plan.origin().slow();
       }
-      workload.answers.add(new GenerationsAnswer(plan.firstGeneration(), plan.generation(), here));
+      workload.answers.add(
+          new GenerationsAnswer(plan.origin().firstGeneration(), plan.generation(), here));
     }
     LoggedPlan logged =
-        new LoggedPlan(position, plan.planId(), plan.firstGeneration(), plan.generation());
+        new LoggedPlan(position, plan.planId(), plan.origin().firstGeneration(), plan.generation());
     workload.last = Optional.of(logged);
     workload.byId.put(plan.planId(), logged);
     workload.shards += plan.shards().size();
@@ -152,13 +158,14 @@ final class PlanLog {
     if (inputs.isReported(id)) {
       // Moves count from the plan that a trainer adopted, at some time between the records.
       isChained =
-          plan.previousPlanId().isEmpty()
-              || plan.previousPlanId()
+          plan.origin().previousPlanId().isEmpty()
+              || plan.origin()
+                  .previousPlanId()
                   .map(workload.byId::get)
                   .filter(previous -> previous.generation() > deletion)
                   .isPresent();
     } else {
-      isChained = plan.previousPlanId().equals(before.map(LoggedPlan::planId));
+      isChained = plan.origin().previousPlanId().equals(before.map(LoggedPlan::planId));
     }
     if (!isChained) {
       findings.violated(
@@ -169,7 +176,7 @@ final class PlanLog {
               .formatted(
                   before.map(LoggedPlan::planId).orElse("none"),
                   inputs.isReported(id) ? " or an earlier one that was adopted" : "",
-                  plan.previousPlanId().orElse("none")));
+                  plan.origin().previousPlanId().orElse("none")));
     }
   }
 

@@ -254,7 +254,7 @@ final class SoakLoad implements AutoCloseable {
       var unused = reports.adopted(withoutPlan(plan), step);
     }
     List<MeasuredDevice> devices = new ArrayList<>();
-    for (DeviceCost cost : plan.deviceCosts()) {
+    for (DeviceCost cost : plan.prediction().deviceCosts()) {
       devices.add(
           new MeasuredDevice(
               noisy(cost.computeMs()),

@@ -105,7 +105,9 @@ class SoakCheckerTest {
     MemorySoakLog log = calm(SEED);
     List<Optional<String>> continued =
         log.all(log.topics.shardingPlans()).stream()
-            .map(plan -> ((CommittedRecord.Stored<ShardingPlan>) plan).value().previousPlanId())
+            .map(
+                plan ->
+                    ((CommittedRecord.Stored<ShardingPlan>) plan).value().origin().previousPlanId())
             .toList();
     int index = 0;
     while (!continued.contains(

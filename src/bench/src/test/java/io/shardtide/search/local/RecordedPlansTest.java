@@ -2,10 +2,12 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.cost.CostModel;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.SearchSettings;
 import io.shardtide.domain.Shard;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.reference.BeamSearch;
@@ -39,9 +41,14 @@ class RecordedPlansTest {
     return tables;
   }
 
+  private static SearchProblem problem(
+      List<TableSpec> tables, ClusterSpec cluster, List<Shard> running) {
+    return Plans.problem(new CostModel(ModelFiles.shipped()), tables, cluster, running);
+  }
+
   private static SearchResult search(
       List<TableSpec> tables, ClusterSpec cluster, List<Shard> running) {
-    return LocalSearch.search(Plans.problem(tables, cluster, running), SETTINGS);
+    return LocalSearch.search(problem(tables, cluster, running), SETTINGS);
   }
 
   private static List<Shard> shards(SearchResult result) {
@@ -127,10 +134,10 @@ class RecordedPlansTest {
   @Test
   void plans_of_the_reference_search_are_the_same_in_every_version() {
     ReferenceSettings settings = new ReferenceSettings(2, 4, 5, 4, 1.0, 1.5);
-    SearchProblem roomy = Plans.problem(tables(9, 6), Fixtures.cluster(4, 8 * Fixtures.GIB));
+    SearchProblem roomy = problem(tables(9, 6), Fixtures.cluster(4, 8 * Fixtures.GIB), List.of());
     List<TableSpec> tables = tables(9, 7);
     long bytes = tables.stream().mapToLong(TableSpec::bytes).sum();
-    SearchProblem tight = Plans.problem(tables, Fixtures.cluster(4, bytes / 4 * 23 / 20));
+    SearchProblem tight = problem(tables, Fixtures.cluster(4, bytes / 4 * 23 / 20), List.of());
     assertSame(
         List.of(BeamSearch.search(roomy, settings), BeamSearch.search(tight, settings)),
         "ca680f3a0139",

@@ -2,7 +2,9 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.cost.CostModel;
 import io.shardtide.domain.SearchSettings;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
@@ -11,6 +13,7 @@ import io.shardtide.search.reference.ReferenceSettings;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -43,7 +46,11 @@ class ReferenceTasksTest {
         Path file = REFERENCE.resolve("tasks/%dgpu_dim%d.jsonl.gz".formatted(devices, widest));
         for (WorkloadTask task : WorkloadTask.read(file).subList(0, ofEach)) {
           SearchProblem problem =
-              Plans.problem(task.tables(), Fixtures.cluster(devices, 4 * Fixtures.GIB));
+              Plans.problem(
+                  new CostModel(ModelFiles.shipped()),
+                  task.tables(),
+                  Fixtures.cluster(devices, 4 * Fixtures.GIB),
+                  List.of());
           double reference =
               ((SearchResult.Found) BeamSearch.search(problem, ReferenceSettings.DEFAULTS))
                   .predictedMs();

@@ -15,6 +15,7 @@ import io.shardtide.testing.StepCosts;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import net.jqwik.api.Assume;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -207,5 +208,24 @@ class BeamSearchTest {
     assertThat(aThenB).isEqualTo(bThenA).hasSameHashCodeAs(bThenA);
     assertThat(aThenB.halve(0)).isNotEqualTo(aThenB);
     assertThat(ColumnSplit.whole(List.of(Fixtures.table("c", 9, 12, 1))).canHalve(0)).isFalse();
+  }
+
+  @Test
+  void tables_as_large_as_the_memory_fit() {
+    long rowBytes = Fixtures.table("row", 1, TableSpec.COLUMN_UNIT, 5).bytes();
+    ReferenceSettings one = new ReferenceSettings(1, 1, 0, 2, 1, 1.5);
+    List<TableSpec> three =
+        Stream.of("a", "b", "c")
+            .map(name -> Fixtures.table(name, 100, TableSpec.COLUMN_UNIT, 5))
+            .toList();
+    SearchProblem problem = Plans.problem(three, Fixtures.cluster(3, 100 * rowBytes));
+    SearchResult.Found found = (SearchResult.Found) BeamSearch.search(problem, one);
+    Plans.check(problem, found);
+    assertThat(found.shards()).extracting(Shard::device).containsExactlyInAnyOrder(0, 1, 2);
+    List<TableSpec> wide = List.of(Fixtures.table("wide", 100, 16, 5));
+    problem = Plans.problem(wide, Fixtures.cluster(1, 400 * rowBytes));
+    found = (SearchResult.Found) BeamSearch.search(problem, one);
+    Plans.check(problem, found);
+    assertThat(found.shards()).hasSize(1);
   }
 }

@@ -22,7 +22,7 @@ public record ChoiceProblem(double[][] values, double[][][] uses, double[] limit
               .formatted(uses.length, limits.length, fallback.length, values.length));
     }
     for (int q = 0; q < limits.length; q++) {
-      double used = used(uses[q], fallback);
+      double used = sum(uses[q], fallback);
       if (!isWithin(used, limits[q])) {
         throw new IllegalArgumentException(
             "fallback must use at most %s of quantity %s, got %s".formatted(limits[q], q, used));
@@ -38,7 +38,7 @@ public record ChoiceProblem(double[][] values, double[][][] uses, double[] limit
   /** Returns whether a choice is within all limits. */
   public boolean allows(int[] choice) {
     for (int q = 0; q < limits.length; q++) {
-      if (!isWithin(used(uses[q], choice), limits[q])) {
+      if (!isWithin(sum(uses[q], choice), limits[q])) {
         return false;
       }
     }
@@ -47,10 +47,11 @@ public record ChoiceProblem(double[][] values, double[][][] uses, double[] limit
 
   /** Returns the total value of a choice. */
   public double value(int[] choice) {
-    return used(values, choice);
+    return sum(values, choice);
   }
 
-  private static double used(double[][] of, int[] choice) {
+  /** Returns the sum of a quantity over the options of a choice. */
+  public static double sum(double[][] of, int[] choice) {
     double sum = 0;
     for (int g = 0; g < choice.length; g++) {
       sum += of[g][choice[g]];

@@ -3,15 +3,14 @@ package io.shardtide.cost.retraining;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampleShapes;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.ShapeBasis;
 import io.shardtide.cost.ShardShape;
+import io.shardtide.cost.TableShapes;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -39,13 +38,10 @@ final class ComputeRetraining {
 
   private final ModelBundle champion;
   private final CostEvaluator evaluator;
-  private final Map<MeasuredShard, Integer> numbers = new HashMap<>();
+  private final Map<DeviceShard, Integer> numbers = new HashMap<>();
   private final List<ShardShape> shapes = new ArrayList<>();
   private final Map<MeasuredLoad, List<Double>> loads = new LinkedHashMap<>();
   private double[][] towers = {};
-
-  /** A shard of a table, whatever the number of the table in its samples. */
-  private record MeasuredShard(TableSpec table, SampledShard shard) {}
 
   /** A device's shards, by their numbers, and whether its samples are recent. */
   private record MeasuredLoad(List<Integer> shards, boolean isRecent) {}
@@ -193,15 +189,10 @@ final class ComputeRetraining {
   }
 
   private void add(SampleSet samples, boolean isRecent) {
-    SampleShapes ofSamples = new SampleShapes(samples);
     for (ComputeSample sample : samples.compute()) {
       List<Integer> shards =
           sample.shards().stream()
-              .map(
-                  shard ->
-                      numbers.computeIfAbsent(
-                          new MeasuredShard(samples.tables().get(shard.table()), shard.ofTable(0)),
-                          key -> number(ofSamples.of(shard))))
+              .map(shard -> numbers.computeIfAbsent(shard, of -> number(TableShapes.of(of))))
               .sorted()
               .toList();
       loads

@@ -83,7 +83,7 @@ public final class Retraining {
     }
     SortedSet<String> heldOut = new TreeSet<>(champion.card().heldOutTables());
     for (SampleSet samples : List.of(recent, old)) {
-      samples.tables().forEach(table -> heldOut.remove(table.name()));
+      heldOut.removeAll(samples.tables());
     }
     return new ModelCard(
         "Fine-tuned from model %s on measurements of %s trainers: %s recent and %s older computations, %s recent and %s older collectives%s"

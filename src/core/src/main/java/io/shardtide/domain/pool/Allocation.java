@@ -1,6 +1,7 @@
 package io.shardtide.domain.pool;
 
 import io.shardtide.domain.CanonicalHash;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -24,6 +25,7 @@ import java.util.TreeMap;
  * @param transfers nodes that a workload no longer has, in the order of their names
  * @param quality how good it is
  */
+@RecordBuilder
 public record Allocation(
     String allocationId,
     String poolId,
@@ -66,16 +68,7 @@ public record Allocation(
     Allocation unnamed =
         new Allocation(
             "", poolId, generation, previousId, policy, curveIds, workloads, transfers, quality);
-    return new Allocation(
-        unnamed.hash(),
-        poolId,
-        generation,
-        previousId,
-        policy,
-        unnamed.curveIds,
-        unnamed.workloads,
-        unnamed.transfers,
-        quality);
+    return AllocationBuilder.builder(unnamed).allocationId(unnamed.hash()).build();
   }
 
   /** Returns whether the id is that of the other components. */

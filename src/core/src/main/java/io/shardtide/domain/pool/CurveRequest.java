@@ -1,6 +1,7 @@
 package io.shardtide.domain.pool;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.TreeMap;
 
 /**
@@ -33,7 +34,8 @@ public record CurveRequest(String poolId, String workloadId, Pool type, List<Int
             pool.memoryBytesPerDevice(),
             pool.hostMemoryBytesPerDevice(),
             pool.hardware(),
-            new TreeMap<>()),
+            new TreeMap<>(),
+            Optional.empty()),
         devices);
   }
 

@@ -53,22 +53,6 @@ public record Pool(
     nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes));
   }
 
-  /** A pool whose links were not measured. */
-  public Pool(
-      int devicesPerNode,
-      long memoryBytesPerDevice,
-      long hostMemoryBytesPerDevice,
-      String hardware,
-      SortedMap<String, PoolNode> nodes) {
-    this(
-        devicesPerNode,
-        memoryBytesPerDevice,
-        hostMemoryBytesPerDevice,
-        hardware,
-        nodes,
-        Optional.empty());
-  }
-
   /** Returns a pool of nodes whose links were not measured; see the other method. */
   public static Pool of(
       int devicesPerNode,
@@ -120,12 +104,30 @@ public record Pool(
     return (devices - 1) / devicesPerNode + 1;
   }
 
+  /** Returns how many devices of so many nodes a workload uses. */
+  public int devices(Claim claim, int ofNodes) {
+    return Math.min(ofNodes * devicesPerNode, claim.mostDevices());
+  }
+
   /**
    * Returns the cluster of a workload that has devices of the pool. It is one replica group: a
    * number of groups suits one number of devices only. All devices have the memory of the pool's.
    *
    * @param workload the workload's own cluster: batch, reserved memory, bytes on the wire
    * @param devices devices that the workload has, at least 1
+   * @return empty if the workload reserves all memory of a device
+   */
+  public Optional<ClusterSpec> clusterOf(ClusterSpec workload, int devices) {
+    try {
+      return Optional.of(cluster(workload, devices));
+    } catch (RejectedException e) {
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * Returns the cluster of a workload that has devices of the pool; see the other method.
+   *
    * @throws RejectedException if the workload reserves all memory of a device
    */
   public ClusterSpec cluster(ClusterSpec workload, int devices) {

@@ -1,7 +1,6 @@
 package io.shardtide.domain.pool;
 
 import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.pool.CurveReport.PredictedCurve;
 import java.util.List;
 import java.util.Optional;
 
@@ -26,7 +25,7 @@ public record PoolMember(
 
   /** Returns the workload's cluster, as of the latest curve. */
   public Optional<ClusterSpec> cluster() {
-    return report.flatMap(CurveReport::predicted).map(PredictedCurve::cluster);
+    return curve().map(ThroughputCurve::cluster);
   }
 
   /** Returns whether it has no curve yet for all that its claim allows. */
@@ -49,12 +48,12 @@ public record PoolMember(
 
   /** Returns the state after a curve. */
   public PoolMember with(CurveReport next) {
-    PoolMember after = new PoolMember(request, Optional.of(next), sent, isConfirmed);
     return new PoolMember(
         request,
-        after.report,
+        Optional.of(next),
         sent,
-        isConfirmed || (sent.isPresent() && after.cluster().equals(sent)));
+        isConfirmed
+            || (sent.isPresent() && next.curve().map(ThroughputCurve::cluster).equals(sent)));
   }
 
   /** Returns the state after a cluster was sent. */

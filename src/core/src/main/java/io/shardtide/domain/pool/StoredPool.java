@@ -23,7 +23,7 @@ public record StoredPool(PoolState state, Optional<Allocation> allocation, boole
 
   /** Returns the state after a curve changed. */
   public StoredPool due() {
-    return new StoredPool(state, allocation, state.pool().isPresent());
+    return with(state);
   }
 
   /** Returns the state after an allocation. */

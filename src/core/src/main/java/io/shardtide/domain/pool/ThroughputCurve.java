@@ -1,6 +1,7 @@
 package io.shardtide.domain.pool;
 
 import io.shardtide.domain.CanonicalHash;
+import io.shardtide.domain.ClusterSpec;
 import java.util.List;
 import java.util.OptionalDouble;
 
@@ -11,19 +12,20 @@ import java.util.OptionalDouble;
  * @param workloadId the workload
  * @param generation the workload's generation
  * @param modelId the cost model
- * @param batchSize samples in a batch over all devices, at least 1
+ * @param cluster the workload's cluster in that generation, whose batch holds for all points
  * @param points predicted steps, ascending by devices, at least one
  */
 public record ThroughputCurve(
-    String workloadId, long generation, String modelId, int batchSize, List<CurvePoint> points) {
+    String workloadId,
+    long generation,
+    String modelId,
+    ClusterSpec cluster,
+    List<CurvePoint> points) {
   /** Checks the order of the points. */
   public ThroughputCurve {
     points = List.copyOf(points);
     if (points.isEmpty()) {
       throw new IllegalArgumentException("points must be at least 1, got 0");
-    }
-    if (batchSize < 1) {
-      throw new IllegalArgumentException("batchSize must be at least 1, got " + batchSize);
     }
     for (int p = 1; p < points.size(); p++) {
       if (points.get(p - 1).devices() >= points.get(p).devices()) {
@@ -37,7 +39,7 @@ public record ThroughputCurve(
   /** Returns the SHA-256 of the curve in hexadecimal digits. */
   public String id() {
     CanonicalHash hash = new CanonicalHash("throughput curve 1");
-    hash.put(workloadId).put(generation).put(modelId).put(batchSize);
+    hash.put(workloadId).put(generation).put(modelId).put(cluster.batchSize());
     return hash.putAll(
             points, p -> hash.put(p.devices()).put(p.stepMs().orElse(CurvePoint.DOES_NOT_FIT)))
         .hex();
@@ -57,18 +59,18 @@ public record ThroughputCurve(
       after++;
     }
     if (after == points.size()) {
-      return samplesPerSecond(points.get(after - 1));
+      return samplesPerSecond(points.get(after - 1).stepMs());
     }
     CurvePoint high = points.get(after);
     if (high.devices() == devices) {
-      return samplesPerSecond(high);
+      return samplesPerSecond(high.stepMs());
     }
     if (after == 0) {
       return OptionalDouble.empty();
     }
     CurvePoint low = points.get(after - 1);
-    OptionalDouble atLow = samplesPerSecond(low);
-    OptionalDouble atHigh = samplesPerSecond(high);
+    OptionalDouble atLow = samplesPerSecond(low.stepMs());
+    OptionalDouble atHigh = samplesPerSecond(high.stepMs());
     if (atLow.isEmpty() || atHigh.isEmpty()) {
       return OptionalDouble.empty();
     }
@@ -87,15 +89,16 @@ public record ThroughputCurve(
     OptionalDouble samples = samplesPerSecond(devices);
     return points.stream()
         .filter(point -> point.devices() < devices)
-        .filter(point -> samples.isPresent() && samplesPerSecond(point).equals(samples))
+        .filter(point -> samples.isPresent() && samplesPerSecond(point.stepMs()).equals(samples))
         .mapToInt(CurvePoint::devices)
         .findFirst()
         .orElse(devices);
   }
 
-  private OptionalDouble samplesPerSecond(CurvePoint point) {
-    return point.stepMs().isPresent()
-        ? OptionalDouble.of(batchSize * 1e3 / point.stepMs().getAsDouble())
+  /** Returns the samples a second of a step in milliseconds; empty if there is none. */
+  public OptionalDouble samplesPerSecond(OptionalDouble stepMs) {
+    return stepMs.isPresent()
+        ? OptionalDouble.of(cluster.batchSize() * 1e3 / stepMs.getAsDouble())
         : OptionalDouble.empty();
   }
 }

@@ -34,16 +34,4 @@ public record WorkloadAllocation(
               .formatted(devices, nodes.size()));
     }
   }
-
-  /** What a workload has of a pool whose links were not measured. */
-  public WorkloadAllocation(
-      String workloadId,
-      List<String> nodes,
-      int devices,
-      double samplesPerSecond,
-      double fairNodes,
-      AllocationChange change,
-      String reason) {
-    this(workloadId, nodes, devices, samplesPerSecond, fairNodes, change, reason, Optional.empty());
-  }
 }

@@ -122,10 +122,10 @@ final class ComputeFloor {
   }
 
   /** Sets the weights of parts to what they take at the factors of a mean sum of towers. */
-  void weighBy(double[] mean) {
+  void weighByFactors(double[] mean) {
     for (LaunchHull of : launches) {
       int at = of.launch().group() * towerSize;
-      of.weighBy(Arrays.copyOfRange(mean, at, at + of.sums()));
+      of.weighByFactors(Arrays.copyOfRange(mean, at, at + of.sums()));
     }
     collect();
   }
@@ -136,11 +136,11 @@ final class ComputeFloor {
    * @param devices for each part, how many devices have it in a plan of the load that matters, as a
    *     share of all devices
    */
-  void follow(double[] devices, ComputeCurve.Resolution resolution) {
+  void weighByLeastCost(double[] devices, ComputeCurve.Resolution resolution) {
     copyLaunchMs = Double.POSITIVE_INFINITY;
     List<double[]> all = new ArrayList<>();
     for (LaunchHull of : launches) {
-      of.follow(devices, owners, resolution);
+      of.weighByLeastCost(devices, owners, resolution);
       if (of.launch().areCopies()) {
         copyLaunchMs = Math.min(copyLaunchMs, of.launch().ms());
       } else {

@@ -119,7 +119,7 @@ final class LaunchHull {
   }
 
   /** Sets the weights of parts to what they take at the factors of a sum of towers. */
-  void weighBy(double[] sum) {
+  void weighByFactors(double[] sum) {
     ofHead = sum;
     double[] factors =
         net.factors(sum, widths.length == 0 ? 0 : Arrays.stream(widths).max().orElse(0));
@@ -138,7 +138,7 @@ final class LaunchHull {
    * @param devices for each part, how many devices have it in a plan of the load that matters, as a
    *     share of all devices
    */
-  void follow(double[] devices, int[] owners, ComputeCurve.Resolution resolution) {
+  void weighByLeastCost(double[] devices, int[] owners, ComputeCurve.Resolution resolution) {
     WidthHull widest = hulls.get(hulls.size() - 1);
     for (int round = 0; round < ROUNDS; round++) {
       double mean = meanWeight(devices);

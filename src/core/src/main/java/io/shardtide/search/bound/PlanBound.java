@@ -233,19 +233,19 @@ public final class PlanBound {
     for (int round = 0; round < ROUNDS && bounds + ofRound <= work; round++) {
       compute = new ComputeFloor(bundle, towers, owners, list.parts(towers.size()));
       Line[] lines = lines(hypothesis);
-      compute.weighBy(mean);
+      compute.weighByFactors(mean);
       double[] chosen = choose(lines);
       mean = mean(chosen);
       if (round == 0) {
-        compute.weighBy(mean);
+        compute.weighByFactors(mean);
         chosen = choose(lines);
         mean = mean(chosen);
         highest = Math.min(MOST_MS, FIRST_OF_GUESS * guessMs(mean));
         hypothesis = highest;
         lines = lines(hypothesis);
       }
-      compute.weighBy(mean);
-      compute.follow(
+      compute.weighByFactors(mean);
+      compute.weighByLeastCost(
           chosen,
           towers.size() > MOST_FINE
               ? ComputeCurve.Resolution.COARSE

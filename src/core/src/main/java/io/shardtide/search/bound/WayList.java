@@ -121,12 +121,8 @@ final class WayList {
     double[] elements = new double[Scopes.COUNT];
     ShardScope collectives = load.scope();
     double sum = load.elements() * count;
-    elements[Scopes.number(collectives)] =
-        switch (collectives) {
-          case DEVICE -> sum * devices / cluster.devices();
-          case NODE -> sum / cluster.nodes();
-          case CLUSTER, COPIES -> sum;
-        };
+    int places = devices / collectives.devices(cluster);
+    elements[Scopes.number(collectives)] = sum * places / collectives.places(cluster);
     towers.add(load.tower());
     owners.add(owner);
     return Optional.of(

@@ -12,12 +12,14 @@ import io.shardtide.domain.TableSpec;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
+import io.shardtide.search.SearchResultFoundBuilder;
 import io.shardtide.search.bound.PlanBound;
 import io.shardtide.search.local.LocalSearch;
 import io.shardtide.search.local.ScratchSearch;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -82,7 +84,7 @@ public final class GroupSearch {
     /** Searches until a part of a budget is spent; returns whether there is a plan. */
     boolean advance(double part) {
       long before = result == null ? 0 : result.evaluations();
-      if (!inGroup.start().isEmpty() || Feasibility.isRefuted(inGroup)) {
+      if (!inGroup.reusablePlan().isEmpty() || Feasibility.isRefuted(inGroup)) {
         before = 0; // Begins again at the running plan.
         result = LocalSearch.search(inGroup, withPart(part));
       } else {
@@ -218,15 +220,20 @@ public final class GroupSearch {
                 ms ->
                     new Explanation(
                         ExplainedAction.GROUPS, "", -1, -1, Cause.COMMUNICATION, ms - bestMs));
-    return best.with(
-            new Insight(
-                insight.lowerBoundMs(),
-                insight.uncertaintyMs(),
-                insight.bottleneck(),
-                Stream.concat(reason, insight.explanations().stream())
-                    .sorted(Explanation.ORDER)
-                    .limit(Insight.MAX_EXPLANATIONS)
-                    .toList()))
-        .after(evaluations);
+    List<Explanation> explanations =
+        Stream.concat(reason, insight.explanations().stream())
+            .sorted(Explanation.ORDER)
+            .limit(Insight.MAX_EXPLANATIONS)
+            .toList();
+    return SearchResultFoundBuilder.builder(best)
+        .insight(
+            Optional.of(
+                new Insight(
+                    insight.lowerBoundMs(),
+                    insight.uncertaintyMs(),
+                    insight.bottleneck(),
+                    explanations)))
+        .evaluations(evaluations)
+        .build();
   }
 }

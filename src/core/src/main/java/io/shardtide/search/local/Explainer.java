@@ -81,9 +81,15 @@ final class Explainer {
     }
     explain(t -> !tables.get(t).isAlwaysCopied() && isNewKind(t))
         .forEach(t -> explanations.add(kind(t)));
-    explain(this::isNewCache).forEach(t -> explanations.add(cache(t)));
+    explain(this::isNewCache)
+        .forEach(
+            t -> explanations.add(undone(ExplainedAction.CACHE, t, leastCache(t), Cause.MEMORY)));
     explain(t -> state.way(t).hotRows != 0 && state.way(t).hotRows != running.hotRows(t))
-        .forEach(t -> explanations.add(hotRows(t)));
+        .forEach(
+            t -> {
+              Way uncut = ways.find(t, new Option(0, state.way(t).part));
+              explanations.add(undone(ExplainedAction.HOT_ROWS, t, uncut, Cause.COMMUNICATION));
+            });
     explanations.addAll(moves(shards));
     explanations.sort(Explanation.ORDER);
     return new Insight(
@@ -255,29 +261,23 @@ final class Explainer {
         && (before.isEmpty() || !before.get(0).part().cacheShare().equals(way.part.cacheShare()));
   }
 
-  /** Gives a table the smallest cache. */
-  private Explanation cache(int table) {
+  private Way leastCache(int table) {
     ways.of(table);
     Way least = state.way(table);
     while (least.lessCache != null) {
       least = least.lessCache;
     }
-    move.begin();
-    move.change(state, table, least);
-    double gain = objective.costAfter(move) - objective.costMs();
-    return explanation(ExplainedAction.CACHE, table, Cause.MEMORY, gain);
+    return least;
   }
 
-  /** Leaves hot rows where all others are. */
-  private Explanation hotRows(int table) {
-    Way uncut = ways.find(table, new Option(0, state.way(table).part));
-    if (uncut == null) {
-      return explanation(ExplainedAction.HOT_ROWS, table, Cause.COMMUNICATION, 0);
+  /** Shards a table in another way at the same places, if there is one. */
+  private Explanation undone(ExplainedAction action, int table, Way before, Cause cause) {
+    if (before == null) {
+      return explanation(action, table, cause, 0);
     }
     move.begin();
-    move.change(state, table, uncut);
-    double gain = objective.costAfter(move) - objective.costMs();
-    return explanation(ExplainedAction.HOT_ROWS, table, Cause.COMMUNICATION, gain);
+    move.change(state, table, before);
+    return explanation(action, table, cause, objective.costAfter(move) - objective.costMs());
   }
 
   // Moves.
@@ -291,11 +291,11 @@ final class Explainer {
       }
     }
     List<Shard> placed =
-        problem.start().shards().stream()
+        problem.reusablePlan().shards().stream()
             .filter(shard -> positions.containsKey(shard.table()))
             .filter(shard -> isPlaced(positions.get(shard.table()), shard))
             .toList();
-    PlanShards before = new PlanShards(placed, problem.start().devices());
+    PlanShards before = new PlanShards(placed, problem.reusablePlan().devices());
     List<Shard> now = shards.stream().filter(shard -> !shard.isCopied()).toList();
     PlanShards planned = new PlanShards(now, problem.cluster().devices());
     record MovePath(int table, int from, int to) {}

@@ -9,6 +9,7 @@ import io.shardtide.cost.StepMemory;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.Insight;
 import io.shardtide.domain.PlanShards;
 import io.shardtide.domain.Replication;
 import io.shardtide.domain.SearchSettings;
@@ -18,6 +19,7 @@ import io.shardtide.domain.Shortfall;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
+import io.shardtide.search.SearchResultFoundBuilder;
 import io.shardtide.search.TableGroup;
 import io.shardtide.search.bound.PlanBound;
 import io.shardtide.search.local.Placer.PlacementStrategy;
@@ -125,7 +127,7 @@ public final class LocalSearch {
     communication = new Communication(evaluator, cluster, units);
     ways = new TableWays(tables, cluster, evaluator, units, places, communication);
     placer = new Placer(tables, cluster, evaluator, problem.slowdowns(), ways);
-    running = new CurrentPlan(tables, problem.start(), places);
+    running = new CurrentPlan(tables, problem.reusablePlan(), places);
   }
 
   /**
@@ -144,7 +146,7 @@ public final class LocalSearch {
     if (impossible != null) {
       return Relaxations.notFound(problem, impossible, 0);
     }
-    if (!problem.start().isEmpty() && !problem.tables().isEmpty()) {
+    if (!problem.reusablePlan().isEmpty() && !problem.tables().isEmpty()) {
       LocalSearch search = new LocalSearch(problem, settings, SEED, checked);
       State repaired = new Repair(search).run();
       if (repaired != null) {
@@ -322,11 +324,12 @@ public final class LocalSearch {
     state.choose(communication.chosen(collectives.codecs()));
     Objective objective = objective(state, nothing, null);
     Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
-    return found.with(
+    Insight insight =
         explainer.insight(
             found.shards(),
             PlanBound.of(problem, evaluations / EVALUATIONS_PER_BOUND),
-            worse.predictedMs() - cost.predictedMs()));
+            worse.predictedMs() - cost.predictedMs());
+    return SearchResultFoundBuilder.builder(found).insight(Optional.of(insight)).build();
   }
 
   private SearchResult.Found found(

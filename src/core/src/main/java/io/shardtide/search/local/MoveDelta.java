@@ -145,7 +145,7 @@ final class MoveDelta {
     Way hotBefore = before == null ? null : before.hot;
     Way hotAfter = after == null ? null : after.hot;
     if (hotBefore != hotAfter) {
-      int all = places.ofAll(ShardScope.COPIES);
+      int all = places.firstOf(ShardScope.COPIES);
       if (hotBefore != null) {
         add(hotBefore, all, -1);
       }

@@ -2,6 +2,9 @@ package io.shardtide.search.local;
 
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.ShardScope;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.Map;
 
 /**
  * Where parts of tables can be, numbered: first each device, then each node, over whose devices a
@@ -10,40 +13,44 @@ import io.shardtide.domain.ShardScope;
  */
 final class Places {
   private final int devices;
-  private final int devicesPerNode;
   private final int nodes;
 
-  /** The first device of each place, and the one behind its last. */
-  private final int[] first;
+  /** The first place of each scope, how many there are, and the most devices of one. */
+  private record Range(int first, int count, int size) {}
 
+  private final Map<ShardScope, Range> ranges = new EnumMap<>(ShardScope.class);
+  private final int firstNode;
+
+  /** What is at each place, its first device, and the one behind its last. */
+  private final ShardScope[] scope;
+
+  private final int[] first;
   private final int[] end;
   private final int[] nodeOf;
 
   Places(ClusterSpec cluster) {
     devices = cluster.devices();
-    devicesPerNode = Math.min(devices, cluster.devicesPerNode());
     nodes = cluster.nodes();
-    first = new int[count()];
-    end = new int[count()];
+    int count = 0;
+    for (ShardScope of : ShardScope.values()) {
+      ranges.put(of, new Range(count, of.places(cluster), of.devices(cluster)));
+      count += of.places(cluster);
+    }
+    firstNode = firstOf(ShardScope.NODE);
+    scope = new ShardScope[count];
+    first = new int[count];
+    end = new int[count];
+    ranges.forEach(
+        (of, range) -> {
+          for (int i = 0; i < range.count(); i++) {
+            int place = range.first() + i;
+            scope[place] = of;
+            first[place] = i * range.size();
+            end[place] = Math.min(devices, first[place] + range.size());
+          }
+        });
     nodeOf = new int[devices];
-    for (int place = 0; place < count(); place++) {
-      ShardScope scope = scope(place);
-      first[place] =
-          switch (scope) {
-            case DEVICE -> place;
-            case NODE -> node(place) * devicesPerNode;
-            case CLUSTER, COPIES -> 0;
-          };
-      end[place] =
-          switch (scope) {
-            case DEVICE -> place + 1;
-            case NODE -> Math.min(devices, (node(place) + 1) * devicesPerNode);
-            case CLUSTER, COPIES -> devices;
-          };
-    }
-    for (int device = 0; device < devices; device++) {
-      nodeOf[device] = device / devicesPerNode;
-    }
+    Arrays.setAll(nodeOf, device -> of(ShardScope.NODE, device) - firstNode);
   }
 
   int devices() {
@@ -56,46 +63,27 @@ final class Places {
 
   /** Returns the number of places. */
   int count() {
-    return devices + nodes + 2;
+    return scope.length;
   }
 
   /** Returns the place of a node. */
   int ofNode(int node) {
-    return devices + node;
-  }
-
-  /** Returns the place of all devices. */
-  int ofAll(ShardScope scope) {
-    return devices + nodes + (scope == ShardScope.CLUSTER ? 0 : 1);
+    return firstNode + node;
   }
 
   /** Returns the first place of a scope. */
-  int firstOf(ShardScope scope) {
-    return switch (scope) {
-      case DEVICE -> 0;
-      case NODE -> ofNode(0);
-      case CLUSTER, COPIES -> ofAll(scope);
-    };
+  int firstOf(ShardScope of) {
+    return ranges.get(of).first();
   }
 
   /** Returns how many places a scope has. */
-  int countOf(ShardScope scope) {
-    return switch (scope) {
-      case DEVICE -> devices;
-      case NODE -> nodes;
-      case CLUSTER, COPIES -> 1;
-    };
+  int countOf(ShardScope of) {
+    return ranges.get(of).count();
   }
 
   /** Returns what is at a place. */
   ShardScope scope(int place) {
-    if (place < devices) {
-      return ShardScope.DEVICE;
-    }
-    if (place < devices + nodes) {
-      return ShardScope.NODE;
-    }
-    return place == devices + nodes ? ShardScope.CLUSTER : ShardScope.COPIES;
+    return scope[place];
   }
 
   /** Returns the node of a device. */
@@ -105,7 +93,7 @@ final class Places {
 
   /** Returns the node of a place of {@link ShardScope#NODE}. */
   int node(int place) {
-    return place - devices;
+    return place - firstNode;
   }
 
   /** Returns the first device of a place. */
@@ -129,11 +117,8 @@ final class Places {
   }
 
   /** Returns the place of a running shard. */
-  int of(ShardScope scope, int device) {
-    return switch (scope) {
-      case DEVICE -> device;
-      case NODE -> ofNode(nodeOf(device));
-      case CLUSTER, COPIES -> ofAll(scope);
-    };
+  int of(ShardScope of, int device) {
+    Range range = ranges.get(of);
+    return range.first() + device / range.size();
   }
 }

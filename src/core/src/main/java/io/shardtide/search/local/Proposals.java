@@ -273,7 +273,7 @@ final class Proposals {
 
   private int place(int table, Way way, int part, int nodeOfFirst) {
     if (way.scope == ShardScope.CLUSTER || way.scope == ShardScope.COPIES) {
-      int all = places.ofAll(way.scope);
+      int all = places.firstOf(way.scope);
       return hasRoom(table, all, way) ? all : -1;
     }
     boolean isInNode = way.scope == ShardScope.DEVICE && ways.keepsPartsInNode(table) && part > 0;

@@ -45,7 +45,7 @@ final class ShardLayout {
       TableGroup group, Way way, int[] at, Places places, List<CurrentPlan.RunningPart> running) {
     TableSpec first = group.tables().get(0).table();
     int[] ordered = order(Arrays.copyOf(at, way.parts), way.part, first.rows(), running);
-    ShardKind kind = kind(group, way, places.devices());
+    ShardKind kind = group.kind(way.part, places.devices()).orElseThrow();
     Map<TableSpec, List<Shard>> shards = new LinkedHashMap<>();
     for (TablePrediction prediction : group.tables()) {
       TableSpec table = prediction.table();
@@ -71,27 +71,6 @@ final class ShardLayout {
       shards.put(table, ofTable);
     }
     return shards;
-  }
-
-  private static ShardKind kind(TableGroup group, Way way, int devices) {
-    if (devices == 1) {
-      return group.kindOnOneDevice().orElseThrow();
-    }
-    // Of a table that is too narrow for two, a single part may count as cut.
-    boolean isCut = way.parts > 1 || !group.mayBeWhole(way.scope);
-    return switch (way.scope) {
-      case DEVICE -> {
-        if (way.part.blocks() > 1) {
-          yield ShardKind.PARTIAL_ROW_WISE;
-        }
-        ShardKind ofColumns =
-            group.keepsPartsInNode() ? ShardKind.TABLE_COLUMN_WISE : ShardKind.COLUMN_WISE;
-        yield isCut ? ofColumns : ShardKind.TABLE_WISE;
-      }
-      case NODE -> isCut ? ShardKind.GRID_SHARD : ShardKind.TABLE_ROW_WISE;
-      case CLUSTER -> ShardKind.ROW_WISE;
-      case COPIES -> ShardKind.DATA_PARALLEL;
-    };
   }
 
   /**

@@ -230,7 +230,7 @@ final class State {
     if (count[table] == 0) {
       way[table] = of;
       if (of.hot != null) {
-        shift(of.hot, places.ofAll(ShardScope.COPIES), 1);
+        shift(of.hot, places.firstOf(ShardScope.COPIES), 1);
       }
     }
     append(table, place);
@@ -283,7 +283,7 @@ final class State {
     if (last == 0) {
       way[table] = null;
       if (of.hot != null) {
-        shift(of.hot, places.ofAll(ShardScope.COPIES), -1);
+        shift(of.hot, places.firstOf(ShardScope.COPIES), -1);
       }
     }
   }

@@ -43,7 +43,7 @@ class AllocationTest {
 
   private static WorkloadAllocation allocated(String workload, String node) {
     return new WorkloadAllocation(
-        workload, List.of(node), 8, 1, 1, AllocationChange.STARTED, "starts");
+        workload, List.of(node), 8, 1, 1, AllocationChange.STARTED, "starts", Optional.empty());
   }
 
   private static Allocation allocation(List<WorkloadAllocation> workloads) {

@@ -3,6 +3,7 @@ package io.shardtide.domain.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.shardtide.domain.ClusterSpec;
 import java.util.List;
 import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
@@ -13,7 +14,8 @@ class ThroughputCurveTest {
   }
 
   private static ThroughputCurve curve(CurvePoint... points) {
-    return new ThroughputCurve("w", 1, "m", 1_000, List.of(points));
+    return new ThroughputCurve(
+        "w", 1, "m", new ClusterSpec(4, 1L << 30, 1_000, 4, "h100"), List.of(points));
   }
 
   @Test
@@ -59,7 +61,5 @@ class ThroughputCurveTest {
     assertThatThrownBy(() -> curve()).hasMessage("points must be at least 1, got 0");
     assertThatThrownBy(() -> point(0, 5)).hasMessage("devices must be at least 1, got 0");
     assertThatThrownBy(() -> point(1, 0)).hasMessage("stepMs must be above 0 and finite, got 0.0");
-    assertThatThrownBy(() -> new ThroughputCurve("w", 1, "m", 0, List.of(point(1, 1))))
-        .hasMessage("batchSize must be at least 1, got 0");
   }
 }

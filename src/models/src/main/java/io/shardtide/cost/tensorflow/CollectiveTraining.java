@@ -80,7 +80,7 @@ final class CollectiveTraining {
     List<CorrectionNet.CorrectionBatch> held =
         byDevices(validation).values().stream().map(this::batch).toList();
     SortedMap<Integer, List<CollectiveRow>> drawnFrom = byDevices(train);
-    try (CorrectionNet net = CorrectionNet.random(features.size(), random)) {
+    try (CorrectionNet net = CorrectionNet.random(features.size(), settings.width(), random)) {
       EarlyStopping.EpochRunner<CollectiveRow, List<DenseLayer>> runner =
           new EarlyStopping.EpochRunner<>() {
             @Override

@@ -27,8 +27,6 @@ import org.tensorflow.types.TInt32;
  * et al., MLSys 2023, section 3.1); {@link io.shardtide.cost.ModelBundle} has the formulas.
  */
 final class ComputeNet implements AutoCloseable {
-  private static final int TOWER_HIDDEN = 64;
-
   /**
    * Latency components: outputs of the tower in milliseconds, each corrected by the head, half of
    * them forward.
@@ -76,10 +74,11 @@ final class ComputeNet implements AutoCloseable {
    * Returns a net with random weights.
    *
    * @param inputs inputs of each shard that samples may refer to
+   * @param width outputs of each hidden layer of the tower
    * @param decay of the weights; see {@link Adam}
    */
-  static ComputeNet random(ShardInputs inputs, float decay, Random random) {
-    int[] hidden = {inputs.width(), TOWER_HIDDEN, TOWER_HIDDEN};
+  static ComputeNet random(ShardInputs inputs, int width, float decay, Random random) {
+    int[] hidden = {inputs.width(), width, width};
     int outputs = COMPONENTS + CONTEXT;
     int[] head = {HeadInputs.size(outputs, true), HEAD_HIDDEN, COMPONENTS};
     ComputeNet net = new ComputeNet(inputs, new Sizes(hidden, outputs, head), decay);
@@ -96,7 +95,8 @@ final class ComputeNet implements AutoCloseable {
   static void checkSizes(String model, int[] hidden, int outputs, List<DenseLayer> head) {
     int[] headSizes = DenseStack.sizes(head);
     int[] found = {hidden[1], hidden[hidden.length - 1], outputs, headSizes[1], headSizes[2]};
-    int[] trained = {TOWER_HIDDEN, TOWER_HIDDEN, COMPONENTS + CONTEXT, HEAD_HIDDEN, COMPONENTS};
+    int width = TrainingSettings.WIDTH;
+    int[] trained = {width, width, COMPONENTS + CONTEXT, HEAD_HIDDEN, COMPONENTS};
     if (hidden.length != 3 || headSizes.length != 3 || !Arrays.equals(found, trained)) {
       throw new IllegalArgumentException(
           "layers of a model that training starts from must have %s outputs, got %s of model %s. Train it again (pretrain) with this version"

@@ -2,22 +2,24 @@ package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.ComputeTerms;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.LaunchCosts;
 import io.shardtide.cost.LaunchGroups;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampleShapes;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.ShardShape;
+import io.shardtide.cost.TableShapes;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -27,7 +29,6 @@ import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.function.IntFunction;
-import java.util.stream.IntStream;
 
 /**
  * Trains the compute model: fits the coefficients of the terms, then trains the net that corrects
@@ -60,7 +61,7 @@ final class ComputeTraining {
   private final SampleSet samples;
   private final TrainingSettings settings;
   private final Random random;
-  private final Set<Integer> heldOut;
+  private final Set<String> heldOut;
   private final DataSplit<ComputeSample> split;
   private final Optional<StartingModel> start;
   private final Set<ComputeSample> computed;
@@ -90,7 +91,7 @@ final class ComputeTraining {
       ComputeNet.Weights weights,
       List<Optimizer> optimizers,
       int samples,
-      Set<Integer> heldOutTables,
+      Set<String> heldOutTables,
       Optional<ModelOrigin> cachesFrom,
       Optional<ModelOrigin> startedFrom) {}
 
@@ -119,7 +120,7 @@ final class ComputeTraining {
     split.train().addAll(computed);
     List<ComputeSample> all = new ArrayList<>(samples.compute());
     all.addAll(computed);
-    shards = new ShardTable(samples.with(all, List.of()), split.train(), start);
+    shards = new ShardTable(all, split.train(), start);
   }
 
   /** Returns computed samples with caches, if there are too few measured ones. */
@@ -127,7 +128,7 @@ final class ComputeTraining {
     long measured = samples.compute().stream().filter(ComputeSample::hasCaches).count();
     return start
         .filter(model -> measured < ModelTraining.MIN_SAMPLES && model.caches().isPresent())
-        .map(model -> model.withCaches(samples, split.train(), settings.seed()))
+        .map(model -> model.withCaches(split.train(), settings.seed()))
         .orElse(List.of());
   }
 
@@ -146,22 +147,21 @@ final class ComputeTraining {
     return new ComputeTraining(samples, start, settings).train(progress, errors);
   }
 
-  private Set<Integer> holdOut() {
-    List<Integer> tables =
-        new ArrayList<>(IntStream.range(0, samples.tables().size()).boxed().toList());
+  private Set<String> holdOut() {
+    List<String> tables = new ArrayList<>(samples.tables());
     Collections.shuffle(tables, random);
     int count = (int) Math.round(settings.heldOutTables() * tables.size());
     return new HashSet<>(tables.subList(0, count));
   }
 
-  private boolean isHeldOut(SampledShard shard) {
-    return heldOut.contains(shard.table());
+  private boolean isHeldOut(DeviceShard shard) {
+    return heldOut.contains(shard.table().name());
   }
 
   private TrainedCompute train(TrainingProgress progress, SortedMap<String, Double> errors) {
     boolean isStarted = shards.first.isPresent();
     float decay = isStarted ? 0 : DECAY / split.train().size();
-    try (ComputeNet net = ComputeNet.random(shards.inputs(), decay, random)) {
+    try (ComputeNet net = ComputeNet.random(shards.inputs(), settings.width(), decay, random)) {
       shards.first.ifPresent(model -> net.set(model.weights()));
       double rateShare = isStarted ? STARTED_RATE : 1;
       ComputeNet.ComputeBatch validation = batch(split.validation(), s -> UseMask.ALL);
@@ -258,6 +258,14 @@ final class ComputeTraining {
     UseMask(String suffix) {
       this.suffix = suffix;
     }
+
+    private TableSpec seen(TableSpec table) {
+      return switch (this) {
+        case ALL -> table;
+        case REUSE -> table.withoutCdf();
+        case NONE -> table.withoutUse();
+      };
+    }
   }
 
   private UseMask draw() {
@@ -279,7 +287,7 @@ final class ComputeTraining {
     int at = 0;
     for (int s = 0; s < list.size(); s++) {
       UseMask known = masks.apply(s);
-      for (SampledShard shard : list.get(s).shards()) {
+      for (DeviceShard shard : list.get(s).shards()) {
         batch.rows()[at] = shards.row(shard, known);
         batch.groups()[at++] = s * LaunchGroups.COUNT + group(shard);
       }
@@ -289,8 +297,8 @@ final class ComputeTraining {
     return batch;
   }
 
-  private static int group(SampledShard shard) {
-    return LaunchGroups.of(shard.replicated(), shard.bytesPerElement());
+  private static int group(DeviceShard shard) {
+    return LaunchGroups.of(shard.replicated(), shard.table().bytesPerElement());
   }
 
   /** Inputs of all sampled shards, for each {@link UseMask}, and of their launch groups. */
@@ -301,8 +309,11 @@ final class ComputeTraining {
     /** With fewer numbers of columns in the samples, only their logarithm is read. */
     private static final int MIN_WIDTHS = 12;
 
-    private final Map<SampledShard, Integer> positions = new LinkedHashMap<>();
-    private final List<SampleShapes> shapes;
+    /** Of each shard object, since hashes of tables take long. */
+    private final IdentityHashMap<DeviceShard, Integer> positions = new IdentityHashMap<>();
+
+    /** Shapes of all different shards, for each mask. */
+    private final List<List<ShardShape>> shapes;
 
     /** Numbers of a launch group that each shard adds to. */
     private final List<float[]> numbers = new ArrayList<>();
@@ -321,30 +332,30 @@ final class ComputeTraining {
     private final StateTerms state;
 
     /** Adds the shards of all samples; fits coefficients and normalization to training samples. */
-    ShardTable(SampleSet samples, List<ComputeSample> train, Optional<StartingModel> start) {
-      shapes =
-          List.of(
-              new SampleShapes(samples),
-              SampleShapes.withoutCdf(samples),
-              SampleShapes.withoutUse(samples));
-      samples
-          .compute()
-          .forEach(
-              s -> s.shards().forEach(shard -> positions.putIfAbsent(shard, positions.size())));
-      for (SampledShard shard : positions.keySet()) {
+    ShardTable(
+        List<ComputeSample> samples, List<ComputeSample> train, Optional<StartingModel> start) {
+      Map<DeviceShard, Integer> different = new LinkedHashMap<>();
+      for (ComputeSample sample : samples) {
+        for (DeviceShard shard : sample.shards()) {
+          positions.computeIfAbsent(
+              shard, of -> different.computeIfAbsent(of, key -> different.size()));
+        }
+      }
+      shapes = MASKS.stream().map(mask -> shapes(different.keySet(), mask)).toList();
+      for (ShardShape shape : shapes.get(0)) {
         float[] ofShard = new float[LaunchGroups.NUMBERS];
-        LaunchGroups.write(shapes.get(0).of(shard), ofShard, 0);
+        LaunchGroups.write(shape, ofShard, 0);
         numbers.add(ofShard);
       }
-      Set<SampledShard> trainShards = new LinkedHashSet<>();
+      Set<DeviceShard> trainShards = new LinkedHashSet<>();
       train.forEach(s -> trainShards.addAll(s.shards()));
       state = new StateTerms(trainShards);
       measuresDirections = train.stream().anyMatch(s -> s.forwardMs().isPresent());
       boolean manyWidths =
-          trainShards.stream().mapToInt(SampledShard::columns).distinct().count() >= MIN_WIDTHS;
+          trainShards.stream().mapToInt(s -> s.table().columns()).distinct().count() >= MIN_WIDTHS;
       Fit terms = fit(train, (i, direction) -> terms(train.get(i), manyWidths, direction));
       Optional<StartingModel> source = start.filter(StartingModel::readsAllFeatures);
-      Optional<Fit> scaled = source.map(model -> fitScale(samples, train, model));
+      Optional<Fit> scaled = source.map(model -> fitScale(train, model));
       first = source.filter(model -> scaled.orElseThrow().error() < terms.error());
       if (first.isPresent()) {
         Fit fit = scaled.orElseThrow();
@@ -365,7 +376,7 @@ final class ComputeTraining {
                   ShardFeatures.NAMES,
                   () ->
                       shapes.stream()
-                          .flatMap(of -> trainShards.stream().map(of::of))
+                          .flatMap(of -> trainShards.stream().map(positions::get).map(of::get))
                           .map(ShardFeatures::of))
               .stream()
               .map(f -> manyWidths || !ShardFeatures.OF_WIDTHS.contains(f.name()) ? f : constant(f))
@@ -449,8 +460,8 @@ final class ComputeTraining {
 
     private double[] terms(ComputeSample sample, boolean manyWidths, Direction direction) {
       double[] sum = new double[ComputeTerms.NAMES.size()];
-      for (SampledShard shard : sample.shards()) {
-        double[] values = ComputeTerms.of(shapes.get(0).of(shard));
+      for (DeviceShard shard : sample.shards()) {
+        double[] values = ComputeTerms.of(shapes.get(0).get(positions.get(shard)));
         if (direction == Direction.FORWARD) {
           StateTerms.remove(values);
         } else {
@@ -466,8 +477,8 @@ final class ComputeTraining {
     }
 
     /** Fits one number a direction, which scales what a model predicts of shards, and launches. */
-    private Fit fitScale(SampleSet samples, List<ComputeSample> train, StartingModel model) {
-      List<double[]> predicted = model.predict(samples, train);
+    private Fit fitScale(List<ComputeSample> train, StartingModel model) {
+      List<double[]> predicted = model.predict(train);
       return fit(
           train,
           (s, direction) -> {
@@ -486,7 +497,7 @@ final class ComputeTraining {
     /** Returns the numbers of each launch group of a sample, one after another. */
     private double[] groupSums(ComputeSample sample) {
       double[] sums = new double[LaunchGroups.COUNT * LaunchGroups.NUMBERS];
-      for (SampledShard shard : sample.shards()) {
+      for (DeviceShard shard : sample.shards()) {
         float[] ofShard = numbers.get(positions.get(shard));
         for (int i = 0; i < ofShard.length; i++) {
           sums[group(shard) * LaunchGroups.NUMBERS + i] += ofShard[i];
@@ -509,13 +520,18 @@ final class ComputeTraining {
       }
     }
 
-    int row(SampledShard shard, UseMask mask) {
-      return MASKS.indexOf(mask) * positions.size() + positions.get(shard);
+    private static List<ShardShape> shapes(Set<DeviceShard> shards, UseMask mask) {
+      return shards.stream()
+          .map(shard -> TableShapes.of(shard.of(mask.seen(shard.table()))))
+          .toList();
+    }
+
+    int row(DeviceShard shard, UseMask mask) {
+      return MASKS.indexOf(mask) * shapes.get(0).size() + positions.get(shard);
     }
 
     ShardInputs inputs() {
-      List<ShardShape> all =
-          shapes.stream().flatMap(of -> positions.keySet().stream().map(of::of)).toList();
+      List<ShardShape> all = shapes.stream().flatMap(List::stream).toList();
       return ShardInputs.of(features, forward, backward, all);
     }
   }

@@ -33,9 +33,15 @@ final class CorrectionNet implements AutoCloseable {
   private final Operand<TFloat32> loss;
   private final Adam adam;
 
-  /** Returns a net with random weights for a number of features. */
-  static CorrectionNet random(int width, Random random) {
-    CorrectionNet net = new CorrectionNet(new int[] {width, HIDDEN, HIDDEN, 1});
+  /**
+   * Returns a net with random weights.
+   *
+   * @param width number of features
+   * @param widest outputs of a hidden layer at most
+   */
+  static CorrectionNet random(int width, int widest, Random random) {
+    int hidden = Math.min(HIDDEN, widest);
+    CorrectionNet net = new CorrectionNet(new int[] {width, hidden, hidden, 1});
     net.layers.initialize(net.session, random, 0.1);
     return net;
   }

@@ -21,7 +21,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
-import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -105,8 +104,6 @@ public final class ModelTraining {
       sources.add(links.get().describe());
       ranged = samples.with(samples.compute(), all);
     }
-    SortedSet<String> heldOutTables = new TreeSet<>();
-    compute.heldOutTables().forEach(t -> heldOutTables.add(samples.tables().get(t).name()));
     ModelCard card =
         new ModelCard(
             about.description(),
@@ -115,7 +112,7 @@ public final class ModelTraining {
             compute.samples(),
             collectiveSamples,
             sources,
-            heldOutTables,
+            new TreeSet<>(compute.heldOutTables()),
             errors,
             Optional.empty());
     return ModelBundleBuilder.builder()

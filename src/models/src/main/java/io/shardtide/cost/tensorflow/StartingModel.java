@@ -3,6 +3,7 @@ package io.shardtide.cost.tensorflow;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DenseLayer;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.HeadInputs;
@@ -10,10 +11,9 @@ import io.shardtide.cost.LaunchGroups;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampledShard;
-import io.shardtide.cost.SampledShardBuilder;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.domain.Direction;
+import io.shardtide.domain.TableSpecBuilder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -78,10 +78,9 @@ final class StartingModel {
    * it takes the measured time, by direction, times what the model predicts with caches over what
    * it predicts without. So the measured device's speed scales what the model says of caches.
    *
-   * @param tables the tables of the samples
    * @param measured the samples
    */
-  List<ComputeSample> withCaches(SampleSet tables, List<ComputeSample> measured, long seed) {
+  List<ComputeSample> withCaches(List<ComputeSample> measured, long seed) {
     Random random = new Random(seed);
     List<ComputeSample> chosen = new ArrayList<>();
     List<ComputeSample> cached = new ArrayList<>();
@@ -90,12 +89,12 @@ final class StartingModel {
       OptionalDouble share =
           OptionalDouble.of(StrictMath.pow(2, LEAST_LOG2_SHARE * random.nextDouble()));
       double part = random.nextDouble();
-      List<SampledShard> shards = new ArrayList<>();
-      for (SampledShard shard : sample.shards()) {
+      List<DeviceShard> shards = new ArrayList<>();
+      for (DeviceShard shard : sample.shards()) {
         boolean isCached =
             random.nextDouble() < part
                 && !shard.replicated()
-                && tables.tables().get(shard.table()).rows() >= LEAST_CACHED_ROWS;
+                && shard.table().rows() >= LEAST_CACHED_ROWS;
         shards.add(isCached ? with(shard, share) : shard);
       }
       if (isChosen && !sample.hasCaches() && !shards.equals(sample.shards())) {
@@ -103,19 +102,22 @@ final class StartingModel {
         cached.add(new ComputeSample(shards, sample.computeMs(), sample.forwardMs()));
       }
     }
-    List<double[]> without = predict(tables, chosen);
-    List<double[]> with = predict(tables, cached);
+    List<double[]> without = predict(chosen);
+    List<double[]> with = predict(cached);
     return IntStream.range(0, chosen.size())
         .mapToObj(i -> times(cached.get(i), with.get(i), without.get(i)))
         .toList();
   }
 
   /** The optimizer's state stays in device memory: the model may know no other place. */
-  private static SampledShard with(SampledShard shard, OptionalDouble cacheShare) {
-    return SampledShardBuilder.builder(shard)
-        .cacheShare(cacheShare)
-        .stateInDeviceMemory(true)
-        .build();
+  private static DeviceShard with(DeviceShard shard, OptionalDouble cacheShare) {
+    return new DeviceShard(
+        TableSpecBuilder.builder(shard.table()).enforceHbm(true).build(),
+        shard.samples(),
+        shard.rowShare(),
+        shard.replicated(),
+        cacheShare,
+        shard.reuseBatchSize());
   }
 
   private static ComputeSample times(ComputeSample sample, double[] with, double[] without) {
@@ -127,9 +129,9 @@ final class StartingModel {
   }
 
   /** Returns the forward and the backward cost of each sample, in milliseconds. */
-  List<double[]> predict(SampleSet tables, List<ComputeSample> samples) {
+  List<double[]> predict(List<ComputeSample> samples) {
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
-      return Evaluation.ofKnownUse(new CostModel(bundle), towers, tables.with(samples, List.of()))
+      return Evaluation.of(new CostModel(bundle), towers, new SampleSet(samples, List.of()))
           .computations()
           .stream()
           .map(

@@ -1,7 +1,7 @@
 package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.ComputeTerms;
-import io.shardtide.cost.SampledShard;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.domain.Optimizer;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -52,11 +52,11 @@ final class StateTerms {
       this.term = term;
     }
 
-    static Place of(SampledShard shard) {
+    static Place of(DeviceShard shard) {
       if (shard.replicated()) {
         return COPIES;
       }
-      return shard.cacheShare().isPresent() && !shard.stateInDeviceMemory() ? HOST : DEVICE;
+      return shard.cacheShare().isPresent() && !shard.table().enforceHbm() ? HOST : DEVICE;
     }
   }
 
@@ -64,10 +64,10 @@ final class StateTerms {
   private final List<Optimizer> optimizers;
 
   /** Decides by the shards of training samples what is fitted. */
-  StateTerms(Collection<SampledShard> shards) {
+  StateTerms(Collection<DeviceShard> shards) {
     Map<Place, Set<Optimizer>> measured = new EnumMap<>(Place.class);
     Set<Optimizer> all = EnumSet.noneOf(Optimizer.class);
-    for (SampledShard shard : shards) {
+    for (DeviceShard shard : shards) {
       all.add(shard.optimizer());
       measured
           .computeIfAbsent(Place.of(shard), place -> EnumSet.noneOf(Optimizer.class))

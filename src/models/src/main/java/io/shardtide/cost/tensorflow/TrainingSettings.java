@@ -16,6 +16,8 @@ import io.shardtide.domain.Limits;
  *     0 to 1, so that the net also predicts tables without one
  * @param heldOutTables share of the tables that are excluded from training, 0 to below 1, to
  *     measure the error on unseen tables
+ * @param width outputs of the tower's hidden layers, and at most so many of those of collectives'
+ *     nets, at least 1
  */
 public record TrainingSettings(
     long seed,
@@ -24,12 +26,17 @@ public record TrainingSettings(
     int patience,
     double initialRate,
     double unknownReuse,
-    double heldOutTables) {
+    double heldOutTables,
+    int width) {
+  /** Outputs of the hidden layers of models that training may start from. */
+  static final int WIDTH = 64;
+
   /** Checks the ranges. */
   public TrainingSettings {
     Limits.of(IllegalArgumentException::new, "")
         .atLeast("epochs", Math.min(computeEpochs, collectiveEpochs), 1)
         .atLeast("patience", patience, 1)
+        .atLeast("width", width, 1)
         .above("initial learning rate", initialRate, 0, 1)
         .within("share of unknown reuse", unknownReuse, 0, 1)
         .within("share of held-out tables", heldOutTables, 0, Math.nextDown(1.0));
@@ -38,13 +45,13 @@ public record TrainingSettings(
   /** Returns the defaults with a seed. */
   public static TrainingSettings defaults(long seed) {
     // The patience ends no training: weights settle only when the learning rate has fallen.
-    return new TrainingSettings(seed, 450, 80, 450, 4e-3, 0.2, 0);
+    return new TrainingSettings(seed, 450, 80, 450, 4e-3, 0.2, 0, WIDTH);
   }
 
   /** Returns these settings with a share of tables held out. */
   public TrainingSettings holdingOut(double tables) {
     return new TrainingSettings(
-        seed, computeEpochs, collectiveEpochs, patience, initialRate, unknownReuse, tables);
+        seed, computeEpochs, collectiveEpochs, patience, initialRate, unknownReuse, tables, width);
   }
 
   /** Returns the learning rate of a step, counted from 0, of so many. */

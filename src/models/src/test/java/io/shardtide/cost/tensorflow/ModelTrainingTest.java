@@ -10,19 +10,18 @@ import io.shardtide.cost.CollectiveSource;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DenseLayer;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.LinkDataSheet;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.cost.SampledShard;
 import io.shardtide.domain.Collective;
 import io.shardtide.domain.Direction;
 import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
-import io.shardtide.testing.TestModels;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -34,7 +33,8 @@ import org.junit.jupiter.api.Test;
 
 class ModelTrainingTest {
   private static final int BATCH = 65_536;
-  private static final TrainingSettings SHORT = new TrainingSettings(7, 60, 60, 60, 3e-3, 0.2, 0);
+  private static final TrainingSettings SHORT =
+      new TrainingSettings(7, 60, 60, 60, 3e-3, 0.2, 0, 64);
 
   private static final TrainingProgress SILENT = (net, epoch, epochs, train, validation) -> {};
 
@@ -67,7 +67,7 @@ class ModelTrainingTest {
     double[] shares = {1, 1, 0.5, 0.25};
     List<ComputeSample> compute = new ArrayList<>();
     for (int s = 0; s < count; s++) {
-      List<SampledShard> shards = new ArrayList<>();
+      List<DeviceShard> shards = new ArrayList<>();
       double ms = 0.05;
       for (int n = 1 + random.nextInt(6); n > 0; n--) {
         int table = random.nextInt(30);
@@ -76,7 +76,13 @@ class ModelTrainingTest {
         boolean isCopy = share == 1 && random.nextInt(4) == 0;
         double outputs = isCopy ? BATCH / 4.0 : BATCH;
         shards.add(
-            new SampledShard(table, columns, outputs, share, isCopy, OptionalDouble.empty(), 4));
+            new DeviceShard(
+                tables.get(table).withColumns(columns),
+                outputs,
+                share,
+                isCopy,
+                OptionalDouble.empty(),
+                BATCH));
         ms += 0.01 + outputs * share * tables.get(table).poolingFactor() * columns / 64 * 1e-6;
       }
       compute.add(ComputeSample.of(shards, ms, 2 * ms));
@@ -90,7 +96,7 @@ class ModelTrainingTest {
       collectives.add(buffer(Collective.ALL_GATHER, devices, random));
       collectives.add(buffer(Collective.ALL_REDUCE, devices, random));
     }
-    return new SampleSet(tables, BATCH, compute, collectives);
+    return new SampleSet(tables.stream().map(TableSpec::name).toList(), compute, collectives);
   }
 
   /** The slowest link ends last, on all devices: in a node, or between nodes of 4. */
@@ -162,7 +168,6 @@ class ModelTrainingTest {
     SampleSet valid =
         new SampleSet(
             train.tables(),
-            BATCH,
             samples(1, 1500).compute().subList(1000, 1500),
             samples(2, 400).collectives());
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
@@ -202,9 +207,9 @@ class ModelTrainingTest {
     collectives.addAll(fewBuffers);
     ModelBundle bundle =
         train(
-            new SampleSet(train.tables(), BATCH, wholes, collectives),
+            new SampleSet(train.tables(), wholes, collectives),
             TOY,
-            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64),
             SILENT);
     assertThat(bundle.measuresDirections()).isFalse();
     assertThat(bundle.collectives())
@@ -217,11 +222,12 @@ class ModelTrainingTest {
   @Test
   void the_same_seed_gives_the_same_bits_and_another_seed_others() {
     SampleSet train = samples(1, 300);
-    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64);
     ModelBundle first = train(train, TOY, brief, SILENT);
     ModelBundle second = train(train, TOY, brief, SILENT);
     assertThat(second.modelId()).isEqualTo(first.modelId());
-    ModelBundle other = train(train, TOY, new TrainingSettings(8, 3, 3, 3, 1e-3, 0.2, 0), SILENT);
+    ModelBundle other =
+        train(train, TOY, new TrainingSettings(8, 3, 3, 3, 1e-3, 0.2, 0, 64), SILENT);
     assertThat(other.modelId()).isNotEqualTo(first.modelId());
   }
 
@@ -248,13 +254,12 @@ class ModelTrainingTest {
         train(
             new SampleSet(
                 train.tables(),
-                BATCH,
                 train.compute().stream()
                     .map(c -> new ComputeSample(c.shards(), c.computeMs()))
                     .toList(),
                 directed),
             TOY,
-            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+            new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64),
             SILENT);
     assertThat(bundle.measuresDirections()).isFalse();
     assertThat(bundle.collectives().stream().map(CollectiveNet::shown))
@@ -264,7 +269,7 @@ class ModelTrainingTest {
   @Test
   void held_out_tables_are_not_trained_on() {
     SampleSet train = samples(1, 1000);
-    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0.1);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0.1, 64);
     ModelBundle bundle = train(train, TOY, brief, SILENT);
     assertThat(bundle.card().heldOutTables()).hasSize(3);
     assertThat(bundle.card().errors()).containsKey("unseen.compute.mape");
@@ -277,20 +282,14 @@ class ModelTrainingTest {
                     sample.shards().stream()
                             .anyMatch(
                                 shard ->
-                                    bundle
-                                        .card()
-                                        .heldOutTables()
-                                        .contains(train.tables().get(shard.table()).name()))
+                                    bundle.card().heldOutTables().contains(shard.table().name()))
                         ? ComputeSample.of(
                             sample.shards(), 100 * sample.computeMs(), sample.computeMs())
                         : sample)
             .toList();
     ModelBundle same =
         train(
-            new SampleSet(train.tables(), BATCH, moreExpensive, train.collectives()),
-            TOY,
-            brief,
-            SILENT);
+            new SampleSet(train.tables(), moreExpensive, train.collectives()), TOY, brief, SILENT);
     assertThat(same.tower()).usingRecursiveComparison().isEqualTo(bundle.tower());
     assertThat(same.card().errors().get("unseen.compute.mape"))
         .isNotEqualTo(bundle.card().errors().get("unseen.compute.mape"));
@@ -304,7 +303,7 @@ class ModelTrainingTest {
   void a_data_sheet_predicts_the_collectives_that_were_not_measured() {
     SampleSet many = samples(1, 200);
     LinkDataSheet links = new LinkDataSheet(370, 460, 48, 20, 15);
-    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0);
+    TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64);
     List<CollectiveSample> measured =
         many.collectives().stream()
             .filter(
@@ -354,7 +353,7 @@ class ModelTrainingTest {
         Optional.empty(),
         Optional.of(source),
         TOY,
-        new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0),
+        new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64),
         SILENT);
   }
 
@@ -387,15 +386,9 @@ class ModelTrainingTest {
     assertThat(trainFrom(nodes, cached).cachesFrom()).as("measured").isEmpty();
   }
 
-  private static SampledShard cached(SampledShard shard) {
-    return new SampledShard(
-        shard.table(),
-        shard.columns(),
-        shard.samples(),
-        shard.rowShare(),
-        false,
-        OptionalDouble.of(0.5),
-        shard.bytesPerElement());
+  private static DeviceShard cached(DeviceShard shard) {
+    return new DeviceShard(
+        shard.table(), shard.samples(), shard.rowShare(), false, OptionalDouble.of(0.5), BATCH);
   }
 
   /** Returns samples of a machine on which several shards overlap, so that terms are far off. */
@@ -433,7 +426,7 @@ class ModelTrainingTest {
 
   @Test
   void a_source_of_other_sizes_is_rejected() {
-    ModelBundle shipped = TestModels.bundle();
+    ModelBundle shipped = ModelFiles.shipped();
     DenseLayer wide = new DenseLayer(10, 8, new float[80], new float[8]);
     List<DenseLayer> head = new ArrayList<>(shipped.head());
     head.add(
@@ -461,12 +454,7 @@ class ModelTrainingTest {
             .filter(c -> !c.direction().equals(Optional.of(Direction.BACKWARD)))
             .toList();
     assertThatThrownBy(
-            () ->
-                train(
-                    new SampleSet(many.tables(), BATCH, many.compute(), forward),
-                    TOY,
-                    SHORT,
-                    SILENT))
+            () -> train(new SampleSet(many.tables(), many.compute(), forward), TOY, SHORT, SILENT))
         .hasMessageEndingWith(
             "got 200 and {all_gather=100, all_reduce=100, all_to_all.forward=100, reduce_scatter=100}"
                 + ". If collectives cannot be measured, give the links of a data sheet (pretrain --links)");
@@ -474,14 +462,14 @@ class ModelTrainingTest {
 
   @Test
   void settings_have_ranges() {
-    assertThatThrownBy(() -> new TrainingSettings(1, 0, 1, 9, 1e-3, 0, 0))
-        .hasMessage("epochs and patience must be at least 1, got 0, 1 and 9");
-    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, Double.NaN, 0, 0))
+    assertThatThrownBy(() -> new TrainingSettings(1, 0, 1, 9, 1e-3, 0, 0, 64))
+        .hasMessage("epochs must be at least 1, got 0");
+    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, Double.NaN, 0, 0, 64))
         .hasMessage("initial learning rate must be above 0 and at most 1, got NaN");
-    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, 1e-3, 1.5, 0))
+    assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, 1e-3, 1.5, 0, 64))
         .hasMessage("share of unknown reuse must be between 0 and 1, got 1.5");
     assertThatThrownBy(() -> TrainingSettings.defaults(1).holdingOut(1))
-        .hasMessage("share of held-out tables must be 0 to below 1, got 1.0");
+        .hasMessage("share of held-out tables must be between 0 and 0.9999999999999999, got 1.0");
     TrainingSettings settings = TrainingSettings.defaults(1);
     assertThat(settings.learningRate(0, 100)).isEqualTo(settings.initialRate());
     assertThat(settings.learningRate(100, 100)).isEqualTo(settings.initialRate() / 100);

@@ -4,27 +4,39 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.ComputeTerms;
-import io.shardtide.cost.SampledShard;
+import io.shardtide.cost.DeviceShard;
 import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import org.junit.jupiter.api.Test;
 
 class StateTermsTest {
-  private static SampledShard shard(Optimizer optimizer) {
-    return new SampledShard(
-        0, 64, 512, 1, false, OptionalDouble.empty(), 4, optimizer, false, true);
+  private static DeviceShard shard(Optimizer optimizer) {
+    return shard(optimizer, false, OptionalDouble.empty(), false);
   }
 
-  private static SampledShard copy(Optimizer optimizer) {
-    return new SampledShard(0, 64, 512, 1, true, OptionalDouble.empty(), 4, optimizer, false, true);
+  private static DeviceShard copy(Optimizer optimizer) {
+    return shard(optimizer, true, OptionalDouble.empty(), false);
   }
 
-  private static SampledShard cached(Optimizer optimizer, boolean inDevice) {
-    return new SampledShard(
-        0, 64, 512, 1, false, OptionalDouble.of(0.5), 4, optimizer, inDevice, true);
+  private static DeviceShard cached(Optimizer optimizer, boolean inDevice) {
+    return shard(optimizer, false, OptionalDouble.of(0.5), inDevice);
+  }
+
+  private static DeviceShard shard(
+      Optimizer optimizer, boolean isCopy, OptionalDouble cacheShare, boolean inDevice) {
+    TableSpec table =
+        TableSpecBuilder.builder(Fixtures.table("t", 100, 64, 1))
+            .optimizer(Optional.of(optimizer))
+            .enforceHbm(inDevice)
+            .build();
+    return new DeviceShard(table, 512, 1, isCopy, cacheShare, 512);
   }
 
   private static int at(String term) {

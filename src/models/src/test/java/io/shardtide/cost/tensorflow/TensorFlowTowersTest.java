@@ -9,9 +9,9 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TableShapes;
 import io.shardtide.domain.ReuseHistogram;
 import io.shardtide.domain.TableSpec;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
-import io.shardtide.testing.TestModels;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,11 +37,11 @@ class TensorFlowTowersTest {
               random.nextBoolean() ? Fixtures.reuse() : ReuseHistogram.UNKNOWN,
               4));
     }
-    try (TensorFlowTowers tensorflow = new TensorFlowTowers(TestModels.bundle());
-        PlainTowers plain = new PlainTowers(TestModels.bundle())) {
+    try (TensorFlowTowers tensorflow = new TensorFlowTowers(ModelFiles.shipped());
+        PlainTowers plain = new PlainTowers(ModelFiles.shipped())) {
       List<TablePrediction> expected = plain.predict(tables, 65_536);
       List<TablePrediction> actual = tensorflow.predict(tables, 65_536);
-      assertThat(tensorflow.modelId()).isEqualTo(TestModels.bundle().modelId());
+      assertThat(tensorflow.modelId()).isEqualTo(ModelFiles.shipped().modelId());
       assertThat(actual).hasSameSizeAs(expected);
       for (int t = 0; t < tables.size(); t++) {
         assertThat(actual.get(t).table()).isEqualTo(tables.get(t));
@@ -87,7 +87,7 @@ class TensorFlowTowersTest {
             return 1;
           }
         };
-    try (TensorFlowTowers towers = new TensorFlowTowers(TestModels.bundle())) {
+    try (TensorFlowTowers towers = new TensorFlowTowers(ModelFiles.shipped())) {
       FutureTask<List<float[]>> other = new FutureTask<>(() -> towers.towers(slow));
       new Thread(other).start();
       begun.await();
@@ -103,8 +103,8 @@ class TensorFlowTowersTest {
     for (int i = 0; i < 70; i++) {
       tables.add(Fixtures.table("t" + i, 1000L * (i + 1), 128, i));
     }
-    try (TensorFlowTowers first = new TensorFlowTowers(TestModels.bundle());
-        TensorFlowTowers second = new TensorFlowTowers(TestModels.bundle())) {
+    try (TensorFlowTowers first = new TensorFlowTowers(ModelFiles.shipped());
+        TensorFlowTowers second = new TensorFlowTowers(ModelFiles.shipped())) {
       List<TablePrediction> expected = first.predict(tables, 65_536);
       List<TablePrediction> again = second.predict(tables, 65_536);
       for (int t = 0; t < tables.size(); t++) {
@@ -119,13 +119,13 @@ class TensorFlowTowersTest {
   @Test
   void the_head_in_tensorflow_and_in_plain_java_agree_to_1e_5() {
     Random random = new Random(1);
-    CostModel model = new CostModel(TestModels.bundle());
+    CostModel model = new CostModel(ModelFiles.shipped());
     int devices = 5000;
     float[] sums = new float[devices * model.towerSize()];
     for (int i = 0; i < sums.length; i++) {
       sums[i] = (float) Math.pow(10, 4 * random.nextDouble() - 2);
     }
-    try (TensorFlowHead head = new TensorFlowHead(TestModels.bundle())) {
+    try (TensorFlowHead head = new TensorFlowHead(ModelFiles.shipped())) {
       float[] expected = head.computeMs(sums, devices);
       CostEvaluator evaluator = model.evaluator();
       for (int d = 0; d < devices; d++) {

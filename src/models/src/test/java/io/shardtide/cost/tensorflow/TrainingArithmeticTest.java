@@ -90,7 +90,7 @@ class TrainingArithmeticTest {
   }
 
   private static TrainingSettings patience(int patience) {
-    return new TrainingSettings(1, 1, 1, patience, 0.5, 0, 0);
+    return new TrainingSettings(1, 1, 1, patience, 0.5, 0, 0, 64);
   }
 
   @Test
@@ -131,8 +131,8 @@ class TrainingArithmeticTest {
     assertThat(settings.learningRate(50, 100)).isCloseTo(0.2525, within(1e-12));
     assertThat(settings.learningRate(100, 100)).isCloseTo(0.005, within(1e-12));
     assertThat(TrainingSettings.defaults(7).holdingOut(0.25))
-        .isEqualTo(new TrainingSettings(7, 450, 80, 450, 4e-3, 0.2, 0.25));
-    assertThat(new TrainingSettings(7, 1, 1, 1, 1, 1, 0).initialRate())
+        .isEqualTo(new TrainingSettings(7, 450, 80, 450, 4e-3, 0.2, 0.25, 64));
+    assertThat(new TrainingSettings(7, 1, 1, 1, 1, 1, 0, 64).initialRate())
         .as("the ends of the ranges")
         .isEqualTo(1);
   }

@@ -1,0 +1,432 @@
+package io.shardtide.testing;
+
+import io.shardtide.cost.CostPredictions;
+import io.shardtide.cost.CostPredictions.Update;
+import io.shardtide.cost.CostPredictionsBuilder;
+import io.shardtide.cost.CostSample;
+import io.shardtide.cost.CostSampleBuilder;
+import io.shardtide.cost.DeviceShard;
+import io.shardtide.domain.Bottleneck;
+import io.shardtide.domain.Bytes;
+import io.shardtide.domain.CacheAlgorithm;
+import io.shardtide.domain.CacheMisses;
+import io.shardtide.domain.ClusterSpec;
+import io.shardtide.domain.Collective;
+import io.shardtide.domain.CollectiveCodec;
+import io.shardtide.domain.CommCodec;
+import io.shardtide.domain.ComputeKernel;
+import io.shardtide.domain.CostPart;
+import io.shardtide.domain.CostQuantity;
+import io.shardtide.domain.DeviceCost;
+import io.shardtide.domain.DeviceMemory;
+import io.shardtide.domain.DeviceSpeed;
+import io.shardtide.domain.DeviceSpeeds;
+import io.shardtide.domain.Direction;
+import io.shardtide.domain.DriftAlarm;
+import io.shardtide.domain.DriftAlarmBuilder;
+import io.shardtide.domain.Effort;
+import io.shardtide.domain.Eviction;
+import io.shardtide.domain.ExpectedTime;
+import io.shardtide.domain.Explanation;
+import io.shardtide.domain.HashedStorage;
+import io.shardtide.domain.IdWeights;
+import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.domain.Insight;
+import io.shardtide.domain.MeasuredCollective;
+import io.shardtide.domain.MeasuredCosts;
+import io.shardtide.domain.MeasuredCostsBuilder;
+import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.domain.ModelDecision;
+import io.shardtide.domain.ModelDecisionBuilder;
+import io.shardtide.domain.Move;
+import io.shardtide.domain.MoveStep;
+import io.shardtide.domain.Optimizer;
+import io.shardtide.domain.OutOfRange;
+import io.shardtide.domain.OutputType;
+import io.shardtide.domain.Overlap;
+import io.shardtide.domain.PlanMoves;
+import io.shardtide.domain.PlanOrigin;
+import io.shardtide.domain.PlanPrediction;
+import io.shardtide.domain.PlanStatus;
+import io.shardtide.domain.PlannedKernel;
+import io.shardtide.domain.Region;
+import io.shardtide.domain.RejectedEvent;
+import io.shardtide.domain.RejectionReason;
+import io.shardtide.domain.Replication;
+import io.shardtide.domain.SearchRun;
+import io.shardtide.domain.SearchSettings;
+import io.shardtide.domain.Shard;
+import io.shardtide.domain.ShardKind;
+import io.shardtide.domain.ShardScope;
+import io.shardtide.domain.ShardingPlan;
+import io.shardtide.domain.Shortfall;
+import io.shardtide.domain.TableConstraints;
+import io.shardtide.domain.TableFeature;
+import io.shardtide.domain.TableKernel;
+import io.shardtide.domain.TableSpec;
+import io.shardtide.domain.TrainingPipeline;
+import io.shardtide.domain.UseKnowledge;
+import io.shardtide.domain.WorkloadChange;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.UUID;
+
+/** One full value of each kind that the log holds. */
+public final class Samples {
+  private Samples() {}
+
+  public static TableSpec table() {
+    long rows = 123_456_789_012L % TableSpec.MAX_ROWS;
+    return new TableSpec(
+        "tab\"le 表",
+        rows,
+        64,
+        7.25,
+        Fixtures.reuse(),
+        4.5,
+        Fixtures.cdf(rows),
+        8,
+        2.5,
+        new TableConstraints(
+            EnumSet.of(ShardKind.GRID_SHARD, ShardKind.TABLE_WISE), 16, Optional.of("an\"other 表")),
+        true,
+        Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM),
+        true,
+        List.of(new TableFeature("a\"d 表", 7, 0.5, 1), new TableFeature("another", 11.25, 1, 3)),
+        Optional.of(IdWeights.LEARNED),
+        TableKernel.NONE,
+        Optional.empty());
+  }
+
+  public static ClusterSpec cluster() {
+    return new ClusterSpec(
+        9,
+        80 * Fixtures.GIB,
+        65_536,
+        8,
+        Fixtures.HARDWARE,
+        64 * Fixtures.GIB,
+        3 * Fixtures.GIB,
+        true,
+        2,
+        1.5,
+        List.of(1, 9),
+        20,
+        List.of(
+            new CommCodec("fp16", 2),
+            new CommCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false)),
+        Optional.of(Optimizer.ADAM),
+        Optional.of(TrainingPipeline.PREFETCH),
+        List.of(new DeviceMemory(2, 40 * Fixtures.GIB), new DeviceMemory(8, 96 * Fixtures.GIB)),
+        4);
+  }
+
+  public static HashedStorage storage() {
+    return new HashedStorage(7, 1.5, 24.25, Eviction.LFU, Fixtures.cdf(7), Optional.of("fu\"ll 表"));
+  }
+
+  public static WorkloadChange change() {
+    return Fixtures.event(
+        OptionalLong.of(41),
+        new io.shardtide.domain.Change.ClusterSet(cluster()),
+        new io.shardtide.domain.Change.TableUpserted(table()),
+        Fixtures.upsert("b", 10, 4, 0),
+        Fixtures.drop("c"),
+        Fixtures.resize("d", 5_000_000_000L, "fu\"ll 表"));
+  }
+
+  public static CostPredictions predictions() {
+    TableSpec table = Fixtures.table("a", 1000, 8, 3);
+    return CostPredictionsBuilder.builder()
+        .workloadId(Fixtures.WORKLOAD)
+        .generation(5)
+        .eventId(UUID.randomUUID())
+        .source(Fixtures.at(17))
+        .modelId(TestModels.bundle().modelId())
+        .part(1)
+        .parts(3)
+        .cluster(Fixtures.cluster(8, Fixtures.GIB))
+        .proxyHardware(Optional.empty())
+        .update(
+            Optional.of(
+                new Update.Predicted(
+                    new PlainTowers(TestModels.bundle()).predict(List.of(table), 65_536).get(0))))
+        .build();
+  }
+
+  public static ShardingPlan plan() {
+    return new ShardingPlan(
+            "",
+            new PlanOrigin(
+                Fixtures.WORKLOAD,
+                7,
+                6,
+                Effort.QUICK,
+                Fixtures.at(3),
+                TestModels.bundle().modelId(),
+                SearchSettings.DEFAULTS,
+                Optional.of("before"),
+                List.of()),
+            "1 table added (a)",
+            List.of(
+                new Shard("a", new Region(0, 4, 0, 10), 1, ShardKind.COLUMN_WISE),
+                new Shard("a", new Region(4, 4, 0, 10), 0, ShardKind.COLUMN_WISE)),
+            Replication.NONE,
+            List.of(),
+            List.of(),
+            new PlanPrediction(
+                List.of(new DeviceCost(1.5, 2, 3, 160, 0), new DeviceCost(1, 2, 3.25, 160, 0)),
+                6.5,
+                new Insight(
+                    6.25,
+                    0,
+                    new Bottleneck(1, Explanation.Cause.COMMUNICATION, "a", 0.5),
+                    List.of(
+                        new Explanation(
+                            Explanation.ExplainedAction.MOVE,
+                            "a",
+                            0,
+                            1,
+                            Explanation.Cause.COMPUTATION,
+                            0.75),
+                        new Explanation(
+                            Explanation.ExplainedAction.SPLIT,
+                            "a",
+                            -1,
+                            -1,
+                            Explanation.Cause.MEMORY,
+                            0))),
+                List.of(new OutOfRange("a", "rows", 10, 1000, 20_000_000)),
+                2,
+                List.of(new CacheMisses("a", 0.125, UseKnowledge.REUSE_HISTOGRAM))),
+            new PlanMoves(
+                List.of(new Move(new Overlap("a", new Region(0, 4, 0, 10), 0, 1), 160)),
+                List.of(
+                    new MoveStep(0, MoveStep.Stage.TO_HOST),
+                    new MoveStep(0, MoveStep.Stage.FROM_HOST))),
+            new SearchRun(99, 12.5, Fixtures.TIME))
+        .identified();
+  }
+
+  /** Returns a kernel of which everything is decided. */
+  public static TableKernel kernel() {
+    return new TableKernel(
+        Optional.of(ComputeKernel.FUSED_UVM_CACHING),
+        OptionalDouble.of(0.25),
+        Optional.of(CacheAlgorithm.LFU),
+        Optional.of(OutputType.BF16),
+        Optional.of(false));
+  }
+
+  /** Returns a plan with other codecs, and with the id that follows. */
+  public static ShardingPlan with(ShardingPlan plan, List<CollectiveCodec> codecs) {
+    return new ShardingPlan(
+            "",
+            plan.origin(),
+            plan.reason(),
+            plan.shards(),
+            plan.replication(),
+            codecs,
+            List.of(),
+            plan.prediction(),
+            plan.transition(),
+            plan.run())
+        .identified();
+  }
+
+  /** Returns a plan with other kernels, and with the id that follows. */
+  public static ShardingPlan withKernels(ShardingPlan plan, List<PlannedKernel> kernels) {
+    return new ShardingPlan(
+            "",
+            plan.origin(),
+            plan.reason(),
+            plan.shards(),
+            plan.replication(),
+            plan.codecs(),
+            kernels,
+            plan.prediction(),
+            plan.transition(),
+            plan.run())
+        .identified();
+  }
+
+  public static PlanStatus status() {
+    return new PlanStatus(
+        Fixtures.WORKLOAD,
+        plan().planId(),
+        PlanStatus.StatusKind.REJECTED,
+        4_711,
+        Optional.of("device 3 has no room"),
+        "trainer-0",
+        "run-1",
+        Fixtures.TIME,
+        2,
+        3);
+  }
+
+  public static DeviceSpeeds speeds() {
+    return new DeviceSpeeds(
+        Fixtures.WORKLOAD,
+        plan().planId(),
+        Fixtures.TIME,
+        List.of(
+            new DeviceSpeed(1, CostPart.COMPUTATION, 1.5, 0.02, Fixtures.TIME),
+            new DeviceSpeed(3, CostPart.COMMUNICATION, 2, 0.1, Fixtures.TIME)));
+  }
+
+  public static InfeasibleWorkload infeasible() {
+    return new InfeasibleWorkload(
+        Fixtures.WORKLOAD,
+        8,
+        Fixtures.at(4),
+        TestModels.bundle().modelId(),
+        new Shortfall(17, true, List.of(new Shortfall.TableBytes("a", 18)), "17 bytes short"),
+        Optional.empty());
+  }
+
+  /** A workload that fits, and will not. */
+  public static InfeasibleWorkload expectedInfeasible() {
+    return new InfeasibleWorkload(
+        Fixtures.WORKLOAD,
+        0,
+        Fixtures.at(4),
+        "",
+        infeasible().shortfall(),
+        Optional.of(
+            new ExpectedTime(
+                Fixtures.TIME,
+                Fixtures.TIME.plusSeconds(1),
+                Optional.of(Fixtures.TIME.plusSeconds(2)))));
+  }
+
+  public static RejectedEvent rejected() {
+    return new RejectedEvent(
+        Fixtures.at(5),
+        Optional.of(Fixtures.WORKLOAD),
+        RejectionReason.UNDECODABLE,
+        "no",
+        Optional.of(Bytes.copyOf(new byte[] {1})),
+        Optional.of(Bytes.copyOf(new byte[] {0, (byte) 0xff, 3})));
+  }
+
+  public static MeasuredCosts measured() {
+    return MeasuredCostsBuilder.builder()
+        .measurementId("measurement-1")
+        .workloadId(Fixtures.WORKLOAD)
+        .planId(plan().planId())
+        .run("run-1")
+        .step(4_711)
+        .steps(20)
+        .devices(
+            List.of(
+                new MeasuredDevice(1.5, 0.25, 0.125, OptionalDouble.of(0.625)),
+                new MeasuredDevice(0, 1.75, 0.5)))
+        .collectives(
+            List.of(
+                new MeasuredCollective(
+                    ShardScope.DEVICE,
+                    Collective.ALL_TO_ALL,
+                    Direction.FORWARD,
+                    List.of(0.25, 0.75)),
+                new MeasuredCollective(
+                    ShardScope.COPIES,
+                    Collective.ALL_REDUCE,
+                    Direction.BACKWARD,
+                    List.of(0.125, 0.5))))
+        .source("trainer-0")
+        .measuredAt(Fixtures.TIME)
+        .build();
+  }
+
+  public static CostSample sample(CostSample.Cost cost) {
+    return CostSampleBuilder.builder()
+        .measurementId("measurement-1")
+        .hardware("cpu-test")
+        .workloadId(Fixtures.WORKLOAD)
+        .planId(plan().planId())
+        .modelId(TestModels.bundle().modelId())
+        .source("trainer-0")
+        .batchSize(1_024)
+        .steps(20)
+        .measuredAt(Fixtures.TIME)
+        .cost(cost)
+        .build();
+  }
+
+  public static CostSample.Computation computation() {
+    return new CostSample.Computation(
+        1,
+        List.of(
+            DeviceShard.ofColumns(table(), 1_024),
+            new DeviceShard(table().withColumns(8), 512, 1, true, OptionalDouble.empty(), 1_024),
+            new DeviceShard(
+                table().withColumns(12), 1_024, 0.375, false, OptionalDouble.of(0.25), 1_024)),
+        1.5,
+        OptionalDouble.of(0.5),
+        1.25);
+  }
+
+  public static CostSample.StepCommunication communication() {
+    return new CostSample.StepCommunication(
+        List.of(64, 0),
+        1,
+        2,
+        1.5,
+        measured().devices(),
+        List.of(new MeasuredDevice(1, 0.5, 0.25), new MeasuredDevice(0, 1.25, 0.25)),
+        List.of(0.25, 0.75),
+        List.of(0.125, 0.5),
+        List.of(
+            new CostSample.GroupCollective(
+                Collective.ALL_REDUCE, Direction.BACKWARD, 2, 1, List.of(4_096.0), List.of(0.25)),
+            new CostSample.GroupCollective(
+                Collective.ALL_TO_ALL,
+                Direction.FORWARD,
+                2,
+                1,
+                List.of(512.0, 0.0),
+                List.of(0.5, 0.125))),
+        false);
+  }
+
+  public static DriftAlarm alarm(OptionalInt device) {
+    return DriftAlarmBuilder.builder()
+        .hardware("cpu-test")
+        .modelId(TestModels.bundle().modelId())
+        .kind(device.isPresent() ? DriftAlarm.AlarmKind.STRAGGLER : DriftAlarm.AlarmKind.MODEL)
+        .quantity(CostQuantity.COMPUTE)
+        .workloadId(Fixtures.WORKLOAD)
+        .device(device)
+        .planId(plan().planId())
+        .detector("cusum")
+        .samples(42)
+        .usualRatio(1.01)
+        .recentRatio(1.75)
+        .measuredAt(Fixtures.TIME)
+        .build();
+  }
+
+  public static ModelDecision decision() {
+    return ModelDecisionBuilder.builder()
+        .hardware("cpu-test")
+        .trigger(ModelDecision.Trigger.DRIFT)
+        .championId(TestModels.bundle().modelId())
+        .challengerId(Optional.of("challenger"))
+        .published(true)
+        .recentSamples(300)
+        .oldSamples(200)
+        .championRecentError(OptionalDouble.of(0.5))
+        .challengerRecentError(OptionalDouble.of(0.05))
+        .championOldError(OptionalDouble.empty())
+        .challengerOldError(OptionalDouble.empty())
+        .championPlanLoss(OptionalDouble.of(0.12))
+        .challengerPlanLoss(OptionalDouble.of(0.02))
+        .reason("better on what is recent")
+        .decidedAt(Fixtures.TIME)
+        .build();
+  }
+}
