@@ -17,6 +17,7 @@ import io.shardtide.domain.WorkloadState.AppliedEvent;
 import io.shardtide.option.PredictionInputs;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
