@@ -17,7 +17,6 @@ import io.shardtide.domain.WorkloadState.AppliedEvent;
 import io.shardtide.option.PredictionInputs;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
@@ -214,7 +213,7 @@ public final class WorkloadStep {
   private static List<TableSpec> all(Workloads store, Workload after, List<String> dropped) {
     SortedMap<String, TableSpec> tables = store.tables().range(after.id());
     tables.putAll(after.tables());
-    dropped.forEach(tables::remove);
+    tables.keySet().removeAll(dropped);
     return List.copyOf(tables.values());
   }
 
