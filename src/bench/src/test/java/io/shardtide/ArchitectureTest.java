@@ -55,8 +55,9 @@ class ArchitectureTest {
           entry("search.local", "search.bound search cost option domain"),
           entry("search.groups", "search.local search.bound search cost domain"),
           entry("allocation.choice", ""),
-          entry("allocation", "allocation.choice search.groups search cost domain.pool domain"),
-          entry("step", "cost option domain"),
+          entry(
+              "allocation", "step allocation.choice search.groups search cost domain.pool domain"),
+          entry("step", "cost domain"),
           entry("planning", "step search.groups search cost option domain"),
           entry("learning", "step cost option domain"),
           entry("growth", "step cost domain"),

@@ -2,7 +2,6 @@ package io.shardtide.allocation;
 
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.ClusterSpec;
 import io.shardtide.domain.Names;
@@ -14,6 +13,7 @@ import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.CurveState;
 import io.shardtide.domain.pool.Pool;
+import io.shardtide.step.WorkloadTables;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -49,14 +49,10 @@ public final class CurveStep {
    *
    * @return the report of its deletion, if it is deleted and a pool had its curve
    */
-  public Optional<CurveReport> onPredictions(CurveStore store, CostPredictions part) {
+  public Optional<CurveReport> onPredictions(
+      WorkloadTables<CurveState, TableSpec> store, CostPredictions part) {
     String id = part.workloadId();
-    Update update = part.update().orElse(null);
-    if (update instanceof Update.Predicted predicted) {
-      store.putTable(id, predicted.prediction().table());
-    } else if (update instanceof Update.Dropped dropped) {
-      store.removeTable(id, dropped.name());
-    }
+    store.apply(part);
     if (!part.isLast()) {
       return Optional.empty();
     }
@@ -80,7 +76,7 @@ public final class CurveStep {
    *
    * @throws RejectedException if the workload has a claim on another pool
    */
-  public void onRequest(CurveStore store, CurveRequest request) {
+  public void onRequest(WorkloadTables<CurveState, TableSpec> store, CurveRequest request) {
     CurveState header = store.header(request.workloadId());
     Optional<CurveRequest> other =
         header.request().filter(r -> !r.poolId().equals(request.poolId()));
@@ -112,9 +108,12 @@ public final class CurveStep {
    *     scratch, and it is not worse than the plan
    */
   public Optional<CurveTask> next(
-      CurveStore store, String workloadId, Optional<Curve> before, Optional<RunningPlan> running) {
+      WorkloadTables<CurveState, TableSpec> store,
+      String workloadId,
+      Optional<Curve> before,
+      Optional<RunningPlan> running) {
     CurveState header = store.header(workloadId);
-    List<TableSpec> tables = store.tables(workloadId);
+    List<TableSpec> tables = List.copyOf(store.tables().range(workloadId).values());
     if (header.request().isEmpty() || header.cluster().isEmpty() || tables.isEmpty()) {
       return Optional.empty();
     }
@@ -174,7 +173,8 @@ public final class CurveStep {
    *     meanwhile, or if a refinement is not complete yet, is of a generation before or has found
    *     nothing better
    */
-  public Optional<CurveReport> finish(CurveStore store, CurveTask task, Curve searched) {
+  public Optional<CurveReport> finish(
+      WorkloadTables<CurveState, TableSpec> store, CurveTask task, Curve searched) {
     CurveRequest request = searched.request();
     CurveState header = store.header(request.workloadId());
     if (!header.request().equals(Optional.of(request))

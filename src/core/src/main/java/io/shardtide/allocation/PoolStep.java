@@ -57,9 +57,9 @@ public final class PoolStep {
    * @return requests for the curves of workloads whose claims changed
    * @throws RejectedException if the event is not applied
    */
-  public List<CurveRequest> apply(PoolStore store, PoolChange event) {
+  public List<CurveRequest> apply(PoolTables store, PoolChange event) {
     String id = event.poolId();
-    if (store.wasApplied(id, event.eventId())) {
+    if (store.applied().contains(id, event.eventId())) {
       throw new RejectedException(
           RejectionReason.DUPLICATE_EVENT,
           "event id must be new for pool %s, got %s, which was applied before"
@@ -69,7 +69,7 @@ public final class PoolStep {
     PoolState after = before.state().apply(event);
     List<CurveRequest> withdrawn = new ArrayList<>();
     List<PoolMember> changed = new ArrayList<>();
-    Map<String, PoolMember> members = store.members(id);
+    Map<String, PoolMember> members = store.members().range(id);
     for (PoolMember member : members.values()) {
       if (!after.claims().containsKey(member.request().workloadId())) {
         withdrawn.add(member.request().withdrawn());
@@ -94,10 +94,10 @@ public final class PoolStep {
                 : member.with(request));
       }
     }
-    withdrawn.forEach(request -> store.removeMember(id, request.workloadId()));
-    changed.forEach(store::putMember);
-    store.putHeader(before.with(after));
-    store.putApplied(id, event.eventId(), after.generation());
+    withdrawn.forEach(request -> store.members().delete(id, request.workloadId()));
+    changed.forEach(store::put);
+    store.put(before.with(after));
+    store.applied().add(id, event.eventId(), after.generation());
     return Stream.concat(withdrawn.stream(), changed.stream().map(PoolMember::request)).toList();
   }
 
@@ -109,23 +109,23 @@ public final class PoolStep {
    * @param at when; informative
    * @return the event that gives the workload its cluster, if it has another one
    */
-  public Optional<WorkloadChange> onCurve(PoolStore store, CurveReport report, Instant at) {
-    Optional<PoolMember> member = store.member(report.poolId(), report.workloadId());
+  public Optional<WorkloadChange> onCurve(PoolTables store, CurveReport report, Instant at) {
+    Optional<PoolMember> member = store.members().get(report.poolId(), report.workloadId());
     if (member.isEmpty()) {
       return Optional.empty();
     }
     PoolMember after = member.get().with(report);
     StoredPool header = store.header(report.poolId());
     if (!sameThroughput(header.state(), report.workloadId(), member.get().curve(), after.curve())) {
-      store.putMember(after);
-      store.putHeader(header.due());
+      store.put(after);
+      store.put(header.due());
       return Optional.empty();
     }
     Optional<Sent> sent =
         header.isDue()
             ? Optional.empty()
             : header.allocation().flatMap(allocation -> send(header, allocation, after, at));
-    store.putMember(sent.map(Sent::member).orElse(after));
+    store.put(sent.map(Sent::member).orElse(after));
     return sent.map(Sent::change);
   }
 
@@ -161,12 +161,12 @@ public final class PoolStep {
    * @param at when; informative
    * @return empty if the pool is not due
    */
-  public Optional<PoolDecision> allocate(PoolStore store, String poolId, Instant at) {
+  public Optional<PoolDecision> allocate(PoolTables store, String poolId, Instant at) {
     StoredPool header = store.header(poolId);
     if (!header.isDue()) {
       return Optional.empty();
     }
-    Map<String, PoolMember> members = store.members(poolId);
+    Map<String, PoolMember> members = store.members().range(poolId);
     Map<String, ThroughputCurve> curves = new TreeMap<>();
     members.forEach(
         (workloadId, member) -> member.curve().ifPresent(curve -> curves.put(workloadId, curve)));
@@ -178,14 +178,14 @@ public final class PoolStep {
         members.values().stream()
             .flatMap(member -> send(after, allocation, member, at).stream())
             .toList();
-    store.putHeader(after);
-    sent.forEach(of -> store.putMember(of.member()));
+    store.put(after);
+    sent.forEach(of -> store.put(of.member()));
     return Optional.of(new PoolDecision(allocation, sent.stream().map(Sent::change).toList()));
   }
 
   /** Returns whether a claim has no curve yet for all that it allows. */
-  public boolean waitsForCurves(PoolStore store, String poolId) {
-    return store.members(poolId).values().stream().anyMatch(PoolMember::waitsForCurve);
+  public boolean waitsForCurves(PoolTables store, String poolId) {
+    return store.members().range(poolId).values().stream().anyMatch(PoolMember::waitsForCurve);
   }
 
   /**

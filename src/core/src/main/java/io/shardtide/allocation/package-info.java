@@ -4,6 +4,6 @@
  *
  * <p>Inputs: the state of a pool, tables and a predictor of their costs, the allocation before, the
  * policy. Output: the next allocation with its reasons; a pure function of the inputs. Imports
- * {@code allocation.choice}, {@code search}, {@code cost} and {@code domain}.
+ * {@code step}, {@code allocation.choice}, {@code search}, {@code cost} and {@code domain}.
  */
 package io.shardtide.allocation;

@@ -90,17 +90,7 @@ public record CostPredictions(
 
   /** Returns these predictions without a table: the workload's generation, cluster and model. */
   public CostPredictions withoutTable() {
-    return new CostPredictions(
-        workloadId,
-        generation,
-        eventId,
-        source,
-        modelId,
-        0,
-        1,
-        cluster,
-        proxyHardware,
-        Optional.empty());
+    return CostPredictionsBuilder.builder(this).part(0).parts(1).update(Optional.empty()).build();
   }
 
   /** Returns whether the workload is deleted. */

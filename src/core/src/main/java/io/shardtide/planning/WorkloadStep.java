@@ -3,7 +3,6 @@ package io.shardtide.planning;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.CostPredictionsBuilder;
-import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.domain.Change;
 import io.shardtide.domain.ClusterSpec;
@@ -18,7 +17,6 @@ import io.shardtide.domain.WorkloadState.AppliedEvent;
 import io.shardtide.option.PredictionInputs;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
@@ -26,6 +24,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 /**
  * The first step: applies an event to its workload and predicts the tables that are new or changed.
@@ -91,25 +90,23 @@ public final class WorkloadStep {
             after.cluster(),
             predictor.map(TowerPredictor::modelId),
             Optional.of(new AppliedEvent(event.eventId(), source)));
-    List<TableSpec> changed = new ArrayList<>();
-    for (TableSpec table : after.tables().values()) {
-      if (!table.equals(before.tables().get(table.name()))) {
-        changed.add(table);
-      }
-    }
+    List<TableSpec> changed =
+        after.tables().values().stream()
+            .filter(table -> !table.equals(before.tables().get(table.name())))
+            .toList();
     List<String> dropped =
         before.tables().keySet().stream().filter(t -> !after.tables().containsKey(t)).toList();
+    List<Update> updates = new ArrayList<>();
+    dropped.forEach(name -> updates.add(new Update.Dropped(name)));
     List<CostPredictions> predictions = List.of();
     if (predictor.isPresent()) {
-      List<TableSpec> toPredict =
-          toPredict(header, next, changed, () -> all(store, after, dropped));
-      predictions =
-          header.cluster().equals(after.cluster())
-              ? predictionsOfSameCluster(id, next, dropped, toPredict, predictor.get())
-              : predictions(id, next, dropped, toPredict, predictor.get());
+      List<TableSpec> tables = toPredict(header, next, changed, () -> all(store, after, dropped));
+      updates.addAll(predict(header, next, tables, predictor.get()));
+      predictions = parts(id, next, next, predictor.get().proxyHardware(), updates);
     } else if (header.cluster().isPresent()
         && event.changes().get(0) instanceof Change.WorkloadDeleted deleted) {
-      predictions = deletion(id, header, next, dropped, deleted.reason());
+      updates.add(new Update.Deleted(deleted.reason()));
+      predictions = parts(id, next, header, Optional.empty(), updates);
     }
     predictions.forEach(check);
     changed.forEach(table -> store.tables().put(id, table.name(), table));
@@ -154,13 +151,14 @@ public final class WorkloadStep {
             header.cluster(),
             Optional.of(predictor.modelId()),
             header.lastEvent());
+    List<TableSpec> tables = List.copyOf(store.tables().range(workloadId).values());
     List<CostPredictions> predictions =
-        predictionsOfSameCluster(
+        parts(
             workloadId,
             next,
-            List.of(),
-            List.copyOf(store.tables().range(workloadId).values()),
-            predictor);
+            next,
+            predictor.proxyHardware(),
+            predict(header, next, tables, predictor));
     predictions.forEach(check);
     store.putHeader(workloadId, next);
     return predictions;
@@ -204,7 +202,7 @@ public final class WorkloadStep {
         names.add(dropped.name());
       }
     }
-    NavigableMap<String, TableSpec> tables = new TreeMap<>();
+    SortedMap<String, TableSpec> tables = new TreeMap<>();
     for (String name : names) {
       store.tables().get(event.workloadId(), name).ifPresent(table -> tables.put(name, table));
     }
@@ -213,9 +211,9 @@ public final class WorkloadStep {
 
   /** Returns all tables after an event; {@code after} has only those that the event names. */
   private static List<TableSpec> all(Workloads store, Workload after, List<String> dropped) {
-    NavigableMap<String, TableSpec> tables = new TreeMap<>(store.tables().range(after.id()));
+    SortedMap<String, TableSpec> tables = store.tables().range(after.id());
     tables.putAll(after.tables());
-    dropped.forEach(tables::remove);
+    tables.keySet().removeAll(dropped);
     return List.copyOf(tables.values());
   }
 
@@ -251,94 +249,59 @@ public final class WorkloadStep {
         .toList();
   }
 
-  /** A model that refuses such a cluster is at fault, not the event. */
-  private static List<CostPredictions> predictionsOfSameCluster(
-      String workloadId,
-      WorkloadState header,
-      List<String> dropped,
-      List<TableSpec> toPredict,
-      TowerPredictor predictor) {
+  /**
+   * Predicts tables.
+   *
+   * @throws IllegalStateException if the model refuses the cluster that the workload had before:
+   *     the model is at fault then, not the event
+   */
+  private static List<Update> predict(
+      WorkloadState before, WorkloadState after, List<TableSpec> tables, TowerPredictor predictor) {
+    ClusterSpec cluster = after.cluster().orElseThrow();
     try {
-      return predictions(workloadId, header, dropped, toPredict, predictor);
+      return predictor
+          .predict(tables.stream().map(table -> table.withOptimizerOf(cluster)).toList(), cluster)
+          .stream()
+          .<Update>map(Update.Predicted::new)
+          .toList();
     } catch (RejectedException e) {
+      if (!before.cluster().equals(after.cluster())) {
+        throw e;
+      }
       throw new IllegalStateException(
           "a model must predict the clusters that workloads have, got one that does not: %s. Maybe promote another one"
               .formatted(e.getMessage()));
     }
   }
 
-  private static List<CostPredictions> predictions(
-      String workloadId,
-      WorkloadState header,
-      List<String> dropped,
-      List<TableSpec> toPredict,
-      TowerPredictor predictor) {
-    ClusterSpec cluster = header.cluster().orElseThrow();
-    List<Optional<Update>> updates = dropped(dropped);
-    for (TablePrediction prediction :
-        predictor.predict(withOptimizers(toPredict, cluster), cluster)) {
-      updates.add(Optional.of(new Update.Predicted(prediction)));
-    }
-    if (updates.isEmpty()) {
-      updates.add(Optional.empty());
-    }
-    return parts(
-        workloadId, header, cluster, predictor.modelId(), predictor.proxyHardware(), updates);
-  }
-
-  private static List<TableSpec> withOptimizers(List<TableSpec> tables, ClusterSpec cluster) {
-    return tables.stream().map(table -> table.withOptimizerOf(cluster)).toList();
-  }
-
-  private static List<CostPredictions> deletion(
-      String workloadId,
-      WorkloadState before,
-      WorkloadState after,
-      List<String> tables,
-      String reason) {
-    List<Optional<Update>> updates = dropped(tables);
-    updates.add(Optional.of(new Update.Deleted(reason)));
-    return parts(
-        workloadId,
-        after,
-        before.cluster().orElseThrow(),
-        before.modelId().orElseThrow(),
-        Optional.empty(),
-        updates);
-  }
-
-  private static List<Optional<Update>> dropped(List<String> tables) {
-    List<Optional<Update>> updates = new ArrayList<>();
-    for (String table : tables) {
-      updates.add(Optional.of(new Update.Dropped(table)));
-    }
-    return updates;
-  }
-
+  /**
+   * Returns the parts of a generation's predictions: one for each update, at least one.
+   *
+   * @param of has the cluster and the model
+   */
   private static List<CostPredictions> parts(
       String workloadId,
-      WorkloadState header,
-      ClusterSpec cluster,
-      String modelId,
+      WorkloadState after,
+      WorkloadState of,
       Optional<String> proxyHardware,
-      List<Optional<Update>> updates) {
-    AppliedEvent event = header.lastEvent().orElseThrow();
-    List<CostPredictions> parts = new ArrayList<>();
-    for (int part = 0; part < updates.size(); part++) {
-      parts.add(
-          CostPredictionsBuilder.builder()
-              .workloadId(workloadId)
-              .generation(header.generation())
-              .eventId(event.eventId())
-              .source(event.source())
-              .modelId(modelId)
-              .part(part)
-              .parts(updates.size())
-              .cluster(cluster)
-              .proxyHardware(proxyHardware)
-              .update(updates.get(part))
-              .build());
-    }
-    return parts;
+      List<Update> updates) {
+    AppliedEvent event = after.lastEvent().orElseThrow();
+    int parts = Math.max(1, updates.size());
+    return IntStream.range(0, parts)
+        .mapToObj(
+            part ->
+                CostPredictionsBuilder.builder()
+                    .workloadId(workloadId)
+                    .generation(after.generation())
+                    .eventId(event.eventId())
+                    .source(event.source())
+                    .modelId(of.modelId().orElseThrow())
+                    .part(part)
+                    .parts(parts)
+                    .cluster(of.cluster().orElseThrow())
+                    .proxyHardware(proxyHardware)
+                    .update(updates.isEmpty() ? Optional.empty() : Optional.of(updates.get(part)))
+                    .build())
+        .toList();
   }
 }

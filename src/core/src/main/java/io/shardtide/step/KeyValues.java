@@ -19,7 +19,7 @@ public interface KeyValues<V> {
   /** Removes a value, and returns it; writes nothing if there is none. */
   Optional<V> delete(String workloadId, String name);
 
-  /** Returns a workload's values that have a name, by their names. */
+  /** Returns a copy of a workload's values that have a name, by their names. */
   SortedMap<String, V> range(String workloadId);
 
   /** Returns the workloads that have values. */

@@ -7,8 +7,11 @@ import io.shardtide.allocation.RunningPlan;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.domain.ShardingPlan;
 import io.shardtide.domain.SourcePosition;
+import io.shardtide.domain.TableSpec;
 import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.domain.pool.CurveRequest;
+import io.shardtide.domain.pool.CurveState;
+import io.shardtide.step.WorkloadTables;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.util.HashMap;
@@ -81,7 +84,7 @@ public final class CurvesTopology {
 
     private Optional<RunningCurve> running = Optional.empty();
     private long seenModels = -1;
-    private KafkaCurveStore store;
+    private WorkloadTables<CurveState, TableSpec> store;
     private PlannerMetrics.Pending pending;
 
     private record RunningCurve(CurveTask task, long changedAtMs, CompletableFuture<Curve> result) {
@@ -113,7 +116,12 @@ public final class CurvesTopology {
 
     @Override
     void open(KeyedStore.Opener stores) {
-      store = new KafkaCurveStore(stores);
+      store =
+          new WorkloadTables<>(
+              stores.open(StoreName.CURVE_HEADERS),
+              CurveState.NONE,
+              stores.open(StoreName.CURVE_TABLES),
+              (before, predicted, generation) -> predicted.table());
       pending =
           metrics
               .pools()
@@ -172,7 +180,7 @@ public final class CurvesTopology {
           releaseAll();
         }
         seenModels = now;
-        store.requested().forEach(id -> due.putIfAbsent(id, nowMs()));
+        store.workloads().forEach(this::resume);
       }
       if (running.filter(r -> r.result().isDone()).isPresent()) {
         RunningCurve finished = running.get();

@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import io.micrometer.core.instrument.Timer;
 import io.shardtide.allocation.PoolDecision;
 import io.shardtide.allocation.PoolStep;
+import io.shardtide.allocation.PoolTables;
 import io.shardtide.domain.SourcePosition;
 import io.shardtide.domain.WorkloadChange;
 import io.shardtide.domain.pool.Allocation;
@@ -11,6 +12,7 @@ import io.shardtide.domain.pool.CurveRequest;
 import io.shardtide.domain.pool.PoolChange;
 import io.shardtide.domain.pool.PoolUpdate;
 import io.shardtide.domain.pool.StoredPool;
+import io.shardtide.step.AppliedEvents;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.time.Instant;
@@ -74,7 +76,7 @@ public final class PoolTopology {
     /** Events of each pool that this instance applied since its latest allocation. */
     private final Map<String, List<SourcePosition>> unallocated = new HashMap<>();
 
-    private KafkaPoolStore store;
+    private PoolTables store;
     private PoolMetrics.OpenPools shown;
 
     AllocatePools(Skeleton skeleton, Topics topics, PoolStep step, PlannerMetrics metrics) {
@@ -87,25 +89,25 @@ public final class PoolTopology {
 
     @Override
     void open(KeyedStore.Opener stores) {
-      store = new KafkaPoolStore(stores);
+      store =
+          new PoolTables(
+              stores.open(StoreName.POOL_HEADERS),
+              stores.open(StoreName.POOL_MEMBERS),
+              new AppliedEvents(stores.open(StoreName.APPLIED_POOL_EVENTS)));
       shown = metrics.pools().open();
     }
 
     @Override
     void resume() {
-      store.forEachHeader(
-          header -> isolate(header.state().id(), "pending work", () -> resume(header)));
+      store.headers().workloads().forEach(id -> isolate(id, "pending work", () -> resume(id)));
     }
 
     @Override
     void resume(String poolId) {
-      resume(store.header(poolId));
-    }
-
-    private void resume(StoredPool header) {
+      StoredPool header = store.header(poolId);
       shown.show(header);
       if (header.isDue()) {
-        due.add(header.state().id());
+        due.add(poolId);
       }
     }
 
