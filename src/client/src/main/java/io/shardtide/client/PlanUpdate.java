@@ -8,8 +8,8 @@ import java.util.Optional;
 /**
  * A new plan of a workload, with the plan that this subscriber received before it.
  *
- * @param plan the plan. Its {@link ShardingPlan#transition moves} lead from the plan that a trainer adopted
- *     last, which need not be {@code previous}
+ * @param plan the plan. Its {@link ShardingPlan#transition moves} lead from the plan that a trainer
+ *     adopted last, which need not be {@code previous}
  * @param previous the workload's plan that this subscriber received before; empty the first time
  */
 public record PlanUpdate(ShardingPlan plan, Optional<ShardingPlan> previous) {

@@ -197,7 +197,11 @@ public final class PlanningStep {
     return Optional.of(
         new SearchTask(
             request(
-                store, workloadId, latest.origin().firstGeneration(), Effort.DEEP, settings.deep().get()),
+                store,
+                workloadId,
+                latest.origin().firstGeneration(),
+                Effort.DEEP,
+                settings.deep().get()),
             latest));
   }
 

@@ -115,7 +115,9 @@ class TableKernelTest {
         .isEqualTo(ComputeKernel.FUSED_UVM_CACHING);
     assertThat(any.planned(ShardKind.TABLE_WISE, OptionalDouble.of(0), ComputeKernel.FUSED))
         .isEqualTo(ComputeKernel.FUSED_UVM);
-    assertThat(computedBy(ComputeKernel.DENSE).planned(ShardKind.ROW_WISE, device, ComputeKernel.FUSED))
+    assertThat(
+            computedBy(ComputeKernel.DENSE)
+                .planned(ShardKind.ROW_WISE, device, ComputeKernel.FUSED))
         .isEqualTo(ComputeKernel.DENSE);
   }
 
