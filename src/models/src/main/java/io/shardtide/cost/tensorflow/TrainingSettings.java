@@ -39,7 +39,11 @@ public record TrainingSettings(
         .atLeast("width", width, 1)
         .above("initial learning rate", initialRate, 0, 1)
         .within("share of unknown reuse", unknownReuse, 0, 1)
-        .within("share of held-out tables", heldOutTables, 0, Math.nextDown(1.0));
+        .check(
+            heldOutTables >= 0 && heldOutTables < 1,
+            "share of held-out tables",
+            "0 to below 1",
+            heldOutTables);
   }
 
   /** Returns the defaults with a seed. */

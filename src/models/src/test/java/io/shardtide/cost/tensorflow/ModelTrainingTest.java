@@ -472,7 +472,7 @@ class ModelTrainingTest {
     assertThatThrownBy(() -> new TrainingSettings(1, 1, 1, 9, 1e-3, 1.5, 0, 64))
         .hasMessage("share of unknown reuse must be between 0 and 1, got 1.5");
     assertThatThrownBy(() -> TrainingSettings.defaults(1).holdingOut(1))
-        .hasMessage("share of held-out tables must be between 0 and 0.9999999999999999, got 1.0");
+        .hasMessage("share of held-out tables must be 0 to below 1, got 1.0");
     TrainingSettings settings = TrainingSettings.defaults(1);
     assertThat(settings.learningRate(0, 100)).isEqualTo(settings.initialRate());
     assertThat(settings.learningRate(100, 100)).isEqualTo(settings.initialRate() / 100);
