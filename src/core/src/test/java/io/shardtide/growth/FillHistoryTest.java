@@ -49,7 +49,7 @@ class FillHistoryTest {
     assertThatThrownBy(() -> history.with(new Fill(5 * HOUR, 100)))
         .hasMessage("a fill must be later than the latest one, at 18000000 ms, got 18000000 ms");
     assertThatThrownBy(() -> new Fill(0, -1))
-        .hasMessage("ids of a fill must be 0 or more, got -1.0");
+        .hasMessage("ids of a fill must be at least 0, got -1.0");
     assertThatThrownBy(() -> new Fill(0, Double.NaN)).hasMessageContaining("got NaN");
   }
 
