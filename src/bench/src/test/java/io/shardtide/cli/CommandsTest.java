@@ -94,7 +94,7 @@ class CommandsTest {
   @Test
   void a_task_that_cannot_fit_says_why() throws IOException {
     Path file = folder.resolve("plans.jsonl");
-    assertThat(run(plan(changed(MEMORY, "100000000,")).toArray(new String[0]))).isEqualTo(1);
+    assertThat(run(plan(changed(MEMORY, "500000000,")).toArray(new String[0]))).isEqualTo(1);
     JsonNode plan = JSON.readTree(Files.readAllLines(file).get(0));
     assertThat(plan.get("feasible").booleanValue()).isFalse();
     assertThat(plan.get("reason").textValue())
