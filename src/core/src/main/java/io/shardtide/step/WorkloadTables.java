@@ -57,9 +57,9 @@ public class WorkloadTables<H, T> {
     return headers.get(workloadId, "").orElse(none);
   }
 
-  /** Stores a workload's header; writes nothing if it is the same. */
+  /** Stores a workload's header; writes nothing if it is stored already. */
   public void putHeader(String workloadId, H header) {
-    if (!header.equals(header(workloadId))) {
+    if (!header.equals(headers.get(workloadId, "").orElse(none))) {
       headers.put(workloadId, "", header);
     }
   }
