@@ -1,6 +1,6 @@
 """The moves of a plan in waves that yield to training: they take a share of each device's link, and steps go on.
 
-A function of the plan and the settings alone; io.shardtide.domain.MoveWaves in Java returns the same. It needs neither
+A function of the plan and the settings alone; io.shardtide.plan.MoveWaves in Java returns the same. It needs neither
 PyTorch nor Kafka's client.
 """
 

@@ -24,7 +24,7 @@ REPETITIONS = 9
 # Of a message: it takes a link of 10 GB/s (CPU) or of 50 GB/s (GPU) 7 ms and 5 ms, far more than its latency.
 MIB = {"cuda": 256, "cpu": 64}
 
-# A matrix of links has no more nodes: io.shardtide.domain.pool.NodeLinks.
+# A matrix of links has no more nodes: io.shardtide.pool.NodeLinks.
 MOST_NODES = 512
 
 # Bandwidths are written with so many digits: repetitions differ by more.

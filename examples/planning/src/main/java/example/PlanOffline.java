@@ -4,15 +4,15 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.plan.PlanShards;
+import io.shardtide.plan.SearchSettings;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.groups.GroupSearch;
 import io.shardtide.search.groups.GroupedProblem;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 
 /** Plans two tables on eight devices. */

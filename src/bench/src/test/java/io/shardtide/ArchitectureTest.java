@@ -44,23 +44,25 @@ class ArchitectureTest {
    */
   private static final Map<String, String> IMPORTS =
       Map.ofEntries(
-          entry("domain", ""),
-          entry("domain.pool", "domain"),
+          entry("workload", ""),
+          entry("plan", "workload"),
+          entry("state", "plan workload"),
+          entry("pool", "plan workload"),
           entry("files", ""),
-          entry("option", "domain"),
-          entry("cost", "option domain"),
-          entry("cost.retraining", "cost domain"),
-          entry("search", "cost option domain"),
-          entry("search.bound", "search cost option domain"),
-          entry("search.local", "search.bound search cost option domain"),
-          entry("search.groups", "search.local search.bound search cost domain"),
+          entry("option", "state plan workload"),
+          entry("cost", "option state plan workload"),
+          entry("cost.retraining", "cost state plan workload"),
+          entry("search", "cost option state plan workload"),
+          entry("search.bound", "search cost option state plan workload"),
+          entry("search.local", "search.bound search cost option state plan workload"),
+          entry("search.groups", "search.local search.bound search cost state plan workload"),
           entry("allocation.choice", ""),
           entry(
-              "allocation", "step allocation.choice search.groups search cost domain.pool domain"),
-          entry("step", "cost domain"),
-          entry("planning", "step search.groups search cost option domain"),
-          entry("learning", "step cost option domain"),
-          entry("growth", "step cost domain"),
+              "allocation", "step allocation.choice search.groups search cost pool plan workload"),
+          entry("step", "cost state plan workload"),
+          entry("planning", "step search.groups search cost option state plan workload"),
+          entry("learning", "step cost option state plan workload"),
+          entry("growth", "step cost state plan workload"),
           entry("cost.tensorflow", ""),
           entry("models", ""),
           entry("samples", ""),
@@ -116,13 +118,14 @@ class ArchitectureTest {
       slices().matching("io.shardtide.(**)").should().beFreeOfCycles();
 
   @ArchTest
-  static final ArchRule the_domain_is_plain_java =
+  static final ArchRule values_are_plain_java =
       noClasses()
           .that()
-          .resideInAPackage(BASE + "domain..")
+          .resideInAnyPackage(BASE + "workload", BASE + "plan", BASE + "state", BASE + "pool")
           .should()
           .dependOnClassesThat()
-          .resideOutsideOfPackages("java..", BASE + "domain..");
+          .resideOutsideOfPackages(
+              "java..", BASE + "workload", BASE + "plan", BASE + "state", BASE + "pool");
 
   @ArchTest
   static final ArchRule avro_stays_in_its_room =
@@ -166,10 +169,12 @@ class ArchitectureTest {
       noClasses()
           .that()
           .resideInAnyPackage(
-              BASE + "domain",
+              BASE + "workload",
+              BASE + "plan",
+              BASE + "state",
               BASE + "option",
               BASE + "cost",
-              BASE + "domain.pool",
+              BASE + "pool",
               BASE + "search..",
               BASE + "allocation..",
               BASE + "planning",

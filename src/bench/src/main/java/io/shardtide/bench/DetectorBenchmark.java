@@ -2,9 +2,9 @@ package io.shardtide.bench;
 
 import io.shardtide.bench.ResidualSeries.ExpectedAlarm;
 import io.shardtide.bench.ResidualSeries.SeriesKind;
-import io.shardtide.domain.ResidualWindow;
 import io.shardtide.learning.Attribution;
 import io.shardtide.learning.ResidualMonitor;
+import io.shardtide.state.ResidualWindow;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,11 +1,11 @@
 package io.shardtide.bench;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.pool.Claim;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.PoolNode;
-import io.shardtide.domain.pool.PoolState;
+import io.shardtide.pool.Claim;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.PoolState;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

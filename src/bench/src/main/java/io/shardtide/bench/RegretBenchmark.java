@@ -1,8 +1,8 @@
 package io.shardtide.bench;
 
 import io.shardtide.bench.BestKnownSteps.BestKnown;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.SearchSettingsBuilder;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.SearchSettingsBuilder;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.groups.GroupSearch;

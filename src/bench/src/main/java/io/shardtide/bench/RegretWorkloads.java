@@ -1,14 +1,14 @@
 package io.shardtide.bench;
 
-import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.CommCodec;
-import io.shardtide.domain.Optimizer;
-import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.samples.WorkloadTask;
+import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ClusterSpecBuilder;
+import io.shardtide.workload.CommCodec;
+import io.shardtide.workload.Optimizer;
+import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.TableSpecBuilder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -2,8 +2,8 @@ package io.shardtide.bench;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.TableSpec;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

@@ -1,14 +1,14 @@
 package io.shardtide.cli;
 
 import io.shardtide.client.Endpoint;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.WorkloadChange;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Optional;

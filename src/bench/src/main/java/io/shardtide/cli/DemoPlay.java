@@ -1,14 +1,14 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.Change;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DriftAlarm;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.UsableMemory;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.state.DriftAlarm;
+import io.shardtide.state.ModelDecision;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.UsableMemory;
+import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;

@@ -2,9 +2,9 @@ package io.shardtide.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.ResidualWindow;
 import io.shardtide.learning.PageHinkley;
 import io.shardtide.learning.ResidualMonitor;
+import io.shardtide.state.ResidualWindow;
 import java.util.List;
 import java.util.Random;
 import net.jqwik.api.ForAll;

@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.shardtide.domain.SearchSettings;
+import io.shardtide.plan.SearchSettings;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -7,7 +7,7 @@ import static io.shardtide.cli.BenchOutput.rows;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.shardtide.domain.PlanningSettings;
+import io.shardtide.state.PlanningSettings;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;

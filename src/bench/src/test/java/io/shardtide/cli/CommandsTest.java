@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.files.TextFiles;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.testing.TestModels;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.TableSpec;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

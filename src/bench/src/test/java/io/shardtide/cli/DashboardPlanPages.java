@@ -2,7 +2,7 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Browser;
 import org.junit.jupiter.api.Test;
 import org.openqa.selenium.Keys;

@@ -2,7 +2,7 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.pool.PoolUpdate;
 import io.shardtide.testing.Browser;
 import java.nio.file.Path;
 import java.util.Map;

@@ -2,11 +2,6 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.CostPart;
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardingPlan;
 import io.shardtide.growth.Fill;
 import io.shardtide.growth.FillHistory;
 import io.shardtide.growth.MemoryEnd;
@@ -15,8 +10,13 @@ import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.TableGrowth;
 import io.shardtide.growth.TableInputs;
+import io.shardtide.plan.CostPart;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.Shard;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Browser;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.workload.ShardKind;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;

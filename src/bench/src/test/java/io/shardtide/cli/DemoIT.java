@@ -3,11 +3,11 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.domain.Effort;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.plan.Effort;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
+import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

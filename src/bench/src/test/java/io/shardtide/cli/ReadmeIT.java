@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.cli.DocumentedCommands.Command;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Docs;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Python;

@@ -1,10 +1,10 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.CollectiveCodec;
-import io.shardtide.domain.CommCodec;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.Named;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.CollectiveCodec;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.workload.CommCodec;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.Named;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;

@@ -7,7 +7,7 @@ import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.TableSpec;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;

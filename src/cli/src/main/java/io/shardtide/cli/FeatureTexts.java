@@ -1,6 +1,6 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.TableFeature;
+import io.shardtide.workload.TableFeature;
 import java.util.List;
 import java.util.Map;
 

@@ -1,13 +1,13 @@
 package io.shardtide.cli;
 
 import io.shardtide.client.ForecastReader;
-import io.shardtide.domain.Names;
-import io.shardtide.domain.RejectionReason;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.WhatIfGrowth;
 import io.shardtide.replay.RefusedException;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
+import io.shardtide.workload.Names;
+import io.shardtide.workload.RejectionReason;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Collection;

@@ -1,8 +1,6 @@
 package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.log.ClusterUnavailableException;
 import io.shardtide.log.OffsetRange;
 import io.shardtide.log.RecordHandler;
@@ -15,6 +13,8 @@ import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;

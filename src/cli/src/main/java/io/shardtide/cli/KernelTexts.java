@@ -1,9 +1,9 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.ComputeKernel;
-import io.shardtide.domain.PlannedKernel;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.TableKernel;
+import io.shardtide.plan.PlannedKernel;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.workload.ComputeKernel;
+import io.shardtide.workload.TableKernel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;

@@ -1,7 +1,7 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.Names;
-import io.shardtide.domain.RejectedException;
+import io.shardtide.workload.Names;
+import io.shardtide.workload.RejectedException;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;

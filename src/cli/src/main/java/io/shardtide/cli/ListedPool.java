@@ -1,8 +1,8 @@
 package io.shardtide.cli;
 
 import io.shardtide.client.PoolReader.AllocatedPool;
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.Pool;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.Pool;
 import java.util.Collection;
 import java.util.Set;
 

@@ -1,11 +1,11 @@
 package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.ModelDecision;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.replay.RefusedException;
+import io.shardtide.state.ModelDecision;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Instant;

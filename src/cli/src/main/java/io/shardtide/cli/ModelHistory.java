@@ -1,9 +1,9 @@
 package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.CanonicalHash;
-import io.shardtide.domain.ModelDecision;
 import io.shardtide.replay.RefusedException;
+import io.shardtide.state.ModelDecision;
+import io.shardtide.workload.CanonicalHash;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -1,9 +1,9 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.Names;
 import io.shardtide.samples.WorkloadTask;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ClusterSpecBuilder;
+import io.shardtide.workload.Names;
 import java.util.OptionalLong;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
@@ -51,7 +51,7 @@ record NamedHardware(String name, OptionalLong memoryBytes) {
    * Returns a workload on as many devices of this hardware. All else of its cluster stays, reserved
    * memory too.
    *
-   * @throws io.shardtide.domain.RejectedException if the cluster reserves all of the memory
+   * @throws io.shardtide.workload.RejectedException if the cluster reserves all of the memory
    */
   WorkloadTask on(WorkloadTask task) {
     ClusterSpec cluster = task.cluster();

@@ -2,8 +2,8 @@ package io.shardtide.cli;
 
 import io.shardtide.client.PoolReader.AllocatedPool;
 import io.shardtide.config.ShellWord;
-import io.shardtide.domain.Names;
-import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.pool.PoolUpdate;
+import io.shardtide.workload.Names;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;

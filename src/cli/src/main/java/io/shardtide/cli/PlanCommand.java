@@ -1,10 +1,10 @@
 package io.shardtide.cli;
 
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.ColumnCuts;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.SearchSettingsBuilder;
 import io.shardtide.files.MalformedFileException;
+import io.shardtide.plan.ColumnCuts;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.SearchSettingsBuilder;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.torchrec.Target;
 import java.io.IOException;

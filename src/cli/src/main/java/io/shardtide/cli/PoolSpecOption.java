@@ -1,13 +1,13 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.PoolLinks;
-import io.shardtide.domain.pool.PoolNode;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.PoolLinks;
+import io.shardtide.pool.PoolNode;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
+import io.shardtide.workload.RejectedException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package io.shardtide.cli;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.client.Outcome;
-import io.shardtide.domain.pool.Allocation;
+import io.shardtide.pool.Allocation;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;

@@ -1,13 +1,13 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.ByteSizes;
-import io.shardtide.domain.CanonicalHash;
 import io.shardtide.replay.Difference;
 import io.shardtide.replay.Recomputed;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayRow;
 import io.shardtide.replay.Verdict;
 import io.shardtide.replay.WhatIf;
+import io.shardtide.workload.ByteSizes;
+import io.shardtide.workload.CanonicalHash;
 import java.util.Locale;
 import java.util.OptionalDouble;
 

@@ -1,7 +1,7 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.Names;
-import io.shardtide.domain.SearchSettings;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.workload.Names;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 

@@ -1,14 +1,14 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.Bottleneck;
-import io.shardtide.domain.ByteSizes;
-import io.shardtide.domain.Explanation;
-import io.shardtide.domain.Insight;
-import io.shardtide.domain.Move;
-import io.shardtide.domain.MoveStep;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.UsableMemory;
+import io.shardtide.plan.Bottleneck;
+import io.shardtide.plan.Explanation;
+import io.shardtide.plan.Insight;
+import io.shardtide.plan.Move;
+import io.shardtide.plan.MoveStep;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.workload.ByteSizes;
+import io.shardtide.workload.UsableMemory;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.SearchSettings;
+import io.shardtide.plan.SearchSettings;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;

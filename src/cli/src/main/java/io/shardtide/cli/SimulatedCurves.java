@@ -1,9 +1,9 @@
 package io.shardtide.cli;
 
 import io.shardtide.client.Endpoint;
-import io.shardtide.domain.pool.CurveReport;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
+import io.shardtide.pool.CurveReport;
 import io.shardtide.wire.Registry;
 import java.io.IOException;
 import java.util.HashMap;

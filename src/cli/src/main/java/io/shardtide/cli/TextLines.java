@@ -1,7 +1,7 @@
 package io.shardtide.cli;
 
 import com.google.errorprone.annotations.FormatMethod;
-import io.shardtide.domain.Names;
+import io.shardtide.workload.Names;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

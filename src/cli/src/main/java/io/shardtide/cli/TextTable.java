@@ -1,6 +1,6 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.Names;
+import io.shardtide.workload.Names;
 import java.util.ArrayList;
 import java.util.List;
 

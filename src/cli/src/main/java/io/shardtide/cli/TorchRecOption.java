@@ -1,8 +1,8 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.ComputeKernel;
 import io.shardtide.torchrec.Modules;
 import io.shardtide.torchrec.Target;
+import io.shardtide.workload.ComputeKernel;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;

@@ -3,7 +3,7 @@ package io.shardtide.cli;
 import io.shardtide.client.PlanListener;
 import io.shardtide.client.PlanSubscriber;
 import io.shardtide.client.PlanUpdate;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.torchrec.TorchRecPlans;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;

@@ -1,7 +1,7 @@
 package io.shardtide.cli;
 
 import io.shardtide.client.SubscriptionListener;
-import io.shardtide.domain.RejectedEvent;
+import io.shardtide.workload.RejectedEvent;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.Optional;

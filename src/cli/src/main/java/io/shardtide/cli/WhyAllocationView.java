@@ -1,16 +1,16 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.CanonicalHash;
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.AllocationChange;
-import io.shardtide.domain.pool.AllocationQuality;
-import io.shardtide.domain.pool.Claim;
-import io.shardtide.domain.pool.CurvePoint;
-import io.shardtide.domain.pool.NodeTransfer;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.ThroughputCurve;
-import io.shardtide.domain.pool.WorkloadAllocation;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.AllocationChange;
+import io.shardtide.pool.AllocationQuality;
+import io.shardtide.pool.Claim;
+import io.shardtide.pool.CurvePoint;
+import io.shardtide.pool.NodeTransfer;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.ThroughputCurve;
+import io.shardtide.pool.WorkloadAllocation;
 import io.shardtide.replay.AllocationProvenance;
+import io.shardtide.workload.CanonicalHash;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;

@@ -1,15 +1,15 @@
 package io.shardtide.cli;
 
-import io.shardtide.domain.CanonicalHash;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DeviceCost;
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.Effort;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.DeviceCost;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.Effort;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.plan.PlanStatus;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.replay.PlanProvenance;
 import io.shardtide.replay.PoolClusterOrigin;
+import io.shardtide.workload.CanonicalHash;
+import io.shardtide.workload.ClusterSpec;
 import java.util.Comparator;
 import java.util.List;
 import java.util.OptionalDouble;

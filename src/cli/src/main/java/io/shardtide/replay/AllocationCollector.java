@@ -2,10 +2,10 @@ package io.shardtide.replay;
 
 import io.shardtide.allocation.EqualShares;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.Names;
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.PoolState;
-import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.PoolState;
+import io.shardtide.pool.ThroughputCurve;
+import io.shardtide.workload.Names;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,10 +1,10 @@
 package io.shardtide.replay;
 
 import io.shardtide.allocation.AllocationRequest;
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.CurveReport;
-import io.shardtide.domain.pool.PoolState;
-import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.CurveReport;
+import io.shardtide.pool.PoolState;
+import io.shardtide.pool.ThroughputCurve;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.HashSet;

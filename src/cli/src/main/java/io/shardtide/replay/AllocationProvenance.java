@@ -1,8 +1,8 @@
 package io.shardtide.replay;
 
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.PoolState;
-import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.PoolState;
+import io.shardtide.pool.ThroughputCurve;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;

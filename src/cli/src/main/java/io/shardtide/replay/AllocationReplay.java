@@ -1,7 +1,7 @@
 package io.shardtide.replay;
 
 import io.shardtide.allocation.Allocator;
-import io.shardtide.domain.pool.Allocation;
+import io.shardtide.pool.Allocation;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.io.IOException;

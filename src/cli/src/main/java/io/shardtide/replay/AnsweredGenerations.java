@@ -1,9 +1,9 @@
 package io.shardtide.replay;
 
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.Effort;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.Effort;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.plan.ShardingPlan;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -1,10 +1,10 @@
 package io.shardtide.replay;
 
-import io.shardtide.domain.CanonicalHash;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.pool.Allocation;
 import io.shardtide.growth.GrowthInputs;
 import io.shardtide.growth.TableForecasts;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.pool.Allocation;
+import io.shardtide.workload.CanonicalHash;
 import java.util.List;
 
 /**

@@ -1,9 +1,8 @@
 package io.shardtide.replay;
 
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.domain.FillReport;
-import io.shardtide.domain.RejectedException;
 import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.growth.FillReport;
 import io.shardtide.growth.GrowthInputs;
 import io.shardtide.growth.GrowthState;
 import io.shardtide.growth.GrowthStep;
@@ -12,6 +11,7 @@ import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
+import io.shardtide.workload.RejectedException;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayDeque;

@@ -2,10 +2,10 @@ package io.shardtide.replay;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.Workload;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.Workload;
+import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -1,9 +1,9 @@
 package io.shardtide.replay;
 
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.Change;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.util.Map;
 import java.util.function.Consumer;

@@ -1,10 +1,10 @@
 package io.shardtide.replay;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.plan.PlanStatus;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;

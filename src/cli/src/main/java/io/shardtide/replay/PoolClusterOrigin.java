@@ -1,10 +1,10 @@
 package io.shardtide.replay;
 
 import io.shardtide.allocation.PoolStep;
-import io.shardtide.domain.Change;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.WorkloadChange;
-import io.shardtide.domain.pool.Allocation;
+import io.shardtide.pool.Allocation;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.TreeSet;

@@ -1,8 +1,8 @@
 package io.shardtide.replay;
 
-import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolHistory;
-import io.shardtide.domain.pool.PoolState;
+import io.shardtide.pool.PoolChange;
+import io.shardtide.pool.PoolHistory;
+import io.shardtide.pool.PoolState;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

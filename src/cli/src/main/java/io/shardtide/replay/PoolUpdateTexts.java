@@ -1,12 +1,12 @@
 package io.shardtide.replay;
 
-import io.shardtide.domain.ByteSizes;
-import io.shardtide.domain.pool.Claim;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolNode;
-import io.shardtide.domain.pool.PoolState;
-import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.pool.Claim;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.PoolChange;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.PoolState;
+import io.shardtide.pool.PoolUpdate;
+import io.shardtide.workload.ByteSizes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

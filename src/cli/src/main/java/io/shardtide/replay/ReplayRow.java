@@ -1,7 +1,7 @@
 package io.shardtide.replay;
 
-import io.shardtide.domain.Effort;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.Effort;
+import io.shardtide.plan.ShardingPlan;
 import java.util.Comparator;
 import java.util.Optional;
 

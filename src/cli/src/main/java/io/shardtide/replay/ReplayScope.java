@@ -1,6 +1,6 @@
 package io.shardtide.replay;
 
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.ShardingPlan;
 import java.util.Optional;
 
 /**

@@ -2,11 +2,11 @@ package io.shardtide.replay;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.Effort;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.Effort;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.planning.PlanningOutcome;
 import java.io.IOException;
 import java.time.Instant;

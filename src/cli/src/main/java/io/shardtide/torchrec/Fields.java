@@ -1,7 +1,7 @@
 package io.shardtide.torchrec;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.shardtide.domain.Names;
+import io.shardtide.workload.Names;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

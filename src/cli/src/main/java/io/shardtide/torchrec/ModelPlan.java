@@ -1,8 +1,8 @@
 package io.shardtide.torchrec;
 
-import io.shardtide.domain.PlannedKernel;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.TableKernel;
+import io.shardtide.plan.PlannedKernel;
+import io.shardtide.plan.Shard;
+import io.shardtide.workload.TableKernel;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;

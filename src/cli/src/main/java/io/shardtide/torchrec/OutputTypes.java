@@ -1,7 +1,7 @@
 package io.shardtide.torchrec;
 
-import io.shardtide.domain.OutputType;
-import io.shardtide.domain.ShardKind;
+import io.shardtide.workload.OutputType;
+import io.shardtide.workload.ShardKind;
 import java.util.Collection;
 import java.util.EnumMap;
 import java.util.Map;

@@ -1,12 +1,12 @@
 package io.shardtide.torchrec;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.CommCodec;
-import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableFeature;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.torchrec.Target.Processor;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.CommCodec;
+import io.shardtide.workload.ShardKind;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableFeature;
+import io.shardtide.workload.TableSpec;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.shardtide.torchrec;
 
-import io.shardtide.domain.ShardKind;
+import io.shardtide.workload.ShardKind;
 
 /**
  * The ranks of a plan.

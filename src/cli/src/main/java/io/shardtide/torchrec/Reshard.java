@@ -1,7 +1,7 @@
 package io.shardtide.torchrec;
 
-import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardScope;
+import io.shardtide.workload.ShardKind;
+import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.shardtide.torchrec;
 
-import io.shardtide.domain.Shard;
+import io.shardtide.plan.Shard;
 import java.util.Comparator;
 
 /**

@@ -1,12 +1,12 @@
 package io.shardtide.torchrec;
 
-import io.shardtide.domain.ComputeKernel;
-import io.shardtide.domain.HotRows;
-import io.shardtide.domain.PlannedKernel;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableKernel;
+import io.shardtide.plan.HotRows;
+import io.shardtide.plan.PlannedKernel;
+import io.shardtide.plan.Shard;
+import io.shardtide.workload.ComputeKernel;
+import io.shardtide.workload.ShardKind;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableKernel;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;

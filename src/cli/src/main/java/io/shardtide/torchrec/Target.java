@@ -1,7 +1,7 @@
 package io.shardtide.torchrec;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ComputeKernel;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ComputeKernel;
 import java.util.Objects;
 
 /**

@@ -3,8 +3,8 @@
  * the arguments of its {@code reshard} to change from one plan to the next; and of TorchRec's plans
  * to shards.
  *
- * <p>In: {@link io.shardtide.domain.ShardingPlan} and shards. Out: JSON from which {@code
+ * <p>In: {@link io.shardtide.plan.ShardingPlan} and shards. Out: JSON from which {@code
  * src/python/shardtide/torchrec} creates TorchRec's objects. Implements TorchRec's rules without
- * its code. Imports {@code domain} and Jackson.
+ * its code.
  */
 package io.shardtide.torchrec;

@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.shardtide.domain.CollectiveCodec;
-import io.shardtide.domain.CommCodec;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.CollectiveCodec;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Samples;
 import io.shardtide.torchrec.Target;
 import io.shardtide.torchrec.TorchRecPlans;
+import io.shardtide.workload.CommCodec;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.ShardScope;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

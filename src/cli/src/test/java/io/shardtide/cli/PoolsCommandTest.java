@@ -2,11 +2,11 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.pool.NodeLinks;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.PoolLinks;
-import io.shardtide.domain.pool.PoolNode;
-import io.shardtide.domain.pool.RackLinks;
+import io.shardtide.pool.NodeLinks;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.PoolLinks;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.RackLinks;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -2,8 +2,8 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.RejectedEvent;
 import io.shardtide.testing.Samples;
+import io.shardtide.workload.RejectedEvent;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Optional;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.shardtide.domain.ShardKind;
 import io.shardtide.torchrec.Target.Processor;
+import io.shardtide.workload.ShardKind;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Locale;

@@ -1,6 +1,6 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.workload.SourcePosition;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;

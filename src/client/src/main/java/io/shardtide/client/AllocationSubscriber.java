@@ -1,6 +1,6 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.pool.Allocation;
+import io.shardtide.pool.Allocation;
 import io.shardtide.wire.Extension;
 import java.util.Optional;
 

@@ -1,7 +1,7 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.WorkloadAllocation;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.WorkloadAllocation;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;

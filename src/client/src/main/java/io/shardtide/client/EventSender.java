@@ -1,8 +1,8 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import io.shardtide.workload.SourcePosition;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;

@@ -1,10 +1,10 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import io.shardtide.workload.SourcePosition;
 import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;

@@ -1,7 +1,7 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.pool.Allocation;
+import io.shardtide.pool.Allocation;
+import io.shardtide.workload.RejectionReason;
 import java.util.Optional;
 import java.util.OptionalLong;
 

@@ -1,10 +1,10 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.Change;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.SourcePosition;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.SourcePosition;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.WorkloadChange;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -105,8 +105,8 @@ public final class PendingChange {
   /**
    * Returns the event.
    *
-   * @throws io.shardtide.domain.RejectedException if a value is out of range, or two changes are of
-   *     one table or of the cluster; the message names the value and what is expected
+   * @throws io.shardtide.workload.RejectedException if a value is out of range, or two changes are
+   *     of one table or of the cluster; the message names the value and what is expected
    */
   public WorkloadChange event() {
     WorkloadChange event =

@@ -1,7 +1,7 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.SourcePosition;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -1,13 +1,13 @@
 package io.shardtide.client;
 
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.log.EndOffsets;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.EventHeaders;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.SourcePosition;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;

@@ -1,11 +1,11 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.SourcePosition;
-import io.shardtide.domain.pool.Claim;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolNode;
-import io.shardtide.domain.pool.PoolUpdate;
+import io.shardtide.pool.Claim;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.PoolChange;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.PoolUpdate;
+import io.shardtide.workload.SourcePosition;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,7 +47,7 @@ public final class PendingPoolChange {
   /**
    * Takes a node from the pool. The planner rejects the event if the pool has no such node.
    *
-   * @throws io.shardtide.domain.RejectedException if no node can have the name
+   * @throws io.shardtide.workload.RejectedException if no node can have the name
    */
   public PendingPoolChange nodeLost(String node) {
     updates.add(new PoolUpdate.PoolNodeLost(node));
@@ -66,7 +66,7 @@ public final class PendingPoolChange {
   /**
    * Withdraws the claim of a workload. The planner rejects the event if it has none on the pool.
    *
-   * @throws io.shardtide.domain.RejectedException if no workload can have the id
+   * @throws io.shardtide.workload.RejectedException if no workload can have the id
    */
   public PendingPoolChange withdraw(String workloadId) {
     updates.add(new PoolUpdate.ClaimWithdrawn(workloadId));
@@ -91,8 +91,8 @@ public final class PendingPoolChange {
   /**
    * Returns the event.
    *
-   * @throws io.shardtide.domain.RejectedException if the pool's id or the number of changes is out
-   *     of range; the message names the value and what is expected
+   * @throws io.shardtide.workload.RejectedException if the pool's id or the number of changes is
+   *     out of range; the message names the value and what is expected
    */
   public PoolChange event() {
     return new PoolChange(eventId, poolId, occurredAt, source, updates);

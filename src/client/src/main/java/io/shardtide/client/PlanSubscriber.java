@@ -1,7 +1,7 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.ShardingPlan;
 import io.shardtide.log.TopicReader;
+import io.shardtide.plan.ShardingPlan;
 import java.util.Optional;
 
 /**

@@ -1,7 +1,7 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.PlanDiff;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.PlanDiff;
+import io.shardtide.plan.ShardingPlan;
 import java.util.Objects;
 import java.util.Optional;
 

@@ -1,14 +1,14 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.SourcePosition;
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolHistory;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.PoolChange;
+import io.shardtide.pool.PoolHistory;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.SourcePosition;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collections;

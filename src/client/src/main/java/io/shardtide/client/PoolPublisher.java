@@ -1,7 +1,7 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.SourcePosition;
-import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.pool.PoolChange;
+import io.shardtide.workload.SourcePosition;
 import java.time.InstantSource;
 import java.util.concurrent.CompletableFuture;
 
@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
  * several threads; share one publisher within a process.
  *
  * <p>An event with a value out of range is refused before it is sent, with a {@link
- * io.shardtide.domain.RejectedException}. The planner decides on the others:
+ * io.shardtide.workload.RejectedException}. The planner decides on the others:
  *
  * <pre>{@code
  * Endpoint endpoint = Endpoint.of(bootstrapServers, registryUrl);
@@ -90,10 +90,11 @@ public final class PoolPublisher implements AutoCloseable {
    * read pool-changes, current-allocations and rejected-events. May block as {@link #publish} does.
    *
    * @return {@link Outcome.Accepted} with the first allocation that contains the event, or {@link
-   *     Outcome.Rejected}; {@link io.shardtide.domain.RejectionReason#PLANNING_FAILED} if the event
-   *     was applied and its pool could not be allocated. With a new claim that takes up to 10 s,
-   *     while the workload's throughput is predicted. It does not complete while no planner runs,
-   *     so use {@link CompletableFuture#orTimeout} or a timed get. Fails as {@link #publish} does
+   *     Outcome.Rejected}; {@link io.shardtide.workload.RejectionReason#PLANNING_FAILED} if the
+   *     event was applied and its pool could not be allocated. With a new claim that takes up to 10
+   *     s, while the workload's throughput is predicted. It does not complete while no planner
+   *     runs, so use {@link CompletableFuture#orTimeout} or a timed get. Fails as {@link #publish}
+   *     does
    * @throws io.shardtide.log.MissingTopicException if the cluster does not have the topics of
    *     pools: no planner with {@code pools.enabled=true} was started there
    * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer

@@ -1,8 +1,8 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.log.ClusterUnavailableException;
 import io.shardtide.wire.Topic;
+import io.shardtide.workload.SourcePosition;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;

@@ -1,6 +1,6 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.RejectedEvent;
+import io.shardtide.workload.RejectedEvent;
 
 /**
  * Receives what happens to a subscription. All methods are called on one thread of the subscriber,

@@ -1,13 +1,13 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.FillReport;
-import io.shardtide.domain.MeasuredCollective;
-import io.shardtide.domain.MeasuredCosts;
-import io.shardtide.domain.MeasuredCostsBuilder;
-import io.shardtide.domain.MeasuredDevice;
-import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.TableFill;
+import io.shardtide.growth.FillReport;
+import io.shardtide.growth.TableFill;
+import io.shardtide.plan.MeasuredCollective;
+import io.shardtide.plan.MeasuredCosts;
+import io.shardtide.plan.MeasuredCostsBuilder;
+import io.shardtide.plan.MeasuredDevice;
+import io.shardtide.plan.PlanStatus;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -133,12 +133,12 @@ public final class TrainerReports implements AutoCloseable {
 
   /**
    * Reports that the shards of a wave of moves are on their devices; see {@link
-   * io.shardtide.domain.MoveWaves}.
+   * io.shardtide.plan.MoveWaves}.
    *
    * @param step the current step, at least 0
    * @param wave number of the wave, from 1
    * @param waves number of waves, at least {@code wave}
-   * @throws io.shardtide.domain.RejectedException if a number is out of range
+   * @throws io.shardtide.workload.RejectedException if a number is out of range
    */
   public CompletableFuture<Void> finishedMoving(ShardingPlan plan, long step, int wave, int waves) {
     return status(plan, PlanStatus.StatusKind.FINISHED_MOVING, step, Optional.empty(), wave, waves);
@@ -193,8 +193,8 @@ public final class TrainerReports implements AutoCloseable {
    * @param devices costs in milliseconds, one element per device in the order of their numbers
    * @param collectives durations of the collectives of a step without idle time, if they were
    *     measured apart: all that the plan needs, or none
-   * @throws io.shardtide.domain.RejectedException if a value is out of range; the message names the
-   *     value and what is expected
+   * @throws io.shardtide.workload.RejectedException if a value is out of range; the message names
+   *     the value and what is expected
    */
   public CompletableFuture<Void> measured(
       ShardingPlan plan,
@@ -229,8 +229,8 @@ public final class TrainerReports implements AutoCloseable {
    * @param plan the plan that runs
    * @param step the step, at least 0; report the fill of a step once in a run
    * @param tables the tables with their shards on all ranks, each table at most once
-   * @throws io.shardtide.domain.RejectedException if a value is out of range; the message names the
-   *     value and what is expected
+   * @throws io.shardtide.workload.RejectedException if a value is out of range; the message names
+   *     the value and what is expected
    */
   public CompletableFuture<Void> filled(ShardingPlan plan, long step, List<TableFill> tables) {
     return send(

@@ -1,7 +1,7 @@
 package io.shardtide.client;
 
-import io.shardtide.domain.SourcePosition;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.workload.SourcePosition;
+import io.shardtide.workload.WorkloadChange;
 import java.time.InstantSource;
 import java.util.concurrent.CompletableFuture;
 
@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
  * threads; share one publisher within a process.
  *
  * <p>An event with a value out of range is refused before it is sent, with a {@link
- * io.shardtide.domain.RejectedException}. The planner decides on the others; its decision is an
+ * io.shardtide.workload.RejectedException}. The planner decides on the others; its decision is an
  * {@link Outcome}:
  *
  * <pre>{@code
@@ -76,7 +76,7 @@ public final class WorkloadPublisher implements AutoCloseable {
    *     then it may be on the log or not, and sending the same event again is safe. Kafka's {@code
    *     AuthenticationException} comes within seconds if the brokers do not accept this client, and
    *     {@code AuthorizationException} if it lacks an ACL; their messages say what to do
-   * @throws io.shardtide.domain.RejectedException if two changes are of one table, or of the
+   * @throws io.shardtide.workload.RejectedException if two changes are of one table, or of the
    *     cluster
    */
   public CompletableFuture<SourcePosition> publish(WorkloadChange event) {
@@ -90,7 +90,7 @@ public final class WorkloadPublisher implements AutoCloseable {
    *
    * @return the outcome; it does not complete while no planner runs, so use {@link
    *     CompletableFuture#orTimeout} or a timed get. Fails as {@link #publish} does
-   * @throws io.shardtide.domain.RejectedException if two changes are of one table, or of the
+   * @throws io.shardtide.workload.RejectedException if two changes are of one table, or of the
    *     cluster
    * @throws IllegalStateException if the cluster does not have the planner's topics
    * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer

@@ -5,9 +5,7 @@
  * io.shardtide.client.TrainerReports}; {@link io.shardtide.client.AllocationSubscriber} tells them
  * which nodes of a pool they have.
  *
- * <p>Imports {@code log}, {@code wire}, {@code tls}, {@code cost}, {@code domain.pool} and {@code
- * domain}, and of libraries only Kafka's clients, Avro and the registry's client. The artifact with
- * the classifier {@code client} holds these packages; it needs neither Kafka Streams nor
- * TensorFlow.
+ * <p>The artifact with the classifier {@code client} holds what is needed here; it needs neither
+ * Kafka Streams nor TensorFlow.
  */
 package io.shardtide.client;

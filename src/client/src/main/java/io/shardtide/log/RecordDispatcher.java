@@ -1,9 +1,9 @@
 package io.shardtide.log;
 
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.SourcePosition;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;

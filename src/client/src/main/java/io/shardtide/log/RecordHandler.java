@@ -1,6 +1,6 @@
 package io.shardtide.log;
 
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.workload.SourcePosition;
 import java.time.Instant;
 
 /**

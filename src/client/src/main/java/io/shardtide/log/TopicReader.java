@@ -1,12 +1,12 @@
 package io.shardtide.log;
 
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.UndecidedSchemaException;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.SourcePosition;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;

@@ -3,7 +3,6 @@
  * records of whole topics and decodes them with {@code wire}'s decoder.
  *
  * <p>In: bytes from Kafka. Out: {@code domain} and {@code cost} values with their positions, and
- * the records that cannot be decoded. Imports {@code wire} and {@code domain}; the planner's stream
- * threads have Kafka Streams instead.
+ * the records that cannot be decoded.
  */
 package io.shardtide.log;

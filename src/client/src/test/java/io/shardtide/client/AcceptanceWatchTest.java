@@ -3,7 +3,7 @@ package io.shardtide.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.workload.SourcePosition;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;

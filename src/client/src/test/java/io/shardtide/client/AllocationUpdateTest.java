@@ -2,11 +2,11 @@ package io.shardtide.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.AllocationChange;
-import io.shardtide.domain.pool.AllocationPolicy;
-import io.shardtide.domain.pool.AllocationQuality;
-import io.shardtide.domain.pool.WorkloadAllocation;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.AllocationChange;
+import io.shardtide.pool.AllocationPolicy;
+import io.shardtide.pool.AllocationQuality;
+import io.shardtide.pool.WorkloadAllocation;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeMap;

@@ -3,9 +3,9 @@ package io.shardtide.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.SourcePosition;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;

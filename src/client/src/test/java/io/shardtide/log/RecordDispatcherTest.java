@@ -2,14 +2,14 @@ package io.shardtide.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.EventHeaders;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.SourcePosition;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,7 +3,7 @@ package io.shardtide.allocation;
 import io.shardtide.allocation.OptionTable.Limit;
 import io.shardtide.allocation.choice.ChoiceProblem;
 import io.shardtide.allocation.choice.ChoiceResult;
-import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.pool.AllocationPolicy;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;

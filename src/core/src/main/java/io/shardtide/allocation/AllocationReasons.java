@@ -1,8 +1,8 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.pool.AllocationChange;
-import io.shardtide.domain.pool.RingPrediction;
-import io.shardtide.domain.pool.WorkloadAllocation;
+import io.shardtide.pool.AllocationChange;
+import io.shardtide.pool.RingPrediction;
+import io.shardtide.pool.WorkloadAllocation;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;

@@ -1,9 +1,9 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.AllocationPolicy;
-import io.shardtide.domain.pool.PoolState;
-import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.AllocationPolicy;
+import io.shardtide.pool.PoolState;
+import io.shardtide.pool.ThroughputCurve;
 import java.util.Map;
 import java.util.Optional;
 

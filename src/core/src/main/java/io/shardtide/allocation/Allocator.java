@@ -1,14 +1,14 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.AllocationChange;
-import io.shardtide.domain.pool.AllocationQuality;
-import io.shardtide.domain.pool.Claim;
-import io.shardtide.domain.pool.NodeTransfer;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.PoolNode;
-import io.shardtide.domain.pool.RingPrediction;
-import io.shardtide.domain.pool.WorkloadAllocation;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.AllocationChange;
+import io.shardtide.pool.AllocationQuality;
+import io.shardtide.pool.Claim;
+import io.shardtide.pool.NodeTransfer;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.RingPrediction;
+import io.shardtide.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

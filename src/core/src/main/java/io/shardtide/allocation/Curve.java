@@ -1,13 +1,13 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.CanonicalHash;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.SpecHash;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.pool.CurvePoint;
-import io.shardtide.domain.pool.CurveRequest;
-import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.plan.PlanShards;
+import io.shardtide.pool.CurvePoint;
+import io.shardtide.pool.CurveRequest;
+import io.shardtide.pool.ThroughputCurve;
+import io.shardtide.workload.CanonicalHash;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.SpecHash;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;

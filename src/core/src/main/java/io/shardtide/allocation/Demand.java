@@ -1,10 +1,10 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.pool.AllocationPolicy;
-import io.shardtide.domain.pool.Claim;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.ThroughputCurve;
-import io.shardtide.domain.pool.WorkloadAllocation;
+import io.shardtide.pool.AllocationPolicy;
+import io.shardtide.pool.Claim;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.ThroughputCurve;
+import io.shardtide.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -12,8 +12,8 @@ public final class EqualShares {
 
   /**
    * Returns the weighted throughput with equal shares in whole nodes, in the unit of {@link
-   * io.shardtide.domain.pool.AllocationQuality#weightedThroughput}. What is left by rounding down
-   * goes, a node each, to the first workloads that can use it.
+   * io.shardtide.pool.AllocationQuality#weightedThroughput}. What is left by rounding down goes, a
+   * node each, to the first workloads that can use it.
    *
    * @param request a request; the allocation before is ignored
    */

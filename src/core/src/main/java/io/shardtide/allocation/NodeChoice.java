@@ -1,8 +1,8 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.pool.PoolLinks;
-import io.shardtide.domain.pool.PoolNode;
-import io.shardtide.domain.pool.RackLinks;
+import io.shardtide.pool.PoolLinks;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.RackLinks;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;

@@ -1,6 +1,6 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.pool.ThroughputCurve;
 import java.util.Optional;
 
 /**

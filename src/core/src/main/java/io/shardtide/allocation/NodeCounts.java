@@ -2,7 +2,7 @@ package io.shardtide.allocation;
 
 import io.shardtide.allocation.OptionTable.Limit;
 import io.shardtide.allocation.choice.ChoiceResult;
-import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.pool.AllocationPolicy;
 import java.util.List;
 import java.util.stream.IntStream;
 

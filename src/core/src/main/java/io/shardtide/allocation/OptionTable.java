@@ -3,7 +3,7 @@ package io.shardtide.allocation;
 import io.shardtide.allocation.choice.ChoiceProblem;
 import io.shardtide.allocation.choice.ChoiceResult;
 import io.shardtide.allocation.choice.ChoiceSolver;
-import io.shardtide.domain.pool.AllocationPolicy;
+import io.shardtide.pool.AllocationPolicy;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.Stream;

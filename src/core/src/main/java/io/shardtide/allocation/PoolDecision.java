@@ -1,7 +1,7 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.WorkloadChange;
-import io.shardtide.domain.pool.Allocation;
+import io.shardtide.pool.Allocation;
+import io.shardtide.workload.WorkloadChange;
 import java.util.List;
 
 /**

@@ -1,7 +1,7 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.pool.PoolMember;
-import io.shardtide.domain.pool.StoredPool;
+import io.shardtide.pool.PoolMember;
+import io.shardtide.pool.StoredPool;
 import io.shardtide.step.AppliedEvents;
 import io.shardtide.step.KeyValues;
 

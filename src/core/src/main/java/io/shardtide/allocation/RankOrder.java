@@ -1,9 +1,9 @@
 package io.shardtide.allocation;
 
 import io.shardtide.allocation.RingCost.Slowness;
-import io.shardtide.domain.pool.PoolLinks;
-import io.shardtide.domain.pool.PoolNode;
-import io.shardtide.domain.pool.RingPrediction;
+import io.shardtide.pool.PoolLinks;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.RingPrediction;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;

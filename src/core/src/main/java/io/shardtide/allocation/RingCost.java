@@ -1,7 +1,7 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.pool.PoolLinks;
-import io.shardtide.domain.pool.PoolNode;
+import io.shardtide.pool.PoolLinks;
+import io.shardtide.pool.PoolNode;
 import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;

@@ -1,6 +1,6 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.ShardingPlan;
 
 /**
  * What a workload's plan says of its throughput: the background search may have found a better one

@@ -3,7 +3,6 @@
  * devices, decides how many nodes each one has, and which.
  *
  * <p>Inputs: the state of a pool, tables and a predictor of their costs, the allocation before, the
- * policy. Output: the next allocation with its reasons; a pure function of the inputs. Imports
- * {@code step}, {@code allocation.choice}, {@code search}, {@code cost} and {@code domain}.
+ * policy. Output: the next allocation with its reasons; a pure function of the inputs.
  */
 package io.shardtide.allocation;

@@ -1,7 +1,7 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.UseKnowledge;
 import io.shardtide.option.RowUse;
+import io.shardtide.plan.UseKnowledge;
 
 /**
  * What a step looks up in the rows of a shard. Computed once for a table, and shared by its shards

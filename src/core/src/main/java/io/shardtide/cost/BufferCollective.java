@@ -1,7 +1,7 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
 
 /**
  * A collective with one buffer, which shards need whose rows are split over devices or copied.

@@ -1,9 +1,9 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.CollectiveCodec;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.ShardScope;
+import io.shardtide.plan.CollectiveCodec;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;

@@ -1,7 +1,7 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
 import java.util.List;
 import java.util.Optional;
 

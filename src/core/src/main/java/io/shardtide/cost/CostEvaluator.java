@@ -1,8 +1,8 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.TableSpec;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.ShardScope;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.ShardScope;
 import java.util.Arrays;
 import java.util.Objects;
 

@@ -1,8 +1,8 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Limits;
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Limits;
+import io.shardtide.workload.SourcePosition;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Optional;
 import java.util.UUID;

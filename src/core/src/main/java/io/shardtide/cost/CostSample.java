@@ -1,9 +1,9 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.MeasuredDevice;
-import io.shardtide.domain.StepTimes;
+import io.shardtide.plan.MeasuredDevice;
+import io.shardtide.plan.StepTimes;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.ArrayList;

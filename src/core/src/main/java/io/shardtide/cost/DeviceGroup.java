@@ -1,7 +1,7 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Limits;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Limits;
 
 /**
  * The devices that take part in a collective.

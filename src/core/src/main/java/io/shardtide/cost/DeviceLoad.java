@@ -1,6 +1,6 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ShardScope;
+import io.shardtide.workload.ShardScope;
 import java.util.EnumMap;
 import java.util.Map;
 

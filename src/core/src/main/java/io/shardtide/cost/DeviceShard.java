@@ -1,11 +1,11 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Limits;
-import io.shardtide.domain.Optimizer;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.option.TablePart;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Limits;
+import io.shardtide.workload.Optimizer;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 import java.util.OptionalDouble;
 
 /**

@@ -1,6 +1,6 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.OutOfRange;
+import io.shardtide.plan.OutOfRange;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;

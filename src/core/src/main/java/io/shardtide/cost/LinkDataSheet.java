@@ -1,6 +1,6 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.Collective;
+import io.shardtide.workload.Collective;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

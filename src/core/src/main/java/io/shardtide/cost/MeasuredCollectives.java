@@ -1,10 +1,10 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.MeasuredCollective;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
+import io.shardtide.plan.MeasuredCollective;
+import io.shardtide.plan.Shard;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

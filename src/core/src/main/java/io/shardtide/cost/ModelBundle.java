@@ -1,12 +1,12 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.CanonicalHash;
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.Named;
-import io.shardtide.domain.Optimizer;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.Shard;
+import io.shardtide.workload.CanonicalHash;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.Named;
+import io.shardtide.workload.Optimizer;
+import io.shardtide.workload.TableSpec;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -1,12 +1,12 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.OutOfRange;
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.ShardScope;
+import io.shardtide.plan.OutOfRange;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.ShardScope;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;

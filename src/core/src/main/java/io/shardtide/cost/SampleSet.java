@@ -1,6 +1,6 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.UnaryOperator;

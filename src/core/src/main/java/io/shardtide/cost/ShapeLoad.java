@@ -1,10 +1,10 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.OutputType;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.option.TablePart;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.OutputType;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 
 /**
  * What a shard of a shape adds to the load of its device. Holds its array without a copy.

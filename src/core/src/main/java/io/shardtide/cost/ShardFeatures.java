@@ -1,7 +1,7 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.Optimizer;
-import io.shardtide.domain.UseKnowledge;
+import io.shardtide.plan.UseKnowledge;
+import io.shardtide.workload.Optimizer;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;

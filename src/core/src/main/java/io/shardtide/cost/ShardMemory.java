@@ -1,8 +1,8 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ComputeKernel;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ComputeKernel;
+import io.shardtide.workload.TableSpec;
 import java.util.Optional;
 import java.util.OptionalDouble;
 

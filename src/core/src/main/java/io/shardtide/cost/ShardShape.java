@@ -1,7 +1,7 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.Limits;
-import io.shardtide.domain.Optimizer;
+import io.shardtide.workload.Limits;
+import io.shardtide.workload.Optimizer;
 import java.util.OptionalDouble;
 
 /**

@@ -1,10 +1,10 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.CostPart;
-import io.shardtide.domain.DeviceCost;
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.StepTimes;
+import io.shardtide.plan.CostPart;
+import io.shardtide.plan.DeviceCost;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.StepTimes;
+import io.shardtide.workload.ReplicaGroups;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,12 +1,12 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.CollectiveCodec;
-import io.shardtide.domain.CommCodec;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
+import io.shardtide.plan.CollectiveCodec;
+import io.shardtide.plan.Shard;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.CommCodec;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.ShardScope;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;

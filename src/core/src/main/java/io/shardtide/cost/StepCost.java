@@ -1,12 +1,12 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DeviceCost;
-import io.shardtide.domain.HotRows;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.option.HotColdTable;
 import io.shardtide.option.Option;
+import io.shardtide.plan.DeviceCost;
+import io.shardtide.plan.HotRows;
+import io.shardtide.plan.Shard;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

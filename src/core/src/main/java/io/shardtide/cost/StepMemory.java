@@ -1,8 +1,8 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.TrainingPipeline;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.TrainingPipeline;
 import java.util.Collection;
 
 /**

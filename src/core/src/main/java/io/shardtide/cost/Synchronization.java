@@ -1,10 +1,10 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.Replication;
+import io.shardtide.plan.Replication;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.ReplicaGroups;
 import java.util.List;
 
 /**

@@ -1,11 +1,11 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.OutOfRange;
-import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.option.HotColdTable;
 import io.shardtide.option.Option;
+import io.shardtide.plan.OutOfRange;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ReplicaGroups;
+import io.shardtide.workload.TableSpec;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,13 +1,13 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.option.Option;
 import io.shardtide.option.Options;
 import io.shardtide.option.PredictionInputs;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.ReplicaGroups;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.Iterator;

@@ -1,15 +1,15 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.CacheMisses;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Optimizer;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.option.HotColdTable;
 import io.shardtide.option.PredictionInputs;
 import io.shardtide.option.RowUse;
 import io.shardtide.option.TablePart;
+import io.shardtide.plan.CacheMisses;
+import io.shardtide.plan.Shard;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Optimizer;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,7 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.Optional;
 

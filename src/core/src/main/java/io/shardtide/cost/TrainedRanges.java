@@ -1,11 +1,11 @@
 package io.shardtide.cost;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.OutOfRange;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.UseKnowledge;
+import io.shardtide.plan.OutOfRange;
+import io.shardtide.plan.UseKnowledge;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -5,6 +5,6 @@
  * <p>Inputs: tables and trained bundles. Outputs: {@link io.shardtide.cost.TablePrediction} and
  * {@link io.shardtide.cost.CostModel}, which the search uses. Everything here is plain Java with a
  * fixed order of additions, so that a plan is the same on any machine; only {@code cost.tensorflow}
- * calls TensorFlow. Imports {@code option} and {@code domain}.
+ * calls TensorFlow.
  */
 package io.shardtide.cost;

@@ -1,7 +1,5 @@
 /**
  * Reads text files of users: UTF-8 whatever the locale, plain or gzip. Errors name file and line.
  * Writes files that are complete or not there.
- *
- * <p>Imports nothing of ours.
  */
 package io.shardtide.files;

@@ -1,7 +1,7 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.WorkloadChange;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.NumberRange;
+import io.shardtide.workload.NumberRange;
 
 /**
  * When hashed tables get other capacities, and which.

@@ -1,6 +1,6 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.Limits;
+import io.shardtide.workload.Limits;
 
 /**
  * How many ids a table has at a time.

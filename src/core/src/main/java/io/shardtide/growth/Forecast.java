@@ -1,6 +1,6 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.Limits;
+import io.shardtide.workload.Limits;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.DoubleUnaryOperator;

@@ -1,9 +1,8 @@
 package io.shardtide.growth;
 
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.FillReport;
-import io.shardtide.domain.Newest;
+import io.shardtide.state.Newest;
+import io.shardtide.workload.ClusterSpec;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -1,9 +1,9 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.TableSpec;
 import io.shardtide.step.KeyValues;
 import io.shardtide.step.MemoryKeyValues;
 import io.shardtide.step.WorkloadTables;
+import io.shardtide.workload.TableSpec;
 
 /** State of the growth step: tables, and what was reported of them. */
 public final class GrowthTables extends WorkloadTables<GrowthState, TableSpec> {

@@ -1,7 +1,7 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.HashedStorage;
+import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.HashedStorage;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;

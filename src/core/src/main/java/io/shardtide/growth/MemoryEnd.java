@@ -1,6 +1,6 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.ByteSizes;
+import io.shardtide.workload.ByteSizes;
 
 /**
  * When memory will no longer hold the tables, whatever the plan.

@@ -1,7 +1,7 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.ExpectedTime;
-import io.shardtide.domain.Shortfall;
+import io.shardtide.plan.ExpectedTime;
+import io.shardtide.plan.Shortfall;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;

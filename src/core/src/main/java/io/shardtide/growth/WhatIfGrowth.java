@@ -1,8 +1,8 @@
 package io.shardtide.growth;
 
-import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.Names;
-import io.shardtide.domain.NumberRange;
+import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.Names;
+import io.shardtide.workload.NumberRange;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -4,7 +4,6 @@
  *
  * <p>In: reports of fill, by their own times, and descriptions of tables. Out: forecasts with their
  * uncertainty, and decisions to give tables other capacities. No Kafka, no clock and no random
- * numbers: the same reports in the same order give the same forecasts and decisions. Imports {@code
- * step}, {@code cost} and {@code domain}.
+ * numbers: the same reports in the same order give the same forecasts and decisions.
  */
 package io.shardtide.growth;

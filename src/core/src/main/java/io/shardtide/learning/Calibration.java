@@ -1,6 +1,6 @@
 package io.shardtide.learning;
 
-import io.shardtide.domain.Baseline;
+import io.shardtide.state.Baseline;
 import java.util.List;
 import org.hipparchus.stat.descriptive.rank.Median;
 

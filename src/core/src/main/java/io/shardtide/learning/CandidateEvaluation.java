@@ -1,9 +1,9 @@
 package io.shardtide.learning;
 
 import io.shardtide.cost.Evaluation;
-import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.ModelDecisionBuilder;
-import io.shardtide.domain.TrainingPolicy;
+import io.shardtide.state.ModelDecision;
+import io.shardtide.state.ModelDecisionBuilder;
+import io.shardtide.state.TrainingPolicy;
 import java.time.Instant;
 import java.util.Locale;
 import java.util.Map;

@@ -1,10 +1,10 @@
 package io.shardtide.learning;
 
-import io.shardtide.domain.CostQuantity;
-import io.shardtide.domain.MeasuredDevice;
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.StepTimes;
+import io.shardtide.plan.CostQuantity;
+import io.shardtide.plan.MeasuredDevice;
+import io.shardtide.plan.StepTimes;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;

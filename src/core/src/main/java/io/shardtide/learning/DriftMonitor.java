@@ -1,13 +1,13 @@
 package io.shardtide.learning;
 
-import io.shardtide.domain.CostQuantity;
-import io.shardtide.domain.DriftAlarm;
-import io.shardtide.domain.DriftAlarmBuilder;
-import io.shardtide.domain.FeedbackState;
-import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.ResidualWindow;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.CostQuantity;
+import io.shardtide.plan.PlanShards;
+import io.shardtide.plan.Shard;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.state.DriftAlarm;
+import io.shardtide.state.DriftAlarmBuilder;
+import io.shardtide.state.FeedbackState;
+import io.shardtide.state.ResidualWindow;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,9 +1,9 @@
 package io.shardtide.learning;
 
 import io.shardtide.cost.CostSample;
-import io.shardtide.domain.CostQuantity;
-import io.shardtide.domain.DeviceSpeeds;
-import io.shardtide.domain.DriftAlarm;
+import io.shardtide.plan.CostQuantity;
+import io.shardtide.plan.DeviceSpeeds;
+import io.shardtide.state.DriftAlarm;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;

@@ -1,13 +1,13 @@
 package io.shardtide.learning;
 
-import io.shardtide.domain.AcceptedStatus;
-import io.shardtide.domain.FeedbackState;
-import io.shardtide.domain.ResidualWindow;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.VersionedTable;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.state.AcceptedStatus;
+import io.shardtide.state.FeedbackState;
+import io.shardtide.state.ResidualWindow;
 import io.shardtide.step.KeyValues;
 import io.shardtide.step.MemoryKeyValues;
 import io.shardtide.step.WorkloadTables;
+import io.shardtide.workload.VersionedTable;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;

@@ -1,10 +1,10 @@
 package io.shardtide.learning;
 
-import io.shardtide.domain.CostPart;
-import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.ResidualWindow;
-import io.shardtide.domain.SpeedHistory;
 import io.shardtide.learning.DriftMonitor.MeasuredQuantity;
+import io.shardtide.plan.CostPart;
+import io.shardtide.plan.PlanShards;
+import io.shardtide.state.ResidualWindow;
+import io.shardtide.state.SpeedHistory;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.shardtide.learning;
 
-import io.shardtide.domain.Baseline;
-import io.shardtide.domain.ResidualWindow;
+import io.shardtide.state.Baseline;
+import io.shardtide.state.ResidualWindow;
 import java.util.List;
 import java.util.function.DoublePredicate;
 

@@ -1,6 +1,6 @@
 package io.shardtide.learning;
 
-import io.shardtide.domain.ResidualWindow;
+import io.shardtide.state.ResidualWindow;
 import io.shardtide.step.KeyValues;
 import java.util.Optional;
 import java.util.SortedMap;

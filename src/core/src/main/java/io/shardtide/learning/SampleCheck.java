@@ -2,11 +2,11 @@ package io.shardtide.learning;
 
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DeviceShard;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Limits;
-import io.shardtide.domain.MeasuredDevice;
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.RejectionReason;
+import io.shardtide.plan.MeasuredDevice;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Limits;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
 
 /** Validates training samples read from the log. */
 public final class SampleCheck {

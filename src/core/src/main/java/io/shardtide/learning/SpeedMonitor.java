@@ -1,12 +1,12 @@
 package io.shardtide.learning;
 
-import io.shardtide.domain.Baseline;
-import io.shardtide.domain.CostPart;
-import io.shardtide.domain.CostQuantity;
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.ResidualWindow;
-import io.shardtide.domain.SpeedHistory;
 import io.shardtide.learning.DriftMonitor.MeasuredQuantity;
+import io.shardtide.plan.CostPart;
+import io.shardtide.plan.CostQuantity;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.state.Baseline;
+import io.shardtide.state.ResidualWindow;
+import io.shardtide.state.SpeedHistory;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumMap;

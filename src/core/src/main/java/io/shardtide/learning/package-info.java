@@ -5,6 +5,6 @@
  * <p>In: predictions, plans, plan statuses, measured costs, stored state. Out: training samples,
  * alarms and decisions, or the reason why a measurement is rejected. No Kafka, no clock and no
  * random numbers; the retraining job is injected. The same records in the same order give the same
- * samples and alarms. Imports {@code step}, {@code cost}, {@code option} and {@code domain}.
+ * samples and alarms.
  */
 package io.shardtide.learning;

@@ -1,9 +1,9 @@
 package io.shardtide.option;
 
-import io.shardtide.domain.ComputeKernel;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableKernel;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.ComputeKernel;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableKernel;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

@@ -1,7 +1,7 @@
 package io.shardtide.option;
 
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 import java.util.EnumSet;
 import java.util.List;
 

@@ -1,6 +1,6 @@
 package io.shardtide.option;
 
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 
 /**

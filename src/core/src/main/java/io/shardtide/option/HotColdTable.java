@@ -1,12 +1,12 @@
 package io.shardtide.option;
 
-import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.HotRows;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.TableConstraints;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.plan.HotRows;
+import io.shardtide.plan.Shard;
+import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.ShardKind;
+import io.shardtide.workload.TableConstraints;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.TableSpecBuilder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,9 +1,9 @@
 package io.shardtide.option;
 
-import io.shardtide.domain.HotRows;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.HotRows;
+import io.shardtide.plan.Shard;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -1,9 +1,9 @@
 package io.shardtide.option;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Optimizer;
-import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Optimizer;
+import io.shardtide.workload.ReplicaGroups;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.Optional;
 

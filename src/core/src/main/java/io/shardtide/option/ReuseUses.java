@@ -1,6 +1,6 @@
 package io.shardtide.option;
 
-import io.shardtide.domain.ReuseHistogram;
+import io.shardtide.workload.ReuseHistogram;
 
 /** How often rows of a {@link ReuseHistogram} are used: the middle of each of its intervals. */
 final class ReuseUses {

@@ -1,9 +1,9 @@
 package io.shardtide.option;
 
-import io.shardtide.domain.Region;
-import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.Region;
+import io.shardtide.workload.ShardKind;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.OptionalDouble;
 

@@ -1,9 +1,9 @@
 package io.shardtide.option;
 
-import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.UseKnowledge;
+import io.shardtide.plan.UseKnowledge;
+import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.TableSpec;
 import java.util.Arrays;
 import java.util.List;
 

@@ -1,11 +1,11 @@
 package io.shardtide.option;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Region;
-import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableKernel;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.Region;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ShardKind;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableKernel;
+import io.shardtide.workload.TableSpec;
 import java.util.Arrays;
 import java.util.OptionalDouble;
 

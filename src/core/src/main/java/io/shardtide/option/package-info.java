@@ -3,6 +3,6 @@
  * double them.
  *
  * <p>Inputs: tables and clusters. Outputs: the {@link io.shardtide.option.Options} that are
- * predicted, and that a search chooses among. Imports {@code domain}.
+ * predicted, and that a search chooses among.
  */
 package io.shardtide.option;

@@ -5,10 +5,10 @@ import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.VersionedPrediction;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ReplicaGroups;
 import java.util.List;
 
 /**

@@ -1,8 +1,8 @@
 package io.shardtide.planning;
 
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.workload.SourcePosition;
 
 /** The outcome of planning a generation. */
 public sealed interface PlanningOutcome {

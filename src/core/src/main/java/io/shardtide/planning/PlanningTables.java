@@ -1,8 +1,8 @@
 package io.shardtide.planning;
 
 import io.shardtide.cost.VersionedPrediction;
-import io.shardtide.domain.PlanningState;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.state.PlanningState;
 import io.shardtide.step.KeyValues;
 import io.shardtide.step.MemoryKeyValues;
 import io.shardtide.step.WorkloadTables;

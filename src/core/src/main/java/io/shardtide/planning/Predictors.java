@@ -1,7 +1,7 @@
 package io.shardtide.planning;
 
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.domain.ClusterSpec;
+import io.shardtide.workload.ClusterSpec;
 import java.util.Optional;
 import java.util.SortedSet;
 
@@ -14,7 +14,7 @@ public interface Predictors {
    * Returns the first model for a cluster's hardware, which has none yet. It predicts from now on.
    *
    * @return empty if hardware without a model is to be rejected, or no model is near
-   * @throws io.shardtide.domain.RejectedException if too many kinds of hardware have the costs of
+   * @throws io.shardtide.workload.RejectedException if too many kinds of hardware have the costs of
    *     others already
    */
   Optional<TowerPredictor> begin(ClusterSpec cluster);

@@ -1,6 +1,6 @@
 package io.shardtide.planning;
 
-import io.shardtide.domain.DeviceSpeed;
+import io.shardtide.plan.DeviceSpeed;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

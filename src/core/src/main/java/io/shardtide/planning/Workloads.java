@@ -1,11 +1,11 @@
 package io.shardtide.planning;
 
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WorkloadState;
 import io.shardtide.step.AppliedEvents;
 import io.shardtide.step.KeyValues;
 import io.shardtide.step.MemoryKeyValues;
 import io.shardtide.step.WorkloadTables;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.WorkloadState;
 import java.util.HashMap;
 import java.util.Map;
 

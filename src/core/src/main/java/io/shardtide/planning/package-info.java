@@ -4,7 +4,6 @@
  *
  * <p>Inputs: events, predictions, and stores. Outputs: predictions, plans, or the reason why no
  * plan exists. The steps do not depend on Kafka: they read and write through {@link
- * io.shardtide.step.KeyValues}, and write only after every check has passed. Imports {@code
- * domain}, {@code option}, {@code cost}, {@code search} and {@code step}.
+ * io.shardtide.step.KeyValues}, and write only after every check has passed.
  */
 package io.shardtide.planning;

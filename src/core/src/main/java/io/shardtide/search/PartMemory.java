@@ -1,8 +1,8 @@
 package io.shardtide.search;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.UsableMemory;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.UsableMemory;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.Map;

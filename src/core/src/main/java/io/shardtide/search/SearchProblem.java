@@ -4,8 +4,8 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.PlanShards;
+import io.shardtide.plan.PlanShards;
+import io.shardtide.workload.ClusterSpec;
 import java.util.List;
 
 /**

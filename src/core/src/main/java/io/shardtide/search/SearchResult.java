@@ -1,16 +1,16 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.CollectiveCodec;
-import io.shardtide.domain.DeviceCost;
-import io.shardtide.domain.Insight;
-import io.shardtide.domain.Move;
-import io.shardtide.domain.Overlap;
-import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.Replication;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.Shortfall;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.CollectiveCodec;
+import io.shardtide.plan.DeviceCost;
+import io.shardtide.plan.Insight;
+import io.shardtide.plan.Move;
+import io.shardtide.plan.Overlap;
+import io.shardtide.plan.PlanShards;
+import io.shardtide.plan.Replication;
+import io.shardtide.plan.Shard;
+import io.shardtide.plan.Shortfall;
+import io.shardtide.workload.TableSpec;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 import java.util.Map;

@@ -1,12 +1,12 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ShardKind;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;

@@ -5,7 +5,6 @@
  * or the memory that is missing. There is no clock, and random numbers have a fixed seed: the same
  * problem gives the same result. This package has what both searches share; {@code local} makes the
  * plans, {@code groups} chooses among those of several replica groups, {@code bound} says what no
- * plan can be better than, {@code reference} is the oracle that they are compared with. Imports
- * {@code domain}, {@code option} and {@code cost}.
+ * plan can be better than, {@code reference} is the oracle that they are compared with.
  */
 package io.shardtide.search;

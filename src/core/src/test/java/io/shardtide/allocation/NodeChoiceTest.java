@@ -2,12 +2,12 @@ package io.shardtide.allocation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.pool.Claim;
-import io.shardtide.domain.pool.NodeLinks;
-import io.shardtide.domain.pool.PoolLinks;
-import io.shardtide.domain.pool.PoolNode;
-import io.shardtide.domain.pool.RackLinks;
-import io.shardtide.domain.pool.RackPair;
+import io.shardtide.pool.Claim;
+import io.shardtide.pool.NodeLinks;
+import io.shardtide.pool.PoolLinks;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.RackLinks;
+import io.shardtide.pool.RackPair;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,16 +1,16 @@
 package io.shardtide.allocation;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.AllocationPolicy;
-import io.shardtide.domain.pool.Claim;
-import io.shardtide.domain.pool.CurvePoint;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolNode;
-import io.shardtide.domain.pool.PoolState;
-import io.shardtide.domain.pool.PoolUpdate;
-import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.AllocationPolicy;
+import io.shardtide.pool.Claim;
+import io.shardtide.pool.CurvePoint;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.PoolChange;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.PoolState;
+import io.shardtide.pool.PoolUpdate;
+import io.shardtide.pool.ThroughputCurve;
+import io.shardtide.workload.ClusterSpec;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -3,12 +3,12 @@ package io.shardtide.allocation;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.shardtide.domain.pool.NodeLinks;
-import io.shardtide.domain.pool.PoolLinks;
-import io.shardtide.domain.pool.PoolNode;
-import io.shardtide.domain.pool.RackLinks;
-import io.shardtide.domain.pool.RackPair;
-import io.shardtide.domain.pool.RingPrediction;
+import io.shardtide.pool.NodeLinks;
+import io.shardtide.pool.PoolLinks;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.RackLinks;
+import io.shardtide.pool.RackPair;
+import io.shardtide.pool.RingPrediction;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

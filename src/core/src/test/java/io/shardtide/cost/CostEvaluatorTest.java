@@ -3,14 +3,14 @@ package io.shardtide.cost;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
 import io.shardtide.testing.TestModels;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;

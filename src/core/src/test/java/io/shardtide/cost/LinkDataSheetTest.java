@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import io.shardtide.domain.Collective;
+import io.shardtide.workload.Collective;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;

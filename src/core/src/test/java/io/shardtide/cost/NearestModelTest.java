@@ -3,10 +3,10 @@ package io.shardtide.cost;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.RejectedException;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.RejectedException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

@@ -3,13 +3,13 @@ package io.shardtide.cost;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.TableSpecBuilder;
-import io.shardtide.domain.UseKnowledge;
 import io.shardtide.option.RowUse;
+import io.shardtide.plan.UseKnowledge;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.TableSpecBuilder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.MeasuredDevice;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.MeasuredDevice;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;

@@ -3,12 +3,12 @@ package io.shardtide.cost;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.Optimizer;
-import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.Optimizer;
+import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.TableSpecBuilder;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.WorkloadChange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

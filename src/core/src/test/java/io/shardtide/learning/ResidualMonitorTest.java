@@ -2,8 +2,8 @@ package io.shardtide.learning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.Baseline;
-import io.shardtide.domain.ResidualWindow;
+import io.shardtide.state.Baseline;
+import io.shardtide.state.ResidualWindow;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;

@@ -2,12 +2,12 @@ package io.shardtide.planning;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.CostPart;
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.DeviceSpeeds;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.CostPart;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.DeviceSpeeds;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.state.PlanningSettings;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import java.time.InstantSource;

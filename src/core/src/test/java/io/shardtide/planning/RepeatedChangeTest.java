@@ -6,11 +6,11 @@ import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.WorkloadChange;
 import org.junit.jupiter.api.Test;
 
 /** A planner does not apply an event that changes a table twice, whoever published it. */

@@ -6,13 +6,13 @@ import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.domain.Change;
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.Workload;
-import io.shardtide.domain.WorkloadState;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.Workload;
+import io.shardtide.workload.WorkloadState;
 import org.junit.jupiter.api.Test;
 
 /** How many tables a workload may have. */

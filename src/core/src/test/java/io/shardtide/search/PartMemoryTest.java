@@ -2,11 +2,11 @@ package io.shardtide.search;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.DeviceMemory;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ClusterSpecBuilder;
+import io.shardtide.workload.DeviceMemory;
+import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

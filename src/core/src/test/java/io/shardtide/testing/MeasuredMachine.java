@@ -4,7 +4,7 @@ import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.plan.MeasuredDevice;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

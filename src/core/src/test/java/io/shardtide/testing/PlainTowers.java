@@ -9,8 +9,8 @@ import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TablePredictions;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.Optional;
 

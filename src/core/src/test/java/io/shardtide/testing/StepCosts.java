@@ -7,9 +7,9 @@ import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.Shard;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 
 /** Costs of steps without codecs on devices that are well. */

@@ -1,11 +1,11 @@
 package io.shardtide.samples;
 
-import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableFeature;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.files.TextFiles;
+import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.TableFeature;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.TableSpecBuilder;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -3,7 +3,6 @@
  * docs/MODELS.md, and reads files of workloads to plan, in that of docs/PLANNING.md.
  *
  * <p>In and out: files, {@link io.shardtide.cost.SampleSet} and {@link
- * io.shardtide.samples.WorkloadTask}. Errors name file, line, field, value and expectation. Imports
- * {@code domain} and {@code cost}.
+ * io.shardtide.samples.WorkloadTask}. Errors name file, line, field, value and expectation.
  */
 package io.shardtide.samples;

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.shardtide.domain.OutOfRange;
-import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.plan.OutOfRange;
+import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.TableSpec;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;

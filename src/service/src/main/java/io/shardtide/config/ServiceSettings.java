@@ -1,11 +1,11 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.TrainingPolicy;
-import io.shardtide.domain.UnknownHardware;
-import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.pool.AllocationPolicy;
+import io.shardtide.state.PlanningSettings;
+import io.shardtide.state.TrainingPolicy;
 import io.shardtide.wire.Extension;
+import io.shardtide.workload.UnknownHardware;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;

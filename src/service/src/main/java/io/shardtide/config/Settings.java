@@ -1,12 +1,12 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.TrainingPolicy;
-import io.shardtide.domain.UnknownHardware;
-import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.growth.CapacityPolicy;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.pool.AllocationPolicy;
+import io.shardtide.state.PlanningSettings;
+import io.shardtide.state.TrainingPolicy;
 import io.shardtide.wire.Extension;
+import io.shardtide.workload.UnknownHardware;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;

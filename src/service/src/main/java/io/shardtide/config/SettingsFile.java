@@ -1,18 +1,18 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.ColumnCuts;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.TrainingPolicy;
-import io.shardtide.domain.TrainingPolicyBuilder;
-import io.shardtide.domain.UnknownHardware;
-import io.shardtide.domain.pool.AllocationPolicy;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.learning.PageHinkley;
+import io.shardtide.plan.ColumnCuts;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.pool.AllocationPolicy;
+import io.shardtide.state.PlanningSettings;
+import io.shardtide.state.TrainingPolicy;
+import io.shardtide.state.TrainingPolicyBuilder;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
+import io.shardtide.workload.UnknownHardware;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;

@@ -1,6 +1,6 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.NumberRange;
+import io.shardtide.workload.NumberRange;
 import java.nio.file.Path;
 import java.util.Objects;
 

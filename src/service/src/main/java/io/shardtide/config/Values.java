@@ -1,8 +1,8 @@
 package io.shardtide.config;
 
-import io.shardtide.domain.Named;
-import io.shardtide.domain.NumberRange;
-import io.shardtide.domain.UnknownHardware;
+import io.shardtide.workload.Named;
+import io.shardtide.workload.NumberRange;
+import io.shardtide.workload.UnknownHardware;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;

@@ -1,6 +1,6 @@
 package io.shardtide.topology;
 
-import io.shardtide.domain.ClusterSpec;
+import io.shardtide.workload.ClusterSpec;
 import java.util.function.LongSupplier;
 
 /**

@@ -1,6 +1,6 @@
 package io.shardtide.topology;
 
-import io.shardtide.domain.RejectedException;
+import io.shardtide.workload.RejectedException;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -1,12 +1,12 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
-import io.shardtide.domain.ByteSizes;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryClock;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.ByteSizes;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

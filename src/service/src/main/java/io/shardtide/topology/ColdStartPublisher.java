@@ -1,7 +1,7 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.ModelDecision;
+import io.shardtide.state.ModelDecision;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;

@@ -1,13 +1,13 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.domain.FillReport;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.growth.FillReport;
 import io.shardtide.growth.GrowthStep;
 import io.shardtide.growth.GrowthTables;
+import io.shardtide.plan.InfeasibleWorkload;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.SourcePosition;
 import java.util.Optional;
 import org.apache.kafka.streams.Topology;
 

@@ -1,12 +1,12 @@
 package io.shardtide.topology;
 
-import io.shardtide.domain.Bytes;
-import io.shardtide.domain.HeldRecord;
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Topic;
+import io.shardtide.workload.Bytes;
+import io.shardtide.workload.HeldRecord;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.SourcePosition;
 import java.util.OptionalInt;
 import java.util.function.Function;
 import java.util.function.Predicate;

@@ -1,18 +1,18 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.BuildVersion;
-import io.shardtide.domain.Bytes;
-import io.shardtide.domain.HeldRecord;
-import io.shardtide.domain.Quarantine;
-import io.shardtide.domain.QuarantineBuilder;
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.UndecidedSchemaException;
+import io.shardtide.workload.Bytes;
+import io.shardtide.workload.HeldRecord;
+import io.shardtide.workload.Quarantine;
+import io.shardtide.workload.QuarantineBuilder;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.SourcePosition;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;

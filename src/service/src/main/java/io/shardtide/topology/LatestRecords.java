@@ -1,9 +1,9 @@
 package io.shardtide.topology;
 
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Topic;
+import io.shardtide.workload.SourcePosition;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.function.Function;

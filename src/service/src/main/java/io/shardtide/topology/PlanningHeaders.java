@@ -1,7 +1,7 @@
 package io.shardtide.topology;
 
-import io.shardtide.domain.PlanHistory;
-import io.shardtide.domain.PlanningState;
+import io.shardtide.state.PlanHistory;
+import io.shardtide.state.PlanningState;
 import io.shardtide.step.KeyValues;
 import java.util.List;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package io.shardtide.topology;
 
-import io.shardtide.domain.PlanningSettings;
+import io.shardtide.state.PlanningSettings;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;

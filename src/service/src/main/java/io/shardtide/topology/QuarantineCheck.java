@@ -1,11 +1,11 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
-import io.shardtide.domain.Quarantine;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.Quarantine;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

@@ -3,7 +3,7 @@ package io.shardtide.topology;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.shardtide.domain.Quarantine;
+import io.shardtide.workload.Quarantine;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.shardtide.topology;
 
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.planning.PlanningOutcome;
+import io.shardtide.workload.SourcePosition;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;

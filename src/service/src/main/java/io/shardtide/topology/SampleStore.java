@@ -1,9 +1,9 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.CostSample;
-import io.shardtide.domain.CanonicalHash;
-import io.shardtide.domain.TrainingPolicy;
-import io.shardtide.domain.TrainingState;
+import io.shardtide.state.TrainingPolicy;
+import io.shardtide.state.TrainingState;
+import io.shardtide.workload.CanonicalHash;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

@@ -1,12 +1,12 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
-import io.shardtide.domain.ByteSizes;
-import io.shardtide.domain.Quarantine;
 import io.shardtide.tls.OwnCertificate;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.ByteSizes;
+import io.shardtide.workload.Quarantine;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -2,11 +2,11 @@ package io.shardtide.topology;
 
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.DriftAlarm;
-import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.TrainingState;
 import io.shardtide.learning.RetrainingRun;
 import io.shardtide.learning.SampleCheck;
+import io.shardtide.state.DriftAlarm;
+import io.shardtide.state.ModelDecision;
+import io.shardtide.state.TrainingState;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.util.Optional;

@@ -1,10 +1,10 @@
 package io.shardtide.topology;
 
-import io.shardtide.domain.HeldRecord;
-import io.shardtide.domain.Quarantine;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.StoreSerdes;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.HeldRecord;
+import io.shardtide.workload.Quarantine;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -1,6 +1,6 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.Overlap;
+import io.shardtide.plan.Overlap;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.SortedSet;

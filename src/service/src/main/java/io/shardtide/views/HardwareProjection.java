@@ -2,8 +2,8 @@ package io.shardtide.views;
 
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.DriftAlarm;
-import io.shardtide.domain.ModelDecision;
+import io.shardtide.state.DriftAlarm;
+import io.shardtide.state.ModelDecision;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

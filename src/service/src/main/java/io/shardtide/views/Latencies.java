@@ -1,6 +1,6 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.workload.SourcePosition;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;

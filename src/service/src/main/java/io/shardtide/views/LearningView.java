@@ -1,7 +1,7 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.DriftAlarm;
-import io.shardtide.domain.ModelDecision;
+import io.shardtide.state.DriftAlarm;
+import io.shardtide.state.ModelDecision;
 import java.time.Instant;
 import java.util.List;
 import java.util.OptionalDouble;

@@ -1,7 +1,7 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.Change;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.WorkloadChange;
 import java.time.Instant;
 import java.util.Optional;
 

@@ -1,7 +1,7 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.MeasuredCosts;
-import io.shardtide.domain.MeasuredDevice;
+import io.shardtide.plan.MeasuredCosts;
+import io.shardtide.plan.MeasuredDevice;
 import java.time.Instant;
 
 /**

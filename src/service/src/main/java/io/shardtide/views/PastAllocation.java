@@ -1,6 +1,6 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.pool.AllocationQuality;
+import io.shardtide.pool.AllocationQuality;
 import java.time.Instant;
 import java.util.OptionalInt;
 import java.util.SortedMap;

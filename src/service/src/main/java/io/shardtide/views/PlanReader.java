@@ -1,15 +1,15 @@
 package io.shardtide.views;
 
 import io.shardtide.client.Endpoint;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.log.ClusterUnavailableException;
 import io.shardtide.log.OffsetRange;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
+import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.LinkedHashMap;

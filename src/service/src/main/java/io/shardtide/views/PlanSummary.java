@@ -1,13 +1,13 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.Bottleneck;
-import io.shardtide.domain.DeviceCost;
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.Effort;
-import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.Replication;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.Bottleneck;
+import io.shardtide.plan.DeviceCost;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.Effort;
+import io.shardtide.plan.PlanStatus;
+import io.shardtide.plan.Replication;
+import io.shardtide.plan.Shard;
+import io.shardtide.plan.ShardingPlan;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.pool.CurvePoint;
-import io.shardtide.domain.pool.ThroughputCurve;
+import io.shardtide.pool.CurvePoint;
+import io.shardtide.pool.ThroughputCurve;
 import java.util.List;
 import java.util.OptionalDouble;
 

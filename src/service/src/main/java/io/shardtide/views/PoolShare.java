@@ -1,7 +1,7 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.pool.AllocationChange;
-import io.shardtide.domain.pool.Claim;
+import io.shardtide.pool.AllocationChange;
+import io.shardtide.pool.Claim;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;

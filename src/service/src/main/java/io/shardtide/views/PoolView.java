@@ -1,7 +1,7 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.pool.AllocationPolicy;
-import io.shardtide.domain.pool.AllocationQuality;
+import io.shardtide.pool.AllocationPolicy;
+import io.shardtide.pool.AllocationQuality;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;

@@ -1,9 +1,9 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.SourcePosition;
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.CurveReport;
-import io.shardtide.domain.pool.PoolChange;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.CurveReport;
+import io.shardtide.pool.PoolChange;
+import io.shardtide.workload.SourcePosition;
 import java.time.Instant;
 import java.util.LinkedHashSet;
 import java.util.List;

@@ -1,14 +1,14 @@
 package io.shardtide.views;
 
 import io.shardtide.cost.CostSample;
-import io.shardtide.domain.Baseline;
-import io.shardtide.domain.CostQuantity;
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.ResidualWindow;
 import io.shardtide.learning.Attribution;
 import io.shardtide.learning.CostComparison;
 import io.shardtide.learning.ResidualMonitor;
 import io.shardtide.learning.SampleCheck;
+import io.shardtide.plan.CostQuantity;
+import io.shardtide.state.Baseline;
+import io.shardtide.state.ResidualWindow;
+import io.shardtide.workload.RejectedException;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package io.shardtide.views;
 
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.TableSpec;
 
 /**
  * A table without its use and its predictions at other widths: 100,000 of these take a few dozen

@@ -1,7 +1,7 @@
 package io.shardtide.views;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.InfeasibleWorkload;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.workload.ClusterSpec;
 import java.util.List;
 import java.util.Optional;
 

@@ -3,7 +3,6 @@
  * topics, from {@link io.shardtide.log.TopicReader}. Output: views, which are immutable records
  * that the dashboard shows as JSON, and an update for each view that changes.
  *
- * <p>Only reads. Summaries of the latest plans are in memory; the plans stay on the log. Imports
- * client, log, wire, learning, cost, domain.pool and domain.
+ * <p>Only reads. Summaries of the latest plans are in memory; the plans stay on the log.
  */
 package io.shardtide.views;

@@ -4,17 +4,17 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import com.fasterxml.jackson.databind.module.SimpleModule;
-import io.shardtide.domain.Move;
-import io.shardtide.domain.Overlap;
-import io.shardtide.domain.PlanMoves;
-import io.shardtide.domain.PlanOrigin;
-import io.shardtide.domain.PlanPrediction;
-import io.shardtide.domain.Region;
-import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.Replication;
-import io.shardtide.domain.SearchRun;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.Move;
+import io.shardtide.plan.Overlap;
+import io.shardtide.plan.PlanMoves;
+import io.shardtide.plan.PlanOrigin;
+import io.shardtide.plan.PlanPrediction;
+import io.shardtide.plan.Region;
+import io.shardtide.plan.Replication;
+import io.shardtide.plan.SearchRun;
+import io.shardtide.plan.Shard;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.workload.ReplicaGroups;
 
 /** Writes plans in JSON without the nesting of the Java types, as Avro records have them. */
 @SuppressWarnings("UnusedMethod") // Jackson reads the mix-ins by reflection.

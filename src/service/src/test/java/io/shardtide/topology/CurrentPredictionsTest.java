@@ -9,13 +9,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.planning.WorkloadStep;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.WorkloadChange;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;

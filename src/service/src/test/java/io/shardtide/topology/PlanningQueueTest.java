@@ -2,8 +2,8 @@ package io.shardtide.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.state.PlanningSettings;
 import java.time.Duration;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;

@@ -6,8 +6,8 @@ import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.state.PlanningSettings;
 import io.shardtide.testing.Fixtures;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -7,10 +7,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.WorkloadChange;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -8,20 +8,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.NearestModel;
-import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.Change;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.TableSpecBuilder;
-import io.shardtide.domain.UnknownHardware;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.plan.Shard;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.step.AppliedEvents;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.wire.EventHeaders;
+import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.TableSpecBuilder;
+import io.shardtide.workload.UnknownHardware;
+import io.shardtide.workload.WorkloadChange;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -63,7 +63,7 @@ class WorkloadTopologyTest extends TopologyFixture {
         bytes(
             event(
                 new Change.ClusterSet(
-                    new io.shardtide.domain.ClusterSpec(1, 1, 1, 1, "unheard-of")))),
+                    new io.shardtide.workload.ClusterSpec(1, 1, 1, 1, "unheard-of")))),
         RejectionReason.UNKNOWN_HARDWARE);
     assertRejected(9, KEY, tooMany(), RejectionReason.TOO_MANY_CHANGES);
     assertRejected(10, KEY, none(), RejectionReason.NO_CHANGES);
@@ -297,10 +297,10 @@ class WorkloadTopologyTest extends TopologyFixture {
 
     void jumpTo(long generation) {
       driver
-          .<String, io.shardtide.domain.WorkloadState>getKeyValueStore("workload-headers")
+          .<String, io.shardtide.workload.WorkloadState>getKeyValueStore("workload-headers")
           .put(
               Fixtures.WORKLOAD,
-              new io.shardtide.domain.WorkloadState(
+              new io.shardtide.workload.WorkloadState(
                   generation,
                   java.util.Optional.empty(),
                   java.util.Optional.empty(),

@@ -3,10 +3,10 @@ package io.shardtide.views;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.log.ClusterUnavailableException;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

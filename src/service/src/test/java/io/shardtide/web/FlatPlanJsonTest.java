@@ -6,8 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
-import io.shardtide.domain.Overlap;
-import io.shardtide.domain.Region;
+import io.shardtide.plan.Overlap;
+import io.shardtide.plan.Region;
 import io.shardtide.testing.Samples;
 import org.junit.jupiter.api.Test;
 

@@ -1,5 +1,4 @@
 /**
  * A real Kafka broker and a schema registry in this process, on loopback, for the demo and tests.
- * Imports nothing of Shardtide.
  */
 package io.shardtide.embedded;

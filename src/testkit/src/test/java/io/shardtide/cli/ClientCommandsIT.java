@@ -3,13 +3,13 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
+import io.shardtide.workload.WorkloadChange;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;

@@ -6,7 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.shardtide.client.PlanListener;
 import io.shardtide.client.PlanSubscriber;
 import io.shardtide.client.PlanUpdate;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
 import io.shardtide.views.TableRow;

@@ -5,10 +5,10 @@ import static io.shardtide.testing.PoolSamples.event;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.pool.PoolUpdate.PoolNodeLost;
-import io.shardtide.domain.pool.PoolUpdate.PoolSet;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.pool.PoolUpdate.PoolNodeLost;
+import io.shardtide.pool.PoolUpdate.PoolSet;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.MemoryRecords;

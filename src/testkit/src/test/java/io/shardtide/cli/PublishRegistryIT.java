@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.client.Endpoint;
 import io.shardtide.client.WorkloadPublisher;
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.RegistryFront;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.WorkloadChange;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;

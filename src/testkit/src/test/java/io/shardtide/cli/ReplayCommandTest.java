@@ -2,9 +2,9 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.CostPart;
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.CostPart;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.RecordKind;

@@ -5,16 +5,16 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

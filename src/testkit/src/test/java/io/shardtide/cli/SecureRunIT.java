@@ -2,8 +2,8 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;

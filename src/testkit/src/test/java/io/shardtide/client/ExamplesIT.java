@@ -122,8 +122,9 @@ class ExamplesIT {
         classPath(),
         """
         import io.shardtide.client.*;
-        import io.shardtide.domain.*;
-        import io.shardtide.domain.pool.*;
+        import io.shardtide.plan.*;
+        import io.shardtide.pool.*;
+        import io.shardtide.workload.*;
         import java.util.*;
         import java.util.concurrent.*;
 

@@ -3,10 +3,10 @@ package io.shardtide.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.domain.MeasuredDevice;
-import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.plan.MeasuredDevice;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestModels;

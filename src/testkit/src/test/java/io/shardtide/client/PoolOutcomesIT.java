@@ -2,17 +2,17 @@ package io.shardtide.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SourcePosition;
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.AllocationPolicy;
-import io.shardtide.domain.pool.AllocationQuality;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.AllocationPolicy;
+import io.shardtide.pool.AllocationQuality;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PoolSamples;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.SourcePosition;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

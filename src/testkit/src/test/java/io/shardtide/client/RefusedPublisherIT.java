@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.log.EndOffsets;
 import io.shardtide.testing.Allowed;
@@ -17,6 +16,7 @@ import io.shardtide.topology.Acls.Role;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.WorkloadChange;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -7,11 +7,11 @@ import static io.shardtide.replay.RecordedLogs.withId;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.domain.Change;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.TableConstraints;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.TableConstraints;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;

@@ -2,17 +2,17 @@ package io.shardtide.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.Change;
-import io.shardtide.domain.PlanOrigin;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.plan.PlanOrigin;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.Shard;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.testing.TestModels;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;

@@ -4,7 +4,7 @@ import static io.shardtide.replay.RecordedLogs.ids;
 import static io.shardtide.replay.RecordedLogs.sixGenerations;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.SearchSettings;
+import io.shardtide.plan.SearchSettings;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;

@@ -1,10 +1,10 @@
 package io.shardtide.testing;
 
-import io.shardtide.domain.Change;
-import io.shardtide.domain.Change.ClusterSet;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Workload;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.Change.ClusterSet;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Workload;
+import io.shardtide.workload.WorkloadChange;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -1,8 +1,8 @@
 package io.shardtide.testing;
 
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.embedded.JavaProcess;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.state.PlanningSettings;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Extension;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package io.shardtide.testing;
 
-import io.shardtide.domain.RejectionReason;
+import io.shardtide.workload.RejectionReason;
 import java.util.List;
 
 /** What a registry, or a proxy before one, may answer for the schema of one id, for good. */

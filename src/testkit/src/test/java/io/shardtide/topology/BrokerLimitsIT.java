@@ -7,8 +7,8 @@ import static org.awaitility.Awaitility.await;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.SettingsFile;
-import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.PlainTowers;

@@ -2,13 +2,13 @@ package io.shardtide.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.Change;
-import io.shardtide.domain.FillReport;
 import io.shardtide.embedded.JavaProcess;
+import io.shardtide.growth.FillReport;
 import io.shardtide.growth.GrowthStep;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.wire.Extension;
+import io.shardtide.workload.Change;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;

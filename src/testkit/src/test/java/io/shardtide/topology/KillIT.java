@@ -4,14 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.Effort;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.embedded.JavaProcess;
 import io.shardtide.embedded.KafkaCluster;
 import io.shardtide.log.MissingTopicException;
+import io.shardtide.plan.Effort;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.ExportedDemo;
 import io.shardtide.testing.ExportedDemo.Publication;
 import io.shardtide.testing.LogClient;

@@ -8,9 +8,8 @@ import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Allowed;
 import io.shardtide.testing.Docs;
 import io.shardtide.testing.Fixtures;
@@ -21,6 +20,7 @@ import io.shardtide.testing.SecureKafka;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.Acls.Role;
+import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

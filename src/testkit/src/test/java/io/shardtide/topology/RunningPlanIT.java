@@ -5,12 +5,12 @@ import static org.awaitility.Awaitility.await;
 
 import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.AcceptedStatus;
-import io.shardtide.domain.MeasuredCosts;
-import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.plan.MeasuredCosts;
+import io.shardtide.plan.PlanStatus;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.state.AcceptedStatus;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.config.ServiceSettings;
-import io.shardtide.domain.PlanningSettings;
+import io.shardtide.state.PlanningSettings;
 import io.shardtide.testing.TestSettings;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -6,15 +6,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.PlanningSettings;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.ShardingPlan;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.planning.Planner;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.groups.GroupSearch;
 import io.shardtide.search.groups.GroupedProblem;
+import io.shardtide.state.PlanningSettings;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.config.ServiceSettings;
-import io.shardtide.domain.PlanningSettings;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.state.PlanningSettings;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;

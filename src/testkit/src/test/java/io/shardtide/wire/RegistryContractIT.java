@@ -3,11 +3,11 @@ package io.shardtide.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.testing.Certificates;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.RegistryFront;
+import io.shardtide.workload.WorkloadChange;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,7 +3,6 @@
  * restart.
  *
  * <p>In: TLS settings of Kafka's clients and of the registry's client. Out: TLS engines and sockets
- * for new connections, and when a certificate expires. Imports nothing of Shardtide; of Kafka's
- * clients only their TLS.
+ * for new connections, and when a certificate expires.
  */
 package io.shardtide.tls;

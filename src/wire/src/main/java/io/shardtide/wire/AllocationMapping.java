@@ -1,9 +1,9 @@
 package io.shardtide.wire;
 
 import io.shardtide.avro.CurveReference;
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.RingPrediction;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.RingPrediction;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;

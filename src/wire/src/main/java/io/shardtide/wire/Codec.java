@@ -5,40 +5,40 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.VersionedPrediction;
-import io.shardtide.domain.AcceptedStatus;
-import io.shardtide.domain.DeviceSpeeds;
-import io.shardtide.domain.DriftAlarm;
-import io.shardtide.domain.FeedbackState;
-import io.shardtide.domain.FillReport;
-import io.shardtide.domain.HeldRecord;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.MeasuredCosts;
-import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.PlanningState;
-import io.shardtide.domain.Quarantine;
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.ResidualWindow;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.TrainingState;
-import io.shardtide.domain.VersionedTable;
-import io.shardtide.domain.WorkloadChange;
-import io.shardtide.domain.WorkloadState;
-import io.shardtide.domain.pool.Allocation;
-import io.shardtide.domain.pool.CurveReport;
-import io.shardtide.domain.pool.CurveRequest;
-import io.shardtide.domain.pool.CurveState;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolLinks;
-import io.shardtide.domain.pool.PoolMember;
-import io.shardtide.domain.pool.StoredPool;
+import io.shardtide.growth.FillReport;
 import io.shardtide.growth.GrowthState;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.TableGrowth;
 import io.shardtide.models.AvroLimits;
 import io.shardtide.models.ModelBundleMapping;
+import io.shardtide.plan.DeviceSpeeds;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.plan.MeasuredCosts;
+import io.shardtide.plan.PlanStatus;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.CurveReport;
+import io.shardtide.pool.CurveRequest;
+import io.shardtide.pool.CurveState;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.PoolChange;
+import io.shardtide.pool.PoolLinks;
+import io.shardtide.pool.PoolMember;
+import io.shardtide.pool.StoredPool;
+import io.shardtide.state.AcceptedStatus;
+import io.shardtide.state.DriftAlarm;
+import io.shardtide.state.FeedbackState;
+import io.shardtide.state.ModelDecision;
+import io.shardtide.state.PlanningState;
+import io.shardtide.state.ResidualWindow;
+import io.shardtide.state.TrainingState;
+import io.shardtide.workload.HeldRecord;
+import io.shardtide.workload.Quarantine;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.VersionedTable;
+import io.shardtide.workload.WorkloadChange;
+import io.shardtide.workload.WorkloadState;
 import java.util.Optional;
 import java.util.function.Function;
 import org.apache.avro.Schema;
@@ -51,7 +51,7 @@ import org.apache.avro.specific.SpecificRecord;
  * @param avroType the generated class
  * @param toAvro returns the record of a value
  * @param fromAvro returns the value of a record; throws {@link
- *     io.shardtide.domain.RejectedException} if a field is outside its range
+ *     io.shardtide.workload.RejectedException} if a field is outside its range
  * @param <V> type of the values
  * @param <A> the generated Avro record
  */

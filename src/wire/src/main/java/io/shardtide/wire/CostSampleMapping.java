@@ -5,10 +5,10 @@ import io.shardtide.avro.MeasuredExchange;
 import io.shardtide.avro.ShardPlacement;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.DeviceShard;
-import io.shardtide.domain.Collective;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.workload.Collective;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
 import org.mapstruct.Mapper;
@@ -85,12 +85,12 @@ interface CostSampleMapping {
   }
 
   default Collective collective(String name) {
-    return io.shardtide.domain.Named.parse(
+    return io.shardtide.workload.Named.parse(
         Collective.class, name, "collective", IllegalArgumentException::new);
   }
 
   default Direction direction(String name) {
-    return io.shardtide.domain.Named.parse(
+    return io.shardtide.workload.Named.parse(
         Direction.class, name, "direction", IllegalArgumentException::new);
   }
 }

@@ -1,12 +1,12 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.pool.CurveReport;
-import io.shardtide.domain.pool.CurveRequest;
-import io.shardtide.domain.pool.CurveState;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.PoolMember;
-import io.shardtide.domain.pool.ThroughputCurve;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.pool.CurveReport;
+import io.shardtide.pool.CurveRequest;
+import io.shardtide.pool.CurveState;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.PoolMember;
+import io.shardtide.pool.ThroughputCurve;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.mapstruct.Mapper;

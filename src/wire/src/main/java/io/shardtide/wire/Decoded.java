@@ -1,6 +1,6 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.RejectedEvent;
+import io.shardtide.workload.RejectedEvent;
 
 /**
  * Result of decoding a record.

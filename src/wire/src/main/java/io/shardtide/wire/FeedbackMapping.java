@@ -1,10 +1,10 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.Baseline;
-import io.shardtide.domain.FeedbackState;
-import io.shardtide.domain.ResidualWindow;
-import io.shardtide.domain.VersionedTable;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.state.Baseline;
+import io.shardtide.state.FeedbackState;
+import io.shardtide.state.ResidualWindow;
+import io.shardtide.workload.VersionedTable;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;

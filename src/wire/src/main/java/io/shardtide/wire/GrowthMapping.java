@@ -1,8 +1,8 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.FillReport;
 import io.shardtide.growth.Fill;
 import io.shardtide.growth.FillHistory;
+import io.shardtide.growth.FillReport;
 import io.shardtide.growth.GrowthInputs;
 import io.shardtide.growth.GrowthState;
 import io.shardtide.growth.MemoryEnd;

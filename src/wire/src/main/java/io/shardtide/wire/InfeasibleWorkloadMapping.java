@@ -1,8 +1,8 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.ExpectedTime;
-import io.shardtide.domain.InfeasibleWorkload;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.plan.ExpectedTime;
+import io.shardtide.plan.InfeasibleWorkload;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
 

@@ -1,7 +1,7 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.Names;
-import io.shardtide.domain.RejectedException;
+import io.shardtide.workload.Names;
+import io.shardtide.workload.RejectedException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,9 +1,9 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.DriftAlarm;
-import io.shardtide.domain.ModelDecision;
-import io.shardtide.domain.TrainingState;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.state.DriftAlarm;
+import io.shardtide.state.ModelDecision;
+import io.shardtide.state.TrainingState;
 import java.time.Instant;
 import org.mapstruct.InheritInverseConfiguration;
 import org.mapstruct.Mapper;

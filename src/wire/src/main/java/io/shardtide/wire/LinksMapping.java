@@ -1,10 +1,10 @@
 package io.shardtide.wire;
 
 import io.shardtide.avro.RackLink;
-import io.shardtide.domain.pool.NodeLinks;
-import io.shardtide.domain.pool.PoolLinks;
-import io.shardtide.domain.pool.RackLinks;
-import io.shardtide.domain.pool.RackPair;
+import io.shardtide.pool.NodeLinks;
+import io.shardtide.pool.PoolLinks;
+import io.shardtide.pool.RackLinks;
+import io.shardtide.pool.RackPair;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;

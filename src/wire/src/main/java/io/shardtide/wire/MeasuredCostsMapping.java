@@ -1,9 +1,9 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.MeasuredCollective;
-import io.shardtide.domain.MeasuredCosts;
-import io.shardtide.domain.MeasuredDevice;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.plan.MeasuredCollective;
+import io.shardtide.plan.MeasuredCosts;
+import io.shardtide.plan.MeasuredDevice;
 import org.mapstruct.Mapper;
 
 @Mapper(config = AvroMapping.class, uses = SpecMapping.class)

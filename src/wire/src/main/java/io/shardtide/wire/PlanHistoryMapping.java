@@ -1,7 +1,7 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.PlanHistory;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.state.PlanHistory;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
 

@@ -1,8 +1,8 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.AcceptedStatus;
-import io.shardtide.domain.PlanStatus;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.plan.PlanStatus;
+import io.shardtide.state.AcceptedStatus;
 import org.mapstruct.InheritInverseConfiguration;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;

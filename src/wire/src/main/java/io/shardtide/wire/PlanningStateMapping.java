@@ -1,9 +1,9 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.PendingWork;
-import io.shardtide.domain.PlanningState;
-import io.shardtide.domain.PlanningState.PredictedGeneration;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.state.PendingWork;
+import io.shardtide.state.PlanningState;
+import io.shardtide.state.PlanningState.PredictedGeneration;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
 

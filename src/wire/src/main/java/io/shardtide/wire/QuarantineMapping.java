@@ -1,11 +1,11 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.Bytes;
-import io.shardtide.domain.HeldRecord;
-import io.shardtide.domain.Quarantine;
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.RejectionReason;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.workload.Bytes;
+import io.shardtide.workload.HeldRecord;
+import io.shardtide.workload.Quarantine;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.RejectionReason;
 import java.nio.ByteBuffer;
 import org.mapstruct.Mapper;
 

@@ -1,11 +1,11 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.Bytes;
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SourcePosition;
 import io.shardtide.models.UnionsByName;
+import io.shardtide.workload.Bytes;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;

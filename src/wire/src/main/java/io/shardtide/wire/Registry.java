@@ -290,7 +290,7 @@ public final class Registry implements AutoCloseable {
    * Returns the writer's schema of a record.
    *
    * @param subject of the record's topic
-   * @throws io.shardtide.domain.RejectedException if there is none to read the record with
+   * @throws io.shardtide.workload.RejectedException if there is none to read the record with
    * @throws RegistryUnavailableException if the registry is unavailable or, as {@link
    *     UndecidedSchemaException}, has not given this schema yet
    */

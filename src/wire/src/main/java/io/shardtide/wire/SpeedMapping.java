@@ -1,9 +1,9 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.DeviceSpeeds;
-import io.shardtide.domain.SpeedHistory;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.DeviceSpeeds;
+import io.shardtide.state.SpeedHistory;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
 

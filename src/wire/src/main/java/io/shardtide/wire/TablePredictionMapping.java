@@ -7,15 +7,15 @@ import io.shardtide.avro.TablePredicted;
 import io.shardtide.avro.UsePredicted;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
-import io.shardtide.domain.Named;
-import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.models.Floats;
 import io.shardtide.models.Nullable;
 import io.shardtide.option.HotColdTable;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
+import io.shardtide.workload.Named;
+import io.shardtide.workload.ReplicaGroups;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -168,7 +168,7 @@ final class TablePredictionMapping {
     for (GroupPredicted of : avro.getByGroups()) {
       ReplicaGroups groups =
           new ReplicaGroups(
-              of.getGroups(), io.shardtide.domain.GroupLayout.valueOf(of.getLayout().name()));
+              of.getGroups(), io.shardtide.workload.GroupLayout.valueOf(of.getLayout().name()));
       byGroups.put(groups, fromAvro(of.getPrediction(), towers, widths));
     }
     return new TablePrediction(

@@ -3,7 +3,6 @@
  * files, and the rejection of undecodable records.
  *
  * <p>In flow: bytes. Out flow: {@code domain} and {@code cost} values, or a {@link
- * io.shardtide.domain.RejectedEvent}. The only place that knows Avro and the schema registry.
- * Imports {@code domain}, {@code cost}, {@code tls} and the generated {@code io.shardtide.avro}.
+ * io.shardtide.workload.RejectedEvent}. The only place that knows Avro and the schema registry.
  */
 package io.shardtide.wire;

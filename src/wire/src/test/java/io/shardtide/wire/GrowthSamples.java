@@ -1,16 +1,16 @@
 package io.shardtide.wire;
 
-import io.shardtide.domain.FillReport;
-import io.shardtide.domain.ShardFill;
-import io.shardtide.domain.TableFill;
 import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.growth.Fill;
 import io.shardtide.growth.FillHistory;
+import io.shardtide.growth.FillReport;
 import io.shardtide.growth.GrowthInputs;
 import io.shardtide.growth.GrowthState;
 import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.Resize;
+import io.shardtide.growth.ShardFill;
+import io.shardtide.growth.TableFill;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.TableGrowth;

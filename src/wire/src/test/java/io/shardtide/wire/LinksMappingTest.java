@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.avro.PoolLinks;
 import io.shardtide.avro.RackLink;
-import io.shardtide.domain.RejectedException;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.pool.NodeLinks;
-import io.shardtide.domain.pool.Pool;
-import io.shardtide.domain.pool.PoolChange;
-import io.shardtide.domain.pool.PoolUpdate.PoolSet;
-import io.shardtide.domain.pool.RackLinks;
-import io.shardtide.domain.pool.RackPair;
+import io.shardtide.pool.NodeLinks;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.PoolChange;
+import io.shardtide.pool.PoolUpdate.PoolSet;
+import io.shardtide.pool.RackLinks;
+import io.shardtide.pool.RackPair;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -97,7 +97,7 @@ class LinksMappingTest {
     String more = event.replace("[{\"name\": \"n1\", \"rack\": \"r1\"}]", nodes);
     assertThat(pool(more.replace("\"links\": null", links.get(0))).links())
         .contains(new RackLinks(20, 5, new TreeMap<>(Map.of(RackPair.of("r1", "r3"), 10.0))));
-    Optional<io.shardtide.domain.pool.PoolLinks> matrix =
+    Optional<io.shardtide.pool.PoolLinks> matrix =
         pool(more.replace("\"links\": null", links.get(1))).links();
     assertThat(matrix).get().isInstanceOf(NodeLinks.class);
   }

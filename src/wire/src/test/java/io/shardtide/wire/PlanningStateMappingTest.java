@@ -3,10 +3,10 @@ package io.shardtide.wire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.domain.PendingWork;
-import io.shardtide.domain.PlanHistory;
-import io.shardtide.domain.PlanningState;
-import io.shardtide.domain.PlanningState.PredictedGeneration;
+import io.shardtide.state.PendingWork;
+import io.shardtide.state.PlanHistory;
+import io.shardtide.state.PlanningState;
+import io.shardtide.state.PlanningState.PredictedGeneration;
 import io.shardtide.testing.Fixtures;
 import java.util.List;
 import java.util.Optional;

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import io.confluent.kafka.schemaregistry.testutil.MockSchemaRegistry;
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.WorkloadChange;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;

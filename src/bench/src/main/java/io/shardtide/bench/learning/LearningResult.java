@@ -1,6 +1,6 @@
 package io.shardtide.bench.learning;
 
-import io.shardtide.domain.ModelDecision;
+import io.shardtide.state.ModelDecision;
 import java.util.List;
 
 /**

@@ -3,7 +3,7 @@ package io.shardtide.bench.learning;
 import io.shardtide.cost.CollectiveInputs;
 import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.ShardShape;
-import io.shardtide.domain.Collective;
+import io.shardtide.workload.Collective;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToDoubleFunction;

@@ -1,12 +1,12 @@
 package io.shardtide.bench.learning;
 
-import io.shardtide.domain.AccessCdf;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ClusterSpecBuilder;
-import io.shardtide.domain.ReuseHistogram;
-import io.shardtide.domain.TableConstraints;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.TableSpecBuilder;
+import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ClusterSpecBuilder;
+import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.TableConstraints;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.TableSpecBuilder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

@@ -1,9 +1,9 @@
 package io.shardtide.bench.service;
 
-import io.shardtide.domain.Effort;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.ShardingPlan;
+import io.shardtide.plan.Effort;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.workload.RejectedEvent;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;

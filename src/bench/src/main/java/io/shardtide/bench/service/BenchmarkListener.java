@@ -1,9 +1,9 @@
 package io.shardtide.bench.service;
 
-import io.shardtide.domain.RejectedEvent;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Topic;
+import io.shardtide.workload.RejectedEvent;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;

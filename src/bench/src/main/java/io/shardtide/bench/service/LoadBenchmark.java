@@ -2,10 +2,10 @@ package io.shardtide.bench.service;
 
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.bench.service.ProcessorTime.ThreadKind;
-import io.shardtide.domain.Change;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.search.groups.GroupSearch;
 import io.shardtide.topology.PlannerService;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.TableSpec;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,12 +1,12 @@
 package io.shardtide.bench.service;
 
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.domain.Change;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.WorkloadChange;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.WorkloadChange;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,8 +1,8 @@
 package io.shardtide.bench.service;
 
 import io.shardtide.bench.SyntheticTables;
-import io.shardtide.domain.Change;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.TableSpec;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

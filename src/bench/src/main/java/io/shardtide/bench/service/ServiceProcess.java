@@ -1,8 +1,8 @@
 package io.shardtide.bench.service;
 
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.domain.PlanningSettings;
 import io.shardtide.embedded.JavaProcess;
+import io.shardtide.state.PlanningSettings;
 import io.shardtide.topology.PlannerService;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;

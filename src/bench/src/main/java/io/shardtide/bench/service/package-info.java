@@ -4,6 +4,6 @@
  *
  * <p>In: seeded tables. Out: tables of figures. Broker, registry protocol, transactions and default
  * settings are as in production. This package uses Kafka, so that the rest of {@code bench} does
- * not. Imports what it measures; only the command line imports it.
+ * not.
  */
 package io.shardtide.bench.service;

@@ -1,7 +1,7 @@
 package io.shardtide.bench.soak;
 
 import io.shardtide.bench.soak.InputRecords.LoggedEvent;
-import io.shardtide.domain.RejectionReason;
+import io.shardtide.workload.RejectionReason;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

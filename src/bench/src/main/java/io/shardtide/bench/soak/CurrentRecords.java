@@ -1,11 +1,11 @@
 package io.shardtide.bench.soak;
 
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import io.shardtide.wire.PredictionKey;
+import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;

@@ -1,6 +1,6 @@
 package io.shardtide.bench.soak;
 
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.workload.SourcePosition;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;

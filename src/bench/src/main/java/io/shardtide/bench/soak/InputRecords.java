@@ -1,12 +1,12 @@
 package io.shardtide.bench.soak;
 
-import io.shardtide.domain.Change;
-import io.shardtide.domain.MeasuredCosts;
-import io.shardtide.domain.PlanStatus;
-import io.shardtide.domain.RejectedEvent;
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SourcePosition;
-import io.shardtide.domain.WorkloadChange;
+import io.shardtide.plan.MeasuredCosts;
+import io.shardtide.plan.PlanStatus;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.RejectedEvent;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.SourcePosition;
+import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;

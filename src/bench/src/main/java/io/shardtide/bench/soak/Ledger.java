@@ -1,7 +1,7 @@
 package io.shardtide.bench.soak;
 
-import io.shardtide.domain.RejectionReason;
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.SourcePosition;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

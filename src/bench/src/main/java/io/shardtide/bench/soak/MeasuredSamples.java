@@ -1,7 +1,7 @@
 package io.shardtide.bench.soak;
 
 import io.shardtide.cost.CostSample;
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
 import java.util.BitSet;
 import java.util.HashMap;

@@ -1,11 +1,11 @@
 package io.shardtide.bench.soak;
 
 import io.shardtide.bench.soak.PredictedGenerations.CommittedGeneration;
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.Effort;
-import io.shardtide.domain.InfeasibleWorkload;
-import io.shardtide.domain.ShardingPlan;
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.Effort;
+import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;

@@ -2,7 +2,7 @@ package io.shardtide.bench.soak;
 
 import io.shardtide.bench.soak.AppliedEvents.AppliedGeneration;
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.domain.SourcePosition;
+import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.shardtide.search.reference;
 
-import io.shardtide.domain.TableSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.Arrays;
 import java.util.List;
 

@@ -3,9 +3,9 @@ package io.shardtide.search.reference;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.option.Option;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 
 /**

@@ -3,8 +3,8 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostModel;
-import io.shardtide.domain.SearchSettings;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.plan.SearchSettings;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;

@@ -9,7 +9,7 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.SampleSet;
-import io.shardtide.domain.Collective;
+import io.shardtide.workload.Collective;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;

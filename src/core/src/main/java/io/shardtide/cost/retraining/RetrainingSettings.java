@@ -1,6 +1,6 @@
 package io.shardtide.cost.retraining;
 
-import io.shardtide.domain.Limits;
+import io.shardtide.workload.Limits;
 
 /**
  * Hyperparameters of fine-tuning. The defaults were chosen on simulated changes of a machine; the

@@ -1,6 +1,6 @@
 package io.shardtide.search.bound;
 
-import io.shardtide.domain.ShardScope;
+import io.shardtide.workload.ShardScope;
 import java.util.List;
 
 /** Numbers of scopes, for arrays and for sets of bits. */

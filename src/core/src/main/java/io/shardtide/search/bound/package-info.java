@@ -2,7 +2,6 @@
  * A lower bound of the predicted step of every plan: how far a plan can be from the best one.
  *
  * <p>Input: a {@link io.shardtide.search.SearchProblem}. Output: milliseconds. Nothing is searched:
- * the bound follows from predictions and the model alone. Imports {@code domain}, {@code option},
- * {@code cost} and {@code search}.
+ * the bound follows from predictions and the model alone.
  */
 package io.shardtide.search.bound;

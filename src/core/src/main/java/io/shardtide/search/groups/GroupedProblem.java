@@ -4,12 +4,12 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.DeviceSpeed;
-import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.PlanShards;
 import io.shardtide.search.SearchProblem;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ReplicaGroups;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 
 /**

@@ -1,6 +1,6 @@
 package io.shardtide.search.local;
 
-import io.shardtide.domain.ShardScope;
+import io.shardtide.workload.ShardScope;
 
 /**
  * Searches cheaper assignments by random moves: a better one is always accepted, a worse one with a

@@ -1,15 +1,15 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.HotRows;
-import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.Region;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
+import io.shardtide.plan.HotRows;
+import io.shardtide.plan.PlanShards;
+import io.shardtide.plan.Region;
+import io.shardtide.plan.Shard;
 import io.shardtide.search.TableGroup;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

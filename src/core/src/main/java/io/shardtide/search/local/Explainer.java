@@ -1,18 +1,18 @@
 package io.shardtide.search.local;
 
-import io.shardtide.domain.Bottleneck;
-import io.shardtide.domain.Explanation;
-import io.shardtide.domain.Explanation.Cause;
-import io.shardtide.domain.Explanation.ExplainedAction;
-import io.shardtide.domain.Insight;
-import io.shardtide.domain.Overlap;
-import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
+import io.shardtide.plan.Bottleneck;
+import io.shardtide.plan.Explanation;
+import io.shardtide.plan.Explanation.Cause;
+import io.shardtide.plan.Explanation.ExplainedAction;
+import io.shardtide.plan.Insight;
+import io.shardtide.plan.Overlap;
+import io.shardtide.plan.PlanShards;
+import io.shardtide.plan.Shard;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.TableGroup;
+import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;

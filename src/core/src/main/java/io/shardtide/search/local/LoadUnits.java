@@ -2,10 +2,10 @@ package io.shardtide.search.local;
 
 import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.Workload;
 import io.shardtide.search.TableGroup;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.Workload;
 import java.util.List;
 
 /**

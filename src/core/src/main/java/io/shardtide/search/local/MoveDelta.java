@@ -1,6 +1,6 @@
 package io.shardtide.search.local;
 
-import io.shardtide.domain.ShardScope;
+import io.shardtide.workload.ShardScope;
 import java.util.Arrays;
 
 /**

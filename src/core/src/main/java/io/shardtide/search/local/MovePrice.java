@@ -1,14 +1,14 @@
 package io.shardtide.search.local;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Overlap;
-import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.ReplicaGroups;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.Overlap;
+import io.shardtide.plan.PlanShards;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.Shard;
 import io.shardtide.search.TableGroup;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ReplicaGroups;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.Map;
 
@@ -159,8 +159,7 @@ final class MovePrice {
       TableSpec spec = of.getKey();
       PlanShards next = new PlanShards(of.getValue(), cluster.devices(), counted);
       List<Overlap> overlaps = Overlap.between(before, next);
-      for (io.shardtide.domain.Move move :
-          Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
+      for (io.shardtide.plan.Move move : Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
         sum += settings.moveMs(move);
       }
     }

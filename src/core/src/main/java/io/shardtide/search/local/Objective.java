@@ -3,7 +3,7 @@ package io.shardtide.search.local;
 import io.shardtide.cost.AllToAllLoad;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.domain.CostPart;
+import io.shardtide.plan.CostPart;
 import java.util.Arrays;
 
 /**

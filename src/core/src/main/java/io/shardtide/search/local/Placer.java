@@ -2,9 +2,9 @@ package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.Slowdowns;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.search.TableGroup;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;

@@ -1,7 +1,7 @@
 package io.shardtide.search.local;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ShardScope;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ShardScope;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.Map;

@@ -1,7 +1,7 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.StepCollectives;
-import io.shardtide.domain.ShardScope;
+import io.shardtide.workload.ShardScope;
 import java.util.stream.IntStream;
 
 /**

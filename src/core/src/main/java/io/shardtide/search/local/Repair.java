@@ -1,10 +1,10 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.CostEvaluator;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
 import io.shardtide.search.TableGroup;
+import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -1,11 +1,11 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.SearchSettings;
 import io.shardtide.search.Feasibility;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;

@@ -1,13 +1,13 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.domain.Region;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.ShardKind;
-import io.shardtide.domain.ShardScope;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.option.TablePart;
+import io.shardtide.plan.Region;
+import io.shardtide.plan.Shard;
 import io.shardtide.search.TableGroup;
+import io.shardtide.workload.ShardKind;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;

@@ -2,8 +2,8 @@ package io.shardtide.search.local;
 
 import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.StepCollectives;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.ShardScope;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,9 +1,9 @@
 package io.shardtide.search.local;
 
 import io.shardtide.cost.ShapeLoad;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
+import io.shardtide.workload.ShardScope;
 
 /**
  * A way to shard a table: into how many equal parts, where their rows are, with which cache, and

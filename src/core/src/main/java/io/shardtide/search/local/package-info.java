@@ -6,6 +6,5 @@
  * State}. {@code TableWays} says which ways there are, {@code Placer} creates starts, {@code Race}
  * and {@code Repair} spend the budget on {@code Annealing}, {@code Proposals} draws moves, {@code
  * Objective} computes their costs, {@code ShardLayout} and {@code Explainer} produce the result.
- * Imports {@code search.bound}, {@code search}, {@code cost}, {@code option} and {@code domain}.
  */
 package io.shardtide.search.local;

@@ -3,12 +3,12 @@ package io.shardtide.search.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.StepCollectives;
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Direction;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.ShardScope;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

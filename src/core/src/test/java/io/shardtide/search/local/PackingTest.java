@@ -2,16 +2,16 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.Shard;
-import io.shardtide.domain.TableSpec;
 import io.shardtide.option.Option;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.Shard;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.search.local.Placer.PlacementStrategy;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -2,17 +2,17 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.ClusterSpec;
-import io.shardtide.domain.Move;
-import io.shardtide.domain.Overlap;
-import io.shardtide.domain.PlanShards;
-import io.shardtide.domain.SearchSettings;
-import io.shardtide.domain.SearchSettingsBuilder;
-import io.shardtide.domain.TableSpec;
+import io.shardtide.plan.Move;
+import io.shardtide.plan.Overlap;
+import io.shardtide.plan.PlanShards;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.SearchSettingsBuilder;
 import io.shardtide.search.SearchProblem;
 import io.shardtide.search.SearchResult;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Plans;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

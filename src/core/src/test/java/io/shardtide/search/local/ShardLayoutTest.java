@@ -2,9 +2,9 @@ package io.shardtide.search.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.domain.Region;
-import io.shardtide.domain.ShardScope;
 import io.shardtide.option.TablePart;
+import io.shardtide.plan.Region;
+import io.shardtide.workload.ShardScope;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -5,7 +5,7 @@ import io.shardtide.cost.CollectiveInputs;
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.Feature;
-import io.shardtide.domain.Collective;
+import io.shardtide.workload.Collective;
 import java.util.ArrayList;
 import java.util.List;
 

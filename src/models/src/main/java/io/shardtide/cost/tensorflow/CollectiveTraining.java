@@ -5,7 +5,7 @@ import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.Feature;
-import io.shardtide.domain.Collective;
+import io.shardtide.workload.Collective;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

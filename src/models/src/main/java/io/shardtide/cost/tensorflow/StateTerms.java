@@ -2,7 +2,7 @@ package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.ComputeTerms;
 import io.shardtide.cost.DeviceShard;
-import io.shardtide.domain.Optimizer;
+import io.shardtide.workload.Optimizer;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumMap;

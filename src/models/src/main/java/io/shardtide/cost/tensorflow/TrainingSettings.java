@@ -1,6 +1,6 @@
 package io.shardtide.cost.tensorflow;
 
-import io.shardtide.domain.Limits;
+import io.shardtide.workload.Limits;
 
 /**
  * Hyperparameters of pretraining. The defaults were chosen on the reference samples;

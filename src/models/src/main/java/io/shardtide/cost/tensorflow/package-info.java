@@ -3,7 +3,6 @@
  * only package that imports {@code org.tensorflow}.
  *
  * <p>In: samples, or a model and tables. Out: {@link io.shardtide.cost.ModelBundle} and {@link
- * io.shardtide.cost.TablePrediction}, which are plain arrays. Imports {@code cost} and {@code
- * domain}.
+ * io.shardtide.cost.TablePrediction}, which are plain arrays.
  */
 package io.shardtide.cost.tensorflow;

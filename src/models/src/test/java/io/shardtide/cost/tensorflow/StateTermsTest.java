@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.ComputeTerms;
 import io.shardtide.cost.DeviceShard;
-import io.shardtide.domain.Optimizer;
-import io.shardtide.domain.TableSpec;
-import io.shardtide.domain.TableSpecBuilder;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.workload.Optimizer;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.TableSpecBuilder;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

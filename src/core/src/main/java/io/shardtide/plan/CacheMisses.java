@@ -1,0 +1,27 @@
+package io.shardtide.plan;
+
+import io.shardtide.workload.Limits;
+
+/**
+ * How much of a cached table's use its cache does not serve.
+ *
+ * @param table name of the table
+ * @param lookupShare share of its lookups that go to rows which are in host memory only, 0 to 1,
+ *     where the most used rows are in device memory
+ * @param known from what the share is known
+ */
+public record CacheMisses(String table, double lookupShare, UseKnowledge known) {
+  /** Checks the share. */
+  public CacheMisses {
+    Limits.ARGUMENTS.within("share of lookups that a cache misses", lookupShare, 0, 1);
+  }
+
+  /** Returns what the share is worth, for people; empty if it is known for any cache. */
+  public String reservation() {
+    return switch (known) {
+      case ACCESS_CDF -> "";
+      case REUSE_HISTOGRAM -> "estimated from its reuse histogram";
+      case NONE -> "its use is unknown, all rows count alike";
+    };
+  }
+}

@@ -1,0 +1,76 @@
+package io.shardtide.plan;
+
+import io.shardtide.workload.Limits;
+import io.shardtide.workload.ReplicaGroups;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.stream.IntStream;
+
+/**
+ * The shards of a plan and the devices that they are on.
+ *
+ * @param shards the shards, in {@link Shard#ORDER} where they are of a plan
+ * @param devices number of devices of a replica group, at least 0: all of them if there is one
+ * @param groups the replica groups, whose shards are placed alike
+ */
+public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) {
+  /** No plan. */
+  public static final PlanShards NONE = new PlanShards(List.of(), 0);
+
+  /** A plan whose devices are one group. */
+  public PlanShards(List<Shard> shards, int devices) {
+    this(shards, devices, ReplicaGroups.ONE);
+  }
+
+  /** Copies what may change. */
+  public PlanShards {
+    shards = List.copyOf(shards);
+    Limits.ARGUMENTS.atLeast("devices", devices, 0);
+  }
+
+  /** Returns the number of devices of all groups. */
+  public int ranks() {
+    return devices * groups.count();
+  }
+
+  /** Returns the rank of a device; see {@link ReplicaGroups#rank}. */
+  public int rank(int position, int group) {
+    return groups.rank(position, group, devices);
+  }
+
+  /** Returns the number of a rank in its group; {@link Shard#EVERY_DEVICE} stays as it is. */
+  public int position(int rank) {
+    return rank == Shard.EVERY_DEVICE ? rank : groups.position(rank, devices);
+  }
+
+  /** Returns the ranks with a position, one of each group. */
+  public List<Integer> ranks(int position) {
+    return IntStream.range(0, groups.count()).mapToObj(group -> rank(position, group)).toList();
+  }
+
+  /** Returns the group of a rank. */
+  int groupOf(int rank) {
+    return groups.groupOf(rank, devices);
+  }
+
+  /**
+   * Returns the share of each table's rows that device memory holds, without copies of hot rows;
+   * empty if all.
+   */
+  public Map<String, OptionalDouble> cacheShares() {
+    Map<String, OptionalDouble> shares = new HashMap<>();
+    for (Shard shard : shards) {
+      if (!shard.isCopied() || !shares.containsKey(shard.table())) {
+        shares.put(shard.table(), shard.cacheShare());
+      }
+    }
+    return shares;
+  }
+
+  /** Returns whether there are no shards. */
+  public boolean isEmpty() {
+    return shards.isEmpty();
+  }
+}

@@ -1,0 +1,31 @@
+package io.shardtide.plan;
+
+import io.shardtide.workload.ReplicaGroups;
+
+/**
+ * The replica groups of a plan and how they are kept equal.
+ *
+ * @param groups the groups; shards and device costs of a plan are those of each one
+ * @param synchronizationSteps steps from one synchronization to the next, at least 1
+ * @param synchronizationMs predicted time of a synchronization in milliseconds; 0 of one group. A
+ *     step is predicted to take this over {@code synchronizationSteps} more than in a group alone
+ */
+public record Replication(
+    ReplicaGroups groups, int synchronizationSteps, double synchronizationMs) {
+  /** One group: nothing is synchronized. */
+  public static final Replication NONE = new Replication(ReplicaGroups.ONE, 1, 0);
+
+  /** Checks the ranges. */
+  public Replication {
+    if (synchronizationSteps < 1 || !(synchronizationMs >= 0)) {
+      throw new IllegalArgumentException(
+          "a synchronization must be after at least 1 step and take at least 0 ms, got %s steps and %s ms"
+              .formatted(synchronizationSteps, synchronizationMs));
+    }
+  }
+
+  /** Returns what synchronization adds to a step, in milliseconds. */
+  public double msPerStep() {
+    return synchronizationMs / synchronizationSteps;
+  }
+}

@@ -1,0 +1,135 @@
+package io.shardtide.pool;
+
+import io.shardtide.workload.CanonicalHash;
+import io.soabase.recordbuilder.core.RecordBuilder;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * Which nodes of a pool each workload has, and why: a function of the pool's state, the curves, the
+ * allocation before and the policy.
+ *
+ * @param allocationId SHA-256 of the other components in hexadecimal digits
+ * @param poolId the pool
+ * @param generation the pool's generation
+ * @param previousId the allocation before, if there was one
+ * @param policy the policy
+ * @param curveIds ids of the curves that it was made from, by workload
+ * @param workloads what each workload with a claim has, in the order of their ids
+ * @param transfers nodes that a workload no longer has, in the order of their names
+ * @param quality how good it is
+ */
+@RecordBuilder
+public record Allocation(
+    String allocationId,
+    String poolId,
+    long generation,
+    Optional<String> previousId,
+    AllocationPolicy policy,
+    SortedMap<String, String> curveIds,
+    List<WorkloadAllocation> workloads,
+    List<NodeTransfer> transfers,
+    AllocationQuality quality) {
+  private static final String FORMAT = "allocation 1";
+
+  /** Sorts the workloads and checks that no node is given twice. */
+  public Allocation {
+    curveIds = Collections.unmodifiableSortedMap(new TreeMap<>(curveIds));
+    workloads =
+        workloads.stream().sorted(Comparator.comparing(WorkloadAllocation::workloadId)).toList();
+    transfers = transfers.stream().sorted(Comparator.comparing(NodeTransfer::node)).toList();
+    Set<String> given = new HashSet<>();
+    for (WorkloadAllocation workload : workloads) {
+      for (String node : workload.nodes()) {
+        if (!given.add(node)) {
+          throw new IllegalArgumentException(
+              "a node must have one workload, got node %s twice".formatted(node));
+        }
+      }
+    }
+  }
+
+  /** Returns the allocation with its id. */
+  public static Allocation of(
+      String poolId,
+      long generation,
+      Optional<String> previousId,
+      AllocationPolicy policy,
+      SortedMap<String, String> curveIds,
+      List<WorkloadAllocation> workloads,
+      List<NodeTransfer> transfers,
+      AllocationQuality quality) {
+    Allocation unnamed =
+        new Allocation(
+            "", poolId, generation, previousId, policy, curveIds, workloads, transfers, quality);
+    return AllocationBuilder.builder(unnamed).allocationId(unnamed.hash()).build();
+  }
+
+  /** Returns whether the id is that of the other components. */
+  public boolean hasValidId() {
+    return allocationId.equals(hash());
+  }
+
+  /** Returns what a workload has; empty if it has no claim. */
+  public Optional<WorkloadAllocation> of(String workloadId) {
+    return workloads.stream().filter(w -> w.workloadId().equals(workloadId)).findFirst();
+  }
+
+  /** Returns the workloads that have nodes, by the names of the nodes. */
+  public SortedMap<String, String> holders() {
+    SortedMap<String, String> holders = new TreeMap<>();
+    workloads.forEach(w -> w.nodes().forEach(node -> holders.put(node, w.workloadId())));
+    return holders;
+  }
+
+  /** Returns how a workload lost a node; empty if it did not. */
+  public Optional<NodeTransfer> transfer(String workloadId, String node) {
+    return transfers.stream()
+        .filter(t -> t.from().equals(workloadId) && t.node().equals(node))
+        .findFirst();
+  }
+
+  private String hash() {
+    CanonicalHash hash = new CanonicalHash(FORMAT);
+    hash.put(poolId)
+        .put(generation)
+        .put(previousId.orElse(""))
+        .put(policy.adjustedAtOnce())
+        .put(policy.fairnessLoss())
+        .put(policy.adjustmentSeconds())
+        .put(policy.paybackSeconds())
+        .put(policy.solverIterations());
+    hash.putAll(curveIds.entrySet(), c -> hash.put(c.getKey()).put(c.getValue()));
+    hash.putAll(
+        workloads,
+        w -> {
+          hash.put(w.workloadId()).putAll(w.nodes(), hash::put);
+          hash.put(w.devices())
+              .put(w.samplesPerSecond())
+              .put(w.fairNodes())
+              .put(w.change().name())
+              .put(w.reason());
+          // Allocations of pools without links keep the ids that they had before there were any.
+          w.ring()
+              .ifPresent(
+                  ring ->
+                      hash.put(ring.gigabytesPerSecond())
+                          .put(ring.byNameGigabytesPerSecond())
+                          .put(ring.mostGigabytesPerSecond())
+                          .put(ring.slowestPairGigabytesPerSecond()));
+        });
+    hash.putAll(
+        transfers, t -> hash.put(t.node()).put(t.from()).put(t.to().orElse("")).put(t.reason()));
+    return hash.put(quality.weightedThroughput())
+        .put(quality.gap())
+        .put(quality.fairnessLoss())
+        .put(quality.adjusted())
+        .hex();
+  }
+}

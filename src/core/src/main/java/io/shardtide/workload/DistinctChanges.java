@@ -1,0 +1,106 @@
+package io.shardtide.workload;
+
+import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Checks that an event does not change the same thing twice. */
+final class DistinctChanges {
+  /** Longer values, such as histograms, are named and not shown. */
+  private static final int MAX_SHOWN = 40;
+
+  private static final String SETS = "sets";
+  private static final String RESIZES = "resizes";
+  private static final String DROPS = "drops";
+
+  /** In the order in which messages say them, whichever change comes first. */
+  private static final List<String> VERBS = List.of(SETS, RESIZES, DROPS);
+
+  private DistinctChanges() {}
+
+  /**
+   * @throws RejectedException with the positions of two changes of one table, or of the cluster,
+   *     and what differs between them
+   */
+  static void check(List<Change> changes) {
+    Map<Optional<String>, Integer> positions = new HashMap<>();
+    for (int c = 0; c < changes.size(); c++) {
+      Optional<String> table = table(changes.get(c));
+      Integer same = positions.putIfAbsent(table, c);
+      if (same != null) {
+        throw new RejectedException(
+            RejectionReason.TOO_MANY_CHANGES,
+            "an event must have at most one change of %s, got changes[%s] and changes[%s]: %s. Maybe rename one, leave one out, or publish two events"
+                .formatted(
+                    table.map(name -> "table " + Names.quote(name)).orElse("the cluster"),
+                    same,
+                    c,
+                    difference(changes.get(same), changes.get(c))));
+      }
+    }
+  }
+
+  /** Returns the table that is changed; none if the cluster is. */
+  private static Optional<String> table(Change change) {
+    if (change instanceof Change.TableUpserted upserted) {
+      return Optional.of(upserted.table().name());
+    }
+    if (change instanceof Change.TableResized resized) {
+      return Optional.of(resized.name());
+    }
+    return change instanceof Change.TableDropped dropped
+        ? Optional.of(dropped.name())
+        : Optional.empty();
+  }
+
+  private static String difference(Change first, Change second) {
+    Optional<Record> before = spec(first);
+    Optional<Record> after = spec(second);
+    if (first.getClass() != second.getClass()) {
+      List<String> verbs = new ArrayList<>(VERBS);
+      verbs.retainAll(List.of(verb(first), verb(second)));
+      return "one %s it, the other %s it".formatted(verbs.get(0), verbs.get(1));
+    }
+    if (before.isEmpty() || after.isEmpty()) {
+      return "both drop it";
+    }
+    List<String> fields = new ArrayList<>();
+    for (RecordComponent field : before.get().getClass().getRecordComponents()) {
+      Object was = value(field, before.get());
+      Object is = value(field, after.get());
+      if (!was.equals(is)) {
+        String values = "%s and %s".formatted(was, is);
+        fields.add(field.getName() + (values.length() <= MAX_SHOWN ? " " + values : ""));
+      }
+    }
+    return fields.isEmpty() ? "they are equal" : "they differ in " + String.join(", ", fields);
+  }
+
+  private static String verb(Change change) {
+    if (change instanceof Change.TableDropped) {
+      return DROPS;
+    }
+    return change instanceof Change.TableResized ? RESIZES : SETS;
+  }
+
+  private static Optional<Record> spec(Change change) {
+    if (change instanceof Change.TableUpserted upserted) {
+      return Optional.of(upserted.table());
+    }
+    if (change instanceof Change.TableResized resized) {
+      return Optional.of(resized);
+    }
+    return change instanceof Change.ClusterSet set ? Optional.of(set.cluster()) : Optional.empty();
+  }
+
+  private static Object value(RecordComponent field, Record of) {
+    try {
+      return field.getAccessor().invoke(of);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+package io.shardtide.workload;
+
+/**
+ * How a training program overlaps batches, which says how many of them are in device memory at
+ * once: TorchRec's {@code PipelineType}. Numbers of batches are those of its classes in release
+ * 1.6.1; of {@link #NONE} and {@link #SPARSE_DIST} they were measured (docs/MODELS.md).
+ */
+public enum TrainingPipeline implements Named {
+  /** One batch after another: a loop in the program, or {@code TrainPipelineBase} on a CPU. */
+  NONE(1, 1, 1),
+  /**
+   * {@code TrainPipelineSparseDist}: while a batch trains, the ids of the next one are at their
+   * shards already, a third one has been copied to the device, and the one before is still referred
+   * to.
+   */
+  SPARSE_DIST(4, 3, 2),
+  /**
+   * {@code PrefetchTrainPipelineSparseDist}: also fetches the next batch's rows into caches.
+   * TorchRec's estimator counts the ids at shards three times.
+   */
+  PREFETCH(4, 3, 3);
+
+  private final int batches;
+  private final int sentBatches;
+  private final int distributedBatches;
+
+  TrainingPipeline(int batches, int sentBatches, int distributedBatches) {
+    this.batches = batches;
+    this.sentBatches = sentBatches;
+    this.distributedBatches = distributedBatches;
+  }
+
+  /**
+   * Returns how many batches of a device's own samples its memory holds, as the program has them.
+   */
+  public int batches() {
+    return batches;
+  }
+
+  /**
+   * Returns of how many batches of its own samples a device also holds the ids as it sends them,
+   * which copies of tables look up.
+   */
+  public int sentBatches() {
+    return sentBatches;
+  }
+
+  /** Returns of how many batches a device holds the ids that its shards look up. */
+  public int distributedBatches() {
+    return distributedBatches;
+  }
+
+  /**
+   * Returns the constant with a label.
+   *
+   * @throws RejectedException if there is none
+   */
+  public static TrainingPipeline of(String label) {
+    return Named.parse(
+        TrainingPipeline.class, label, "pipeline of a cluster", RejectionReason.INVALID_CLUSTER);
+  }
+}
