@@ -144,7 +144,7 @@ public final class RegretWorkloads {
             .build());
   }
 
-  /** The codecs of search/local/RATIONALE.md. */
+  /** The codecs of search/RATIONALE.md. */
   private static WorkloadTask codecs(String name, List<TableSpec> tables, int devices) {
     return new WorkloadTask(
         name,

@@ -12,7 +12,7 @@ import io.shardtide.bench.RegretBenchmark.RegretRow;
 import io.shardtide.bench.RegretWorkloads;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.samples.WorkloadTask;
-import io.shardtide.search.groups.GroupedProblem;
+import io.shardtide.search.GroupedProblem;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;

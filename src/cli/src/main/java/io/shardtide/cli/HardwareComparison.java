@@ -6,7 +6,7 @@ import io.shardtide.plan.Bottleneck;
 import io.shardtide.plan.Insight;
 import io.shardtide.plan.Shortfall;
 import io.shardtide.samples.WorkloadTask;
-import io.shardtide.search.SearchResult;
+import io.shardtide.search.problem.SearchResult;
 import io.shardtide.workload.ByteSizes;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.UsableMemory;

@@ -62,8 +62,8 @@ public record SearchSettings(
    * 7,000 evaluations a table, and those of at least 160, are 0.3 s for few tables on 16 devices
    * and about a second for 500 on 128, on two cores; 10,000 are what a repair of 26 tables on 16
    * devices in 30 ms allows. 10 GB/s is a device's share of common networks (100 Gbit/s), 2.5 ms
-   * and 1 s are what a shard and a reshard take with TorchRec (search/local/RATIONALE.md), and
-   * 1,000 steps are some minutes of training.
+   * and 1 s are what a shard and a reshard take with TorchRec (search/RATIONALE.md), and 1,000
+   * steps are some minutes of training.
    */
   public static final SearchSettings DEFAULTS =
       new SearchSettings(7_000, 10_000, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL, 0.3);

@@ -10,7 +10,7 @@ import io.shardtide.plan.HotRows;
 import io.shardtide.plan.PlanMoves;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.search.SearchResult;
+import io.shardtide.search.problem.SearchResult;
 import io.shardtide.workload.HashedStorage;
 import io.shardtide.workload.Names;
 import io.shardtide.workload.ReplicaGroups;

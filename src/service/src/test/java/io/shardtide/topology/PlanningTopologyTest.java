@@ -14,7 +14,7 @@ import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.search.groups.GroupSearch;
+import io.shardtide.search.GroupSearch;
 import io.shardtide.state.AcceptedStatus;
 import io.shardtide.state.PlanHistory;
 import io.shardtide.state.PlanningSettings;

@@ -2,7 +2,7 @@ package io.shardtide.bench.service;
 
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.bench.service.ProcessorTime.ThreadKind;
-import io.shardtide.search.groups.GroupSearch;
+import io.shardtide.search.GroupSearch;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.TableSpec;

@@ -2,11 +2,11 @@ package io.shardtide.search.bound;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.search.SearchProblem;
-import io.shardtide.search.TableGroup;
 import io.shardtide.search.bound.CommunicationFloor.AllToAll;
 import io.shardtide.search.bound.CommunicationFloor.Line;
 import io.shardtide.search.bound.WayList.Prices;
+import io.shardtide.search.problem.SearchProblem;
+import io.shardtide.search.problem.TableGroup;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.ShardScope;

@@ -10,7 +10,7 @@ import io.shardtide.cost.StepMemory;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
-import io.shardtide.search.SearchProblem;
+import io.shardtide.search.problem.SearchProblem;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableSpec;

@@ -1,0 +1,264 @@
+package io.shardtide.search;
+
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
+import io.shardtide.plan.HotRows;
+import io.shardtide.plan.PlanShards;
+import io.shardtide.plan.Region;
+import io.shardtide.plan.Shard;
+import io.shardtide.search.problem.TableGroup;
+import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.Set;
+
+/**
+ * The running plan, and the part of it that can be kept: the parts of each table at places that are
+ * still there. Nothing is kept of a table that is new, has another number of columns, or is split
+ * over other devices than the place has now.
+ */
+final class CurrentPlan {
+  private final List<List<RunningPart>> parts;
+
+  /** The shards of each table; none of a table that is new or has another number of columns. */
+  private final List<PlanShards> shards;
+
+  /**
+   * Rows of each table of which every device has a copy; 0 of a table that is not cut by use, and
+   * of those that share their devices.
+   */
+  private final long[] hotRows;
+
+  /** Where the rows of each table's parts are; null of a table that did not run. */
+  private final ShardScope[] scopes;
+
+  /** Into how many parts each table was cut. */
+  private final int[] partsBefore;
+
+  /** Whether each table's parts are of equal width, at places of their own. */
+  private final boolean[] areEqual;
+
+  /**
+   * A part of a table at a place.
+   *
+   * @param part the part
+   * @param place the place
+   * @param region what of the table the devices of the place have together; of tables that are
+   *     placed together, of the columns of all, with the rows of the first
+   */
+  record RunningPart(TablePart part, int place, Region region) {
+    int columns() {
+      return part.columns();
+    }
+  }
+
+  /**
+   * @param tables tables of the problem, those that are placed together as one
+   * @param plan the running plan; some of its devices may be gone
+   * @param places places that there are now
+   */
+  CurrentPlan(List<TableGroup> tables, PlanShards plan, Places places) {
+    Map<String, List<Shard>> byTable = new HashMap<>();
+    for (Shard shard : plan.shards()) {
+      byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
+    }
+    parts = new ArrayList<>();
+    shards = new ArrayList<>();
+    hotRows = new long[tables.size()];
+    scopes = new ShardScope[tables.size()];
+    partsBefore = new int[tables.size()];
+    areEqual = new boolean[tables.size()];
+    for (TableGroup group : tables) {
+      List<Shard> ofGroup = new ArrayList<>();
+      List<List<Shard>> others = new ArrayList<>();
+      List<List<RunningPart>> ofTables = new ArrayList<>();
+      for (TablePrediction prediction : group.tables()) {
+        TableSpec table = prediction.table();
+        List<Shard> known = known(table, byTable.getOrDefault(table.name(), List.of()));
+        ofGroup.addAll(known);
+        others.add(HotRows.others(known));
+        ofTables.add(parts(table, HotRows.others(known), places));
+      }
+      addCuts(parts.size(), group, others, ofGroup);
+      shards.add(new PlanShards(ofGroup, plan.devices(), plan.groups()));
+      parts.add(group.isShared() ? shared(group, ofTables) : ofTables.get(0));
+    }
+  }
+
+  /**
+   * Remembers how the tables of a group were cut.
+   *
+   * @param others the shards of each, without copies of hot rows
+   * @param ofGroup all shards of all of them
+   */
+  private void addCuts(int table, TableGroup group, List<List<Shard>> others, List<Shard> ofGroup) {
+    List<Shard> first = others.stream().filter(of -> !of.isEmpty()).findFirst().orElse(null);
+    if (first == null) {
+      return;
+    }
+    scopes[table] = first.get(0).kind().scope();
+    partsBefore[table] =
+        scopes[table] == ShardScope.DEVICE
+            ? first.size()
+            : (int) first.stream().mapToInt(Shard::columnOffset).distinct().count();
+    boolean hasCopies = others.stream().mapToInt(List::size).sum() < ofGroup.size();
+    if (!group.isShared()) {
+      hotRows[table] = HotRows.of(ofGroup).orElse(0);
+    }
+    areEqual[table] = !(hasCopies && group.isShared());
+    for (int t = 0; t < others.size(); t++) {
+      areEqual[table] &= isEqual(group.tables().get(t).table(), others.get(t), partsBefore[table]);
+    }
+  }
+
+  /** Returns whether a table was cut into so many parts of equal width, at places of their own. */
+  private static boolean isEqual(TableSpec table, List<Shard> shards, int count) {
+    return !shards.isEmpty()
+        && shards.stream().allMatch(shard -> shard.columns() * count == table.columns())
+        && shards.stream().map(Shard::device).distinct().count() == shards.size();
+  }
+
+  private static List<Shard> known(TableSpec table, List<Shard> shards) {
+    int columns = shards.stream().mapToInt(shard -> shard.region().columnEnd()).max().orElse(0);
+    return columns == table.columns() ? shards : List.of();
+  }
+
+  /** Returns the parts of a group if each table has its equal parts, all at the same places. */
+  private static List<RunningPart> shared(TableGroup group, List<List<RunningPart>> ofTables) {
+    List<Integer> places = ofTables.get(0).stream().map(RunningPart::place).toList();
+    for (int t = 0; t < ofTables.size(); t++) {
+      List<RunningPart> own = ofTables.get(t);
+      int columns = group.tables().get(t).table().columns();
+      boolean areSame =
+          own.stream().map(RunningPart::place).toList().equals(places)
+              && own.stream().allMatch(part -> part.columns() * places.size() == columns)
+              && cacheShares(own).equals(cacheShares(ofTables.get(0)));
+      if (!areSame) {
+        return List.of();
+      }
+    }
+    List<RunningPart> shared = new ArrayList<>();
+    for (RunningPart own : ofTables.get(0)) {
+      int columns = group.columns() / places.size();
+      Region rows = own.region();
+      shared.add(
+          new RunningPart(
+              own.part().withColumns(columns),
+              own.place(),
+              new Region(shared.size() * columns, columns, rows.rowOffset(), rows.rows())));
+    }
+    return shared;
+  }
+
+  private static List<OptionalDouble> cacheShares(List<RunningPart> parts) {
+    return parts.stream().map(part -> part.part().cacheShare()).toList();
+  }
+
+  private static List<RunningPart> parts(TableSpec table, List<Shard> shards, Places places) {
+    if (shards.isEmpty()) {
+      return List.of();
+    }
+    ShardScope scope = shards.get(0).kind().scope();
+    if (scope == ShardScope.COPIES) {
+      return List.of(
+          new RunningPart(
+              new TablePart(scope, table.columns()), places.firstOf(scope), Region.of(table)));
+    }
+    Map<RunningPart, Integer> found = new LinkedHashMap<>();
+    Map<Integer, Integer> blocks = new HashMap<>();
+    List<Shard> sorted = shards.stream().sorted(Shard.ORDER).toList();
+    List<Option> options = Option.of(sorted);
+    for (int i = 0; i < options.size(); i++) {
+      Shard shard = sorted.get(i);
+      blocks.merge(shard.columnOffset(), 1, Integer::sum);
+      if (shard.device() < places.devices()) {
+        int place = places.of(scope, shard.device());
+        Region region =
+            scope == ShardScope.DEVICE
+                ? shard.region()
+                : Region.ofColumns(table, shard.columnOffset(), shard.columns());
+        found.merge(new RunningPart(options.get(i).part(), place, region), 1, Integer::sum);
+      }
+    }
+    if (scope == ShardScope.DEVICE) {
+      return List.copyOf(found.keySet());
+    }
+    // Of a node that lost a device, or got one, all rows are elsewhere; of one that became several,
+    // each has some of the rows. A device of an earlier version's plan may have none of them.
+    Set<Integer> offsets = new HashSet<>();
+    boolean areWhole =
+        found.keySet().stream().allMatch(part -> offsets.add(part.region().columnOffset()));
+    return found.entrySet().stream()
+        .filter(part -> areWhole && part.getValue() == places.size(part.getKey().place()))
+        .map(Map.Entry::getKey)
+        // The devices that are left of a node may be a whole smaller one.
+        .filter(
+            part ->
+                scope != ShardScope.NODE
+                    || blocks.get(part.region().columnOffset()) == places.size(part.place()))
+        .toList();
+  }
+
+  /** Returns whether a table ran with as many columns as it has now. */
+  boolean ran(int table) {
+    return !shards.get(table).shards().isEmpty();
+  }
+
+  /** Returns the shards of a table, also those whose devices are gone. */
+  PlanShards shards(int table) {
+    return shards.get(table);
+  }
+
+  /** Returns how many rows of a table every device has a copy of, if others have none; or 0. */
+  long hotRows(int table) {
+    return hotRows[table];
+  }
+
+  /** Returns where the rows of a table's parts are; the table must have run. */
+  ShardScope scope(int table) {
+    return scopes[table];
+  }
+
+  /** Returns into how many parts a table was cut, also those whose devices are gone. */
+  int partsBefore(int table) {
+    return partsBefore[table];
+  }
+
+  /**
+   * Returns whether a table was cut into so many parts of such width, at places of their own that
+   * are places still but for those that are gone.
+   *
+   * @param group the tables that are placed as this table
+   */
+  boolean isCutInto(int table, TableGroup group, TablePart part) {
+    return areEqual[table]
+        && !parts.get(table).isEmpty()
+        && scopes[table] == part.scope()
+        && part.count(group.columns()) == partsBefore[table]
+        && part.columns() * partsBefore[table] == group.columns();
+  }
+
+  /** Returns the parts of a table that can be kept, by column and row. */
+  List<RunningPart> parts(int table) {
+    return parts.get(table);
+  }
+
+  /** Returns how many columns of a table can be kept at a place. */
+  int columns(int table, int place) {
+    int columns = 0;
+    List<RunningPart> of = parts.get(table);
+    for (int i = 0; i < of.size(); i++) {
+      if (of.get(i).place() == place) {
+        columns += of.get(i).columns();
+      }
+    }
+    return columns;
+  }
+}

@@ -1,0 +1,101 @@
+package io.shardtide.search;
+
+/**
+ * A change that a search tries: some tables get a way and places, or a collective is another one of
+ * its candidates. A part that goes to another device, two that change places, a table that is cut
+ * otherwise, copied or cached: all are that. One instance is filled again and again.
+ */
+final class Move {
+  /** As many tables as a move changes. */
+  static final int MOST_TABLES = 4;
+
+  /** No collective changes. */
+  static final int NO_COLLECTIVE = -1;
+
+  int tables;
+  final int[] table = new int[MOST_TABLES];
+  final Way[] way = new Way[MOST_TABLES];
+  final int[][] places = new int[MOST_TABLES][4];
+
+  /** The number of the collective that changes, or {@link #NO_COLLECTIVE}; see {@link State}. */
+  int collective;
+
+  /** Its candidate. */
+  int candidate;
+
+  /** Starts a move. */
+  void begin() {
+    tables = 0;
+    collective = NO_COLLECTIVE;
+  }
+
+  /** Starts a move that changes a collective. */
+  void begin(int ofCollective, int toCandidate) {
+    begin();
+    collective = ofCollective;
+    candidate = toCandidate;
+  }
+
+  /**
+   * Adds that a table gets a way, and returns the array for the places of its parts.
+   *
+   * @param to the way; null takes all parts away
+   */
+  int[] add(int ofTable, Way to) {
+    int c = tables++;
+    table[c] = ofTable;
+    way[c] = to;
+    int parts = parts(c);
+    if (places[c].length < parts) {
+      places[c] = new int[Math.max(parts, 2 * places[c].length)];
+    }
+    return places[c];
+  }
+
+  /** Returns how many parts a table has that the move changes. */
+  int parts(int c) {
+    return way[c] == null ? 0 : way[c].parts;
+  }
+
+  /** Returns a new move that restores some tables as they are. */
+  static Move restoring(State state, int... tables) {
+    Move move = new Move();
+    move.begin();
+    for (int table : tables) {
+      move.restore(state, table);
+    }
+    return move;
+  }
+
+  /** Adds that a table is sharded as in a state, and returns the array of its places. */
+  int[] restore(State state, int ofTable) {
+    return change(state, ofTable, state.way(ofTable));
+  }
+
+  /** Adds that a part of a table goes to another place. */
+  void shift(State state, int ofTable, int part, int to) {
+    restore(state, ofTable)[part] = to;
+  }
+
+  /** Adds that a table gets a way at the places where it is, and returns the array of those. */
+  int[] change(State state, int ofTable, Way to) {
+    int[] at = add(ofTable, to);
+    System.arraycopy(state.placesOf(ofTable), 0, at, 0, to == null ? 0 : to.parts);
+    return at;
+  }
+
+  /** Applies the change. */
+  void apply(State state) {
+    for (int c = 0; c < tables; c++) {
+      state.set(table[c], way[c], places[c], parts(c));
+    }
+    choose(state.chosen);
+  }
+
+  /** Applies the change to the candidate of each collective. */
+  void choose(int[] chosen) {
+    if (collective != NO_COLLECTIVE) {
+      chosen[collective] = candidate;
+    }
+  }
+}

@@ -1,0 +1,112 @@
+package io.shardtide.search;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * Takes moves back that do not pay: a search makes many of them on the way. Tables are sharded as
+ * they were, one by one and in pairs that have changed places, as long as that makes the cost
+ * smaller.
+ */
+final class MoveReduction {
+  private final State state;
+  private final Objective objective;
+  private final State earlier;
+  private final Move move;
+
+  /**
+   * @param state the state; changed only through its objective
+   * @param objective its cost, with the price of moves
+   * @param earlier the state before the search
+   */
+  MoveReduction(State state, Objective objective, State earlier) {
+    this.state = state;
+    this.objective = objective;
+    this.earlier = earlier;
+    move = new Move();
+  }
+
+  /** Takes back what does not pay. */
+  void run() {
+    boolean isSmaller = true;
+    while (isSmaller) {
+      isSmaller = false;
+      List<Integer> changed = changed();
+      for (int table : changed) {
+        isSmaller |= takeBack(table, table);
+      }
+      if (!isSmaller) {
+        isSmaller = takePairBack(changed);
+      }
+    }
+  }
+
+  private List<Integer> changed() {
+    List<Integer> changed = new ArrayList<>();
+    for (int t = 0; t < state.tables(); t++) {
+      if (isChanged(t)) {
+        changed.add(t);
+      }
+    }
+    return changed;
+  }
+
+  private boolean isChanged(int table) {
+    if (state.way(table) != earlier.way(table)) {
+      return true;
+    }
+    for (int i = 0; i < earlier.count(table); i++) {
+      if (!state.isAt(table, earlier.place(table, i))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Takes back the first pair that pays: a table, and one that has left a place that it took. */
+  private boolean takePairBack(List<Integer> changed) {
+    Map<Integer, List<Integer>> left = new HashMap<>();
+    for (int table : changed) {
+      for (int i = 0; i < earlier.count(table); i++) {
+        int place = earlier.place(table, i);
+        if (!state.isAt(table, place)) {
+          left.computeIfAbsent(place, p -> new ArrayList<>()).add(table);
+        }
+      }
+    }
+    for (int table : changed) {
+      SortedSet<Integer> others = new TreeSet<>();
+      for (int i = 0; i < state.count(table); i++) {
+        int place = state.place(table, i);
+        if (!earlier.isAt(table, place)) {
+          others.addAll(left.getOrDefault(place, List.of()));
+        }
+      }
+      for (int other : others) {
+        if (takeBack(table, other)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /** Takes back two tables, or one table twice, if that makes the cost smaller. */
+  private boolean takeBack(int table, int other) {
+    move.begin();
+    move.restore(earlier, table);
+    if (other != table) {
+      move.restore(earlier, other);
+    }
+    if (objective.evaluate(move) == Double.POSITIVE_INFINITY
+        || objective.movedCostMs() >= objective.costMs()) {
+      return false;
+    }
+    objective.apply(move);
+    return true;
+  }
+}

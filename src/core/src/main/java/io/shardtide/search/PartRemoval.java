@@ -1,0 +1,73 @@
+package io.shardtide.search;
+
+import io.shardtide.workload.ShardScope;
+import java.util.function.ToLongFunction;
+
+/** Makes a running plan fit devices that have less memory, or tables that have become larger. */
+final class PartRemoval {
+  private final State state;
+
+  PartRemoval(State state) {
+    this.state = state;
+  }
+
+  /**
+   * Removes parts from devices whose memory, or host memory, is exceeded: each time the smallest
+   * that is enough, or else the largest. Parts on one device go before split ones, because less has
+   * to move.
+   */
+  void run() {
+    for (int d = 0; d < state.devices; d++) {
+      while (state.bytes[d] > state.memory[d]) {
+        remove(d, state.bytes[d] - state.memory[d], Way::bytes);
+      }
+      while (state.hostBytes[d] > state.hostMemory) {
+        remove(d, state.hostBytes[d] - state.hostMemory, way -> way.load.hostBytes());
+      }
+    }
+  }
+
+  /** Removes a part of a device that has some of the bytes that are too many. */
+  private void remove(int device, long over, ToLongFunction<Way> bytes) {
+    for (ShardScope scope : ShardScope.values()) {
+      int place = state.places.of(scope, device);
+      int chosen = smallestOf(place, over, bytes);
+      if (chosen >= 0) {
+        int table = state.tableAt(place, chosen);
+        if (scope == ShardScope.DEVICE && state.way(table).hot == null) {
+          state.remove(table, state.partAt(place, chosen));
+        } else {
+          state.clear(table);
+        }
+        return;
+      }
+    }
+    removeHotRows();
+  }
+
+  /** Removes a table with hot rows, which are on all devices. */
+  private void removeHotRows() {
+    for (int t = 0; t < state.tables(); t++) {
+      if (state.way(t) != null && state.way(t).hot != null) {
+        state.clear(t);
+        return;
+      }
+    }
+    throw new IllegalStateException("a device without parts must not exceed its memory");
+  }
+
+  /** Returns the smallest part of a place with so many bytes, or else the largest with any. */
+  private int smallestOf(int place, long least, ToLongFunction<Way> of) {
+    int chosen = -1;
+    long best = 0;
+    for (int i = 0; i < state.countAt(place); i++) {
+      long bytes = of.applyAsLong(state.way(state.tableAt(place, i)));
+      boolean isBetter = best >= least ? bytes >= least && bytes < best : bytes > best;
+      if (isBetter) {
+        chosen = i;
+        best = bytes;
+      }
+    }
+    return chosen;
+  }
+}

@@ -1,0 +1,473 @@
+package io.shardtide.search;
+
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.Slowdowns;
+import io.shardtide.search.problem.TableGroup;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ShardScope;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.IntFunction;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+
+/**
+ * Places tables in one of their {@link TableWays ways}: the start of a local search where parts are
+ * of equal width, or tables may be split.
+ *
+ * <p>Each table is sharded in the way with the least work whose parts are small enough; split
+ * tables go first, and then the parts on single devices, the most expensive one first, to the
+ * device with the smallest load that has room. A table that finds no room is sharded in the next
+ * way.
+ */
+final class Placer {
+  /** Largest costs of a part, as multiples of an even share of all costs. */
+  static final double[] GRAINS = {1, 0.7, 0.5, 0.35, 0.25, 1.4, 2, 2.8};
+
+  /** Shares of all device memory that tables may take by their bytes: devices are not filled. */
+  private static final double[] FILLS = {1, 0.97, 0.94, 0.9, 0.8};
+
+  /** Prices of a byte below and above all that matter, and steps between them. */
+  private static final double LEAST_MS_PER_BYTE = 1e-16;
+
+  private static final double MOST_MS_PER_BYTE = 1e-3;
+  private static final int PRICES = 40;
+
+  private static final Comparator<Way> MOST_EXPENSIVE_FIRST =
+      Comparator.comparingDouble((Way part) -> part.aloneMs)
+          .reversed()
+          .thenComparingInt(part -> part.table);
+
+  private final List<TableGroup> tables;
+  private final ClusterSpec cluster;
+  private final CostEvaluator evaluator;
+  private final Slowdowns slowdowns;
+  private final TableWays ways;
+  private final double[] sum;
+  private double targetMs = Double.NaN;
+
+  /** Tables by the bytes of all their rows, the largest first. */
+  private final List<Integer> largestFirst = new ArrayList<>();
+
+  /** Tables that may be copied or not, those first whose work grows the least if they are. */
+  private List<Integer> copiedFirst;
+
+  Placer(
+      List<TableGroup> tables,
+      ClusterSpec cluster,
+      CostEvaluator evaluator,
+      Slowdowns slowdowns,
+      TableWays ways) {
+    this.tables = tables;
+    this.cluster = cluster;
+    this.evaluator = evaluator;
+    this.slowdowns = slowdowns;
+    this.ways = ways;
+    sum = new double[evaluator.sumSize()];
+    for (int t = 0; t < tables.size(); t++) {
+      largestFirst.add(t);
+    }
+    largestFirst.sort(
+        Comparator.comparingLong((Integer t) -> -tables.get(t).bytes()).thenComparingInt(t -> t));
+  }
+
+  /**
+   * Places everything.
+   *
+   * @param state receives it; what it has is taken away
+   * @param grain largest cost of a part, as a multiple of an even share of all costs
+   * @param cap largest all-to-all load of a part, as a multiple of an even share of all loads
+   * @return whether everything has found room; otherwise the state is incomplete
+   */
+  boolean place(State state, double grain, double cap) {
+    return place(state, grain, cap, ways::of);
+  }
+
+  /**
+   * Places everything, some tables copied and all others not, where they have such ways: an
+   * all-to-all gets shorter only when several tables leave it.
+   *
+   * @param copied share of the tables that are copied, those whose work grows the least by it
+   */
+  boolean place(State state, double grain, double cap, double copied) {
+    copiedFirst = copiedFirst == null ? copiedFirst() : copiedFirst;
+    Set<Integer> copies =
+        new HashSet<>(copiedFirst.subList(0, (int) Math.round(copied * copiedFirst.size())));
+    return place(
+        state,
+        grain,
+        cap,
+        t -> allowed(t, scope -> (scope == ShardScope.COPIES) == copies.contains(t)));
+  }
+
+  private List<Integer> copiedFirst() {
+    double[] moreMs = new double[tables.size()];
+    List<Integer> both = new ArrayList<>();
+    for (int t = 0; t < moreMs.length; t++) {
+      if (Arrays.stream(ways.of(t)).map(way -> way.scope == ShardScope.COPIES).distinct().count()
+          == 2) {
+        Way copy = allowed(t, scope -> scope == ShardScope.COPIES)[0];
+        moreMs[t] = copy.workMs - allowed(t, scope -> scope != ShardScope.COPIES)[0].workMs;
+        both.add(t);
+      }
+    }
+    both.sort(Comparator.comparingDouble((Integer t) -> moreMs[t]).thenComparingInt(t -> t));
+    return both;
+  }
+
+  /** Returns the ways of a table in some scopes, or all if it has none there. */
+  private Way[] allowed(int table, Predicate<ShardScope> isAllowed) {
+    Way[] some =
+        Arrays.stream(ways.of(table)).filter(way -> isAllowed.test(way.scope)).toArray(Way[]::new);
+    return some.length == 0 ? ways.of(table) : some;
+  }
+
+  private boolean place(State state, double grain, double cap, IntFunction<Way[]> allowed) {
+    Way[][] of = new Way[tables.size()][];
+    Arrays.setAll(of, allowed);
+    double maxUnits =
+        cap * Math.max(1, Arrays.stream(of).mapToInt(Placer::mostUnits).sum()) / cluster.devices();
+    double maxMs = grain * targetMs();
+    for (double fill : FILLS) {
+      // Of the attempt before.
+      IntStream.range(0, tables.size()).forEach(state::clear);
+      double msPerByte = msPerByte(of, maxMs, maxUnits, fill * cluster.usableBytes());
+      if (place(state, t -> way(of[t], maxMs, maxUnits, msPerByte))) {
+        return true;
+      }
+      if (msPerByte == 0) {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  /** Returns the all-to-all load of a table on devices, 0 if it is on all. */
+  private static int mostUnits(Way[] of) {
+    return Arrays.stream(of).mapToInt(way -> way.units * way.parts).max().orElse(0);
+  }
+
+  /**
+   * Returns the least price of a byte of device memory, in milliseconds a step, at which all tables
+   * together fit: no table has a cache, or rows in device memory, that save less (the multiplier of
+   * Everett's method, Operations Research 1963).
+   *
+   * @param bytes of all devices
+   */
+  private double msPerByte(Way[][] of, double maxMs, double maxUnits, double bytes) {
+    if (bytesAt(of, 0, maxMs, maxUnits) <= bytes) {
+      return 0;
+    }
+    double low = StrictMath.log(LEAST_MS_PER_BYTE);
+    double high = StrictMath.log(MOST_MS_PER_BYTE);
+    for (int i = 0; i < PRICES; i++) {
+      double middle = (low + high) / 2;
+      if (bytesAt(of, StrictMath.exp(middle), maxMs, maxUnits) <= bytes) {
+        high = middle;
+      } else {
+        low = middle;
+      }
+    }
+    return StrictMath.exp(high);
+  }
+
+  private double bytesAt(Way[][] of, double msPerByte, double maxMs, double maxUnits) {
+    double bytes = 0;
+    for (int t = 0; t < tables.size(); t++) {
+      if (of[t].length > 0) {
+        bytes += way(of[t], maxMs, maxUnits, msPerByte).totalBytes;
+      }
+    }
+    return bytes;
+  }
+
+  /**
+   * Places what is at no place of a running plan, in parts that cost at most as much as a device on
+   * average.
+   *
+   * @param state receives it
+   * @param isAllowed where rows may be, if the table has such a way
+   * @return whether everything has found room; otherwise the state is incomplete
+   */
+  boolean complete(State state, Predicate<ShardScope> isAllowed) {
+    double meanMs =
+        IntStream.range(0, cluster.devices()).mapToDouble(d -> loadMs(state, d)).sum()
+            / cluster.devices();
+    return place(state, t -> way(allowed(t, isAllowed), meanMs, Double.POSITIVE_INFINITY, 0));
+  }
+
+  /** Returns an even share of all costs, in milliseconds. */
+  private double targetMs() {
+    if (Double.isNaN(targetMs)) {
+      targetMs =
+          IntStream.range(0, tables.size())
+              .mapToDouble(
+                  t -> Arrays.stream(ways.of(t)).mapToDouble(way -> way.workMs).min().orElse(0))
+              .sum();
+    }
+    return targetMs;
+  }
+
+  /** Places everything, copied where tables may be; see {@link #place(State, double, double)}. */
+  boolean placeCopies(State state) {
+    return place(state, t -> allowed(t, scope -> scope == ShardScope.COPIES)[0]);
+  }
+
+  /**
+   * Places everything, some tables in the way that takes the least memory of a device.
+   *
+   * @param small how many tables, the largest ones
+   */
+  boolean placeSmall(State state, int small) {
+    Set<Integer> smallest = new HashSet<>(largestFirst.subList(0, Math.min(small, tables.size())));
+    return place(
+        state,
+        t ->
+            smallest.contains(t)
+                ? ways.smallest(t)
+                : way(ways.of(t), targetMs(), Double.POSITIVE_INFINITY, 0));
+  }
+
+  /** How {@link #pack} chooses among devices with room. */
+  enum PlacementStrategy {
+    /** The first. */
+    FIRST,
+    /** The one with the least room. */
+    BEST,
+    /** The one with the most room. */
+    WORST
+  }
+
+  /**
+   * Packs all tables by bytes alone, each in the way that takes the least memory of a device, or in
+   * another one if that finds no room: those with the largest parts first.
+   *
+   * @param state receives everything; empty
+   * @param strategy how to choose among devices
+   * @param disorder 0 for the order by size; larger values shuffle it more
+   * @param random shuffles
+   * @return whether everything has found room; otherwise the state is incomplete
+   */
+  boolean pack(State state, PlacementStrategy strategy, double disorder, SeededRandom random) {
+    Integer[] order = new Integer[tables.size()];
+    double[] key = new double[order.length];
+    for (int t = 0; t < order.length; t++) {
+      if (ways.of(t).length == 0) {
+        return false;
+      }
+      order[t] = t;
+      key[t] = ways.smallest(t).bytes() * (1 + disorder * random.exponential());
+    }
+    // A stable sort: of equal tables, the first one comes first.
+    Arrays.sort(order, Comparator.comparingDouble((Integer t) -> -key[t]));
+    boolean fit = true;
+    for (int t : order) {
+      Way way = ways.smallest(t);
+      fit &=
+          way.scope == ShardScope.DEVICE
+              ? packInAnyWay(state, t, way, strategy)
+              : place(state, t, way);
+    }
+    return fit;
+  }
+
+  /**
+   * Packs a table in one way, or in the first other one that finds room: fewer and larger parts may
+   * do on few devices with much room.
+   */
+  private boolean packInAnyWay(State state, int table, Way way, PlacementStrategy strategy) {
+    if (pack(state, table, way, strategy) || placeOtherwise(state, table)) {
+      return true;
+    }
+    // The parts that find room: the others are missing.
+    pack(state, table, way, strategy);
+    return false;
+  }
+
+  private boolean pack(State state, int table, Way way, PlacementStrategy strategy) {
+    for (int i = 0; i < way.parts; i++) {
+      int chosen = -1;
+      for (int d = 0; d < state.devices; d++) {
+        if (state.mayAdd(table, way, d)
+            && isInNode(state, table, d)
+            && (chosen < 0 || isBetter(strategy, state, d, chosen))) {
+          chosen = d;
+        }
+      }
+      if (chosen < 0) {
+        return false;
+      }
+      state.add(table, way, chosen);
+    }
+    return true;
+  }
+
+  private static boolean isBetter(PlacementStrategy strategy, State state, int d, int than) {
+    return switch (strategy) {
+      case FIRST -> false;
+      case BEST -> state.room(d) < state.room(than);
+      case WORST -> state.room(d) > state.room(than);
+    };
+  }
+
+  private boolean place(State state, IntFunction<Way> choice) {
+    List<Way> waiting = new ArrayList<>();
+    for (int t : largestFirst) {
+      if (state.isComplete(t)) {
+        continue;
+      }
+      // Some parts may be kept: the missing ones get the same way.
+      Way way = state.way(t);
+      if (way == null) {
+        if (ways.of(t).length == 0) {
+          return false;
+        }
+        way = choice.apply(t);
+      }
+      if (way.scope != ShardScope.DEVICE) {
+        if (!place(state, t, way)) {
+          return false;
+        }
+        continue;
+      }
+      for (int i = state.count(t); i < way.parts; i++) {
+        waiting.add(way);
+      }
+    }
+    waiting.sort(MOST_EXPENSIVE_FIRST);
+    double[] loadMs = new double[state.devices];
+    Arrays.setAll(loadMs, d -> loadMs(state, d));
+    for (Way part : waiting) {
+      int table = part.table;
+      if (state.isComplete(table)) {
+        continue;
+      }
+      int device = bestDevice(state, loadMs, part);
+      if (device >= 0) {
+        boolean isAlone = part.hot == null || state.count(table) > 0;
+        state.add(table, part, device);
+        if (isAlone) {
+          loadMs[device] = loadMs(state, device);
+          continue;
+        }
+      } else if (!placeOtherwise(state, table)) {
+        return false;
+      }
+      Arrays.setAll(loadMs, d -> loadMs(state, d));
+    }
+    return true;
+  }
+
+  private Way way(Way[] of, double maxMs, double maxUnits, double msPerByte) {
+    Way smallest = null;
+    Way best = null;
+    for (Way way : of) {
+      boolean isSmall =
+          way.scope != ShardScope.DEVICE || (way.aloneMs <= maxMs && way.units <= maxUnits);
+      if (isSmall && (best == null || way.pricedMs(msPerByte) < best.pricedMs(msPerByte))) {
+        best = way;
+      }
+      if (smallest == null || way.aloneMs < smallest.aloneMs) {
+        smallest = way;
+      }
+    }
+    return best == null ? smallest : best;
+  }
+
+  private double loadMs(State state, int device) {
+    if (state.parts[device] == 0) {
+      return 0;
+    }
+    System.arraycopy(state.sums, device * sum.length, sum, 0, sum.length);
+    return slowdowns.computeMs(device, evaluator.computeMs(sum))
+        + slowdowns.communicationMs(device, ways.msPerUnit() * state.units[device]);
+  }
+
+  private int bestDevice(State state, double[] loadMs, Way way) {
+    int best = -1;
+    for (int d = 0; d < loadMs.length; d++) {
+      if ((best < 0 || loadMs[d] < loadMs[best])
+          && state.mayAdd(way.table, way, d)
+          && isInNode(state, way.table, d)) {
+        best = d;
+      }
+    }
+    return best;
+  }
+
+  /** Returns whether a device is in the node of a table's parts, where that is asked for. */
+  private boolean isInNode(State state, int table, int device) {
+    Places places = state.places;
+    return !ways.keepsPartsInNode(table)
+        || state.count(table) == 0
+        || places.nodeOf(state.place(table, 0)) == places.nodeOf(device);
+  }
+
+  /** Takes a table's parts away and shards it in the first way that finds room. */
+  private boolean placeOtherwise(State state, int table) {
+    state.clear(table);
+    for (Way way : ways.of(table)) {
+      if (place(state, table, way)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Shards a table in one way, at the places with the most room; false if one lacks it. */
+  private boolean place(State state, int table, Way way) {
+    Places places = state.places;
+    int first = places.firstOf(way.scope);
+    int end = first + places.countOf(way.scope);
+    if (way.scope != ShardScope.DEVICE || !ways.keepsPartsInNode(table)) {
+      return place(state, table, way, first, end);
+    }
+    for (int node = 0; node < places.nodes(); node++) {
+      int place = places.ofNode(node);
+      if (place(state, table, way, places.first(place), places.end(place))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private boolean place(State state, int table, Way way, int first, int end) {
+    for (int i = state.count(table); i < way.parts; i++) {
+      int best = -1;
+      for (int place = first; place < end; place++) {
+        if ((best < 0 || room(state, place) > room(state, best))
+            && state.mayAdd(table, way, place)) {
+          best = place;
+        }
+      }
+      if (best < 0) {
+        state.clear(table);
+        return false;
+      }
+      state.add(table, way, best);
+    }
+    return true;
+  }
+
+  private static long room(State state, int place) {
+    return state.room(state.places.first(place));
+  }
+
+  /** Returns the bytes of all parts that are at no place. */
+  long unplacedBytes(State state) {
+    long bytes = 0;
+    for (int t = 0; t < tables.size(); t++) {
+      if (!state.isComplete(t)) {
+        TableGroup table = tables.get(t);
+        Way way = state.way(t);
+        int placed = way == null ? 0 : (int) ((long) table.columns() * state.count(t) / way.parts);
+        bytes += table.bytes(table.columns() - placed);
+      }
+    }
+    return bytes;
+  }
+}

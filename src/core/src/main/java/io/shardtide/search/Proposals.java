@@ -1,0 +1,408 @@
+package io.shardtide.search;
+
+import io.shardtide.cost.StepCollectives;
+import io.shardtide.workload.ShardScope;
+import java.util.stream.IntStream;
+
+/**
+ * Draws moves at random: parts that go to another device or node, two that change places, tables
+ * that are sharded otherwise, with a larger cache, or more hot rows, and collectives. Devices with
+ * much to do give, those with little get.
+ */
+final class Proposals {
+  /** Random places of which the one with the least to do is taken. */
+  private static final int CANDIDATES = 3;
+
+  /** Of so many moves of caches, one takes no cache away from a table on the same device. */
+  private static final int CACHE_MOVES = 4;
+
+  /** Sizes of caches that a move goes on by at most. */
+  private static final int MOST_LEVELS = 3;
+
+  /**
+   * Of so many proposals, one shards a table in another way; with many devices fewer, because more
+   * of them are evaluated.
+   */
+  private static final int OTHER_WAY_EVERY = 16;
+
+  /** Of so many proposals, one gives a table a larger cache, where tables may be cached. */
+  private static final int CACHE_EVERY = 4;
+
+  /** Of so many proposals, one changes a collective, where there are several candidates. */
+  private static final int COLLECTIVE_EVERY = 256;
+
+  /** Of so many proposals, one moves a part that is split over a node, where there are several. */
+  private static final int NODE_EVERY = 16;
+
+  private final State state;
+  private final Objective objective;
+  private final TableWays ways;
+  private final Communication communication;
+  private final SeededRandom random;
+  private final Places places;
+  private final int[] cacheable;
+
+  /** Places that the way has already which is being placed: those with the stamp of now. */
+  private final int[] takenStamp;
+
+  private int stamp;
+  private final int otherWayEvery;
+  private final int[] choices;
+
+  /** Whether the search begins at a running plan: the last device gives more often. */
+  private final boolean isRepair;
+
+  Proposals(
+      State state,
+      Objective objective,
+      TableWays ways,
+      Communication communication,
+      SeededRandom random,
+      boolean isRepair) {
+    this.state = state;
+    this.objective = objective;
+    this.ways = ways;
+    this.communication = communication;
+    this.random = random;
+    this.isRepair = isRepair;
+    places = state.places;
+    cacheable = ways.cacheable();
+    takenStamp = new int[places.count()];
+    otherWayEvery = Math.max(OTHER_WAY_EVERY, state.devices / 2);
+    choices =
+        IntStream.range(0, StepCollectives.COUNT)
+            .filter(collective -> communication.choices(collective) > 1)
+            .toArray();
+  }
+
+  /** Fills in a random move; returns false if the draw gives none. */
+  boolean propose(Move move) {
+    move.begin();
+    if (random.below(otherWayEvery) == 0) {
+      return proposeOtherWay(move);
+    }
+    if (cacheable.length > 0 && random.below(CACHE_EVERY) == 0) {
+      return proposeCache(move);
+    }
+    if (choices.length > 0 && random.below(COLLECTIVE_EVERY) == 0) {
+      return proposeCollective(move);
+    }
+    if (places.nodes() > 1 && random.below(NODE_EVERY) == 0) {
+      return proposeNode(move);
+    }
+    return proposeParts(move);
+  }
+
+  /** Moves a part to another device, or lets two change places. */
+  private boolean proposeParts(Move move) {
+    boolean isSwap = random.below(12) >= 6;
+    int d = donor();
+    int count = state.countAt(d);
+    if (count == 0) {
+      return false;
+    }
+    int i = random.below(count);
+    int e = recipient(d);
+    if (!isSwap) {
+      return add(move, d, i, e);
+    }
+    int back = state.countAt(e);
+    return back > 0 && addSwap(move, d, i, e, random.below(back));
+  }
+
+  /**
+   * Moves a part to a device that sends little, or lets it change places with a part there that
+   * sends less.
+   *
+   * @param units the most that the other device may send afterwards
+   */
+  boolean proposeUnload(Move move, int d, int units) {
+    move.begin();
+    int count = state.countAt(d);
+    if (count == 0) {
+      return false;
+    }
+    int i = random.below(count);
+    int own = state.way(state.tableAt(d, i)).units;
+    int e = random.below(state.devices);
+    for (int c = 1; c < CANDIDATES; c++) {
+      int other = random.below(state.devices);
+      e = state.units[other] < state.units[e] ? other : e;
+    }
+    if (state.units[e] + own <= units) {
+      return own > 0 && add(move, d, i, e);
+    }
+    int back = state.countAt(e);
+    if (back == 0) {
+      return false;
+    }
+    int j = random.below(back);
+    int more = own - state.way(state.tableAt(e, j)).units;
+    return more > 0 && state.units[e] + more <= units && addSwap(move, d, i, e, j);
+  }
+
+  /** Adds that a part of a device goes to another one; returns false if it may not. */
+  private boolean add(Move move, int d, int i, int e) {
+    int table = state.tableAt(d, i);
+    if (e == d || !mayMove(table, e)) {
+      return false;
+    }
+    move.shift(state, table, state.partAt(d, i), e);
+    return true;
+  }
+
+  /** Adds that parts of two devices change places; returns false if they may not. */
+  private boolean addSwap(Move move, int d, int i, int e, int j) {
+    return state.tableAt(d, i) != state.tableAt(e, j) && add(move, d, i, e) && add(move, e, j, d);
+  }
+
+  /** Moves a part that is split over a node to another node, or lets two change places. */
+  private boolean proposeNode(Move move) {
+    int from = places.ofNode(places.nodeOf(donor()));
+    int to = places.ofNode(random.below(places.nodes()));
+    int count = state.countAt(from);
+    if (to == from || count == 0) {
+      return false;
+    }
+    int i = random.below(count);
+    int table = state.tableAt(from, i);
+    if (state.isAt(table, to)) {
+      return false;
+    }
+    move.shift(state, table, state.partAt(from, i), to);
+    int back = state.countAt(to);
+    if (back > 0 && random.below(2) == 0) {
+      int j = random.below(back);
+      int other = state.tableAt(to, j);
+      if (other == table || state.isAt(other, from)) {
+        return false;
+      }
+      move.shift(state, other, state.partAt(to, j), from);
+    }
+    return true;
+  }
+
+  /** Shards a table in another way, or moves a part of it to another device. */
+  boolean proposeOf(Move move, int table) {
+    move.begin();
+    if (random.below(2) == 0) {
+      return proposeWay(move, table);
+    }
+    int i = random.below(state.count(table));
+    int d = state.place(table, i);
+    if (d >= state.devices) {
+      return false;
+    }
+    int e = recipient(d);
+    if (e == d || !mayMove(table, e)) {
+      return false;
+    }
+    move.shift(state, table, i, e);
+    return true;
+  }
+
+  /** Returns whether a part of a table may move to a device. */
+  private boolean mayMove(int table, int to) {
+    return !state.isAt(table, to)
+        && (!ways.keepsPartsInNode(table)
+            || state.count(table) == 1
+            || places.nodeOf(state.place(table, 0)) == places.nodeOf(to));
+  }
+
+  /** Shards a table in another way: any one, or one of a highly loaded device. */
+  private boolean proposeOtherWay(Move move) {
+    int d = donor();
+    int count = state.countAt(d);
+    int table =
+        count == 0 || random.below(2) == 0
+            ? random.below(state.tables())
+            : state.tableAt(d, random.below(count));
+    return proposeWay(move, table);
+  }
+
+  /**
+   * Fills a move that shards a table in a random other way, at places with room for it that have
+   * little to do.
+   *
+   * @return whether the table has another way, and there is room for it
+   */
+  boolean proposeWay(Move move, int table) {
+    move.begin();
+    Way[] of = ways.of(table);
+    if (of.length < 2) {
+      return false;
+    }
+    Way way = of[random.below(of.length)];
+    return way != state.way(table) && place(move, table, way);
+  }
+
+  /** Fills a move that shards a table in a way; returns whether there is room for it. */
+  boolean proposeWay(Move move, int table, Way way) {
+    move.begin();
+    return place(move, table, way);
+  }
+
+  /** Returns the way of a scope with the least work; null if the table has none. */
+  Way cheapest(int table, ShardScope scope) {
+    for (Way way : ways.of(table)) {
+      if (way.scope == scope) {
+        return way;
+      }
+    }
+    return null;
+  }
+
+  /** Adds that a table gets a way, with parts where parts are already as far as possible. */
+  private boolean place(Move move, int table, Way way) {
+    int[] at = move.add(table, way);
+    stamp++;
+    int nodeOfFirst = -1;
+    for (int i = 0; i < way.parts; i++) {
+      int place = place(table, way, i, nodeOfFirst);
+      if (place < 0) {
+        return false;
+      }
+      takenStamp[place] = stamp;
+      if (i == 0 && way.scope == ShardScope.DEVICE) {
+        nodeOfFirst = places.nodeOf(place);
+      }
+      at[i] = place;
+    }
+    return true;
+  }
+
+  private int place(int table, Way way, int part, int nodeOfFirst) {
+    if (way.scope == ShardScope.CLUSTER || way.scope == ShardScope.COPIES) {
+      int all = places.firstOf(way.scope);
+      return hasRoom(table, all, way) ? all : -1;
+    }
+    boolean isInNode = way.scope == ShardScope.DEVICE && ways.keepsPartsInNode(table) && part > 0;
+    if (part < state.count(table)) {
+      int now = state.place(table, part);
+      if (places.scope(now) == way.scope
+          && (!isInNode || places.nodeOf(now) == nodeOfFirst)
+          && takenStamp[now] != stamp
+          && hasRoom(table, now, way)) {
+        return now;
+      }
+    }
+    int first = places.firstOf(way.scope);
+    int count = places.countOf(way.scope);
+    if (isInNode) {
+      int node = places.ofNode(nodeOfFirst);
+      first = places.first(node);
+      count = places.size(node);
+    }
+    int best = -1;
+    for (int c = 0; c < CANDIDATES; c++) {
+      int place = first + random.below(count);
+      if (takenStamp[place] != stamp
+          && (best < 0 || startMs(place) < startMs(best))
+          && hasRoom(table, place, way)) {
+        best = place;
+      }
+    }
+    int offset = random.below(count);
+    for (int i = 0; i < count && best < 0; i++) {
+      int place = first + (offset + i) % count;
+      best = takenStamp[place] != stamp && hasRoom(table, place, way) ? place : -1;
+    }
+    return best;
+  }
+
+  /** Returns when the last device of a place is ready for the forward communication. */
+  private double startMs(int place) {
+    double last = 0;
+    for (int d = places.first(place); d < places.end(place); d++) {
+      last = Math.max(last, objective.startMs(d));
+    }
+    return last;
+  }
+
+  /** Returns whether a place has room, once the table has left it. */
+  private boolean hasRoom(int table, int place, Way way) {
+    Way before = state.way(table);
+    long hot = before == null || before.hot == null ? 0 : before.hot.load.bytes();
+    for (int d = places.first(place); d < places.end(place); d++) {
+      long more = way.bytes() - hot;
+      long moreOnHost = way.load.hostBytes();
+      for (int i = 0; i < state.count(table); i++) {
+        if (places.covers(state.place(table, i), d)) {
+          more -= before.load.bytes();
+          moreOnHost -= before.load.hostBytes();
+        }
+      }
+      if (!state.hasRoom(d, more, moreOnHost)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Gives a random table a larger cache, and mostly takes cache away from another one on one of its
+   * devices: what a byte of cache saves becomes equal everywhere.
+   */
+  private boolean proposeCache(Move move) {
+    int grown = cacheable[random.below(cacheable.length)];
+    int at = state.place(grown, random.below(state.count(grown)));
+    int device = places.first(at) + random.below(places.size(at));
+    int others = state.countAt(device);
+    int shrunk = grown;
+    if (others > 0 && random.below(CACHE_MOVES) > 0) {
+      shrunk = state.tableAt(device, random.below(others));
+    } else if (random.below(2) == 0) {
+      shrunk = cacheable[random.below(cacheable.length)];
+    }
+    return (shrunk == grown || addCache(move, shrunk, false)) && addCache(move, grown, true);
+  }
+
+  /** Adds that all parts of a table get a larger or a smaller cache. */
+  private boolean addCache(Move move, int table, boolean more) {
+    Way before = state.way(table);
+    Way after = before;
+    for (int level = 1 + random.below(MOST_LEVELS); level > 0; level--) {
+      Way next = more ? after.moreCache : after.lessCache;
+      after = next == null ? after : next;
+    }
+    if (after == before) {
+      return false;
+    }
+    move.change(state, table, after);
+    return true;
+  }
+
+  private boolean proposeCollective(Move move) {
+    int collective = choices[random.below(choices.length)];
+    int candidate = random.below(communication.choices(collective));
+    move.begin(collective, candidate);
+    return candidate != state.chosen[collective];
+  }
+
+  /** Returns a device to take load from: often the last one, or the later of two. */
+  int donor() {
+    int which = random.below(isRepair ? 3 : 8);
+    if (which == 0) {
+      return objective.lastDevice();
+    }
+    if (which == 1) {
+      return objective.largestSender();
+    }
+    int a = random.below(state.devices);
+    if (which < 4) {
+      return a;
+    }
+    int b = random.below(state.devices);
+    return objective.startMs(a) >= objective.startMs(b) ? a : b;
+  }
+
+  /** Returns a device to give load to: the earlier of two. */
+  private int recipient(int not) {
+    int a = random.below(state.devices);
+    int b = random.below(state.devices);
+    if (a == not) {
+      return b;
+    }
+    return b == not || objective.startMs(a) <= objective.startMs(b) ? a : b;
+  }
+}

@@ -1,0 +1,177 @@
+package io.shardtide.search;
+
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
+import io.shardtide.search.problem.TableGroup;
+import io.shardtide.workload.ShardScope;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * A search from the running plan. It keeps what can be kept and places what has no place. Then it
+ * moves shards of the running plan if the gain of all moves together pays for them and for the
+ * reshard; where something has to move anyway, the reshard is paid.
+ */
+final class Repair {
+  private static final Comparator<Annealing> CHEAPEST_FIRST =
+      Comparator.comparingDouble(Annealing::bestMs);
+
+  /** Rounds without a gain after which a search ends: more of them gain nothing on average. */
+  private static final int MAX_IDLE = 5;
+
+  /** Perturbations without a gain after which a search ends. */
+  private static final int MAX_KICKS = 20;
+
+  private final LocalSearch search;
+  private final CostEvaluator evaluator;
+  private final List<TableGroup> tables;
+
+  Repair(LocalSearch search) {
+    this.search = search;
+    evaluator = search.evaluator;
+    tables = search.tables;
+  }
+
+  /** Returns the running plan with all tables placed and improved, or null if they do not fit. */
+  State run() {
+    State state = search.empty();
+    for (int t = 0; t < tables.size(); t++) {
+      Way way = kept(t);
+      for (CurrentPlan.RunningPart part : search.running.parts(t)) {
+        if (way != null) {
+          state.add(t, way, part.place());
+        }
+      }
+    }
+    new PartRemoval(state).run();
+    int[] waiting = waiting(state);
+    if (!search.placer.complete(state, scope -> true)) {
+      return null;
+    }
+    return search.cluster.devices() == 1 ? state : improved(state, waiting);
+  }
+
+  /** Returns the way of a running table if a plan may keep its parts; null if not. */
+  private Way kept(int table) {
+    List<CurrentPlan.RunningPart> parts = search.running.parts(table);
+    if (parts.isEmpty()) {
+      return null;
+    }
+    TableGroup group = tables.get(table);
+    CurrentPlan.RunningPart first = parts.get(0);
+    int columns = parts.stream().mapToInt(CurrentPlan.RunningPart::columns).sum();
+    if (first.part().scope() != ShardScope.DEVICE && columns < group.columns()) {
+      return null; // A table that is split over nodes is placed as a whole.
+    }
+    if (group.isConstrained() && !keepsConstraints(group, parts)) {
+      return null;
+    }
+    boolean areEqual =
+        parts.stream().allMatch(part -> part.part().equals(first.part()))
+            && parts.stream().map(CurrentPlan.RunningPart::place).distinct().count()
+                == parts.size();
+    if (!areEqual) {
+      return null;
+    }
+    Option option = new Option(search.running.hotRows(table), first.part());
+    Way way = search.ways.find(table, option);
+    return way == null ? search.ways.find(table, new Option(0, first.part())) : way;
+  }
+
+  private boolean keepsConstraints(TableGroup group, List<CurrentPlan.RunningPart> running) {
+    TablePart part = running.get(0).part();
+    Places places = search.places;
+    boolean isInNode =
+        part.scope() != ShardScope.DEVICE
+            || !group.keepsPartsInNode()
+            || running.stream().map(of -> places.nodeOf(of.place())).distinct().count() == 1;
+    return isInNode && group.columns() % part.columns() == 0 && group.allows(part, search.cluster);
+  }
+
+  private int[] waiting(State state) {
+    return IntStream.range(0, tables.size()).filter(t -> !state.isComplete(t)).toArray();
+  }
+
+  private State improved(State state, int[] waiting) {
+    if (waiting.length == 0 && search.settings.repairEvaluations() == 0) {
+      return state;
+    }
+    Annealing first = search.annealing(state, true);
+    if (waiting.length > 0) {
+      first.improve(waiting, evaluator.evaluations() + search.settings.evaluations(waiting.length));
+    }
+    double costMs = first.bestMs();
+    double reshardMs = first.moveMs() > 0 ? 0 : search.settings.reshardMsPerStep();
+    if (search.settings.repairEvaluations() == 0
+        || (reshardMs > 0 && costMs - search.anyPlanMs() <= reshardMs)) {
+      return state;
+    }
+    long limit = evaluator.evaluations() + search.settings.repairEvaluations();
+    State kept = state.copy();
+    List<Annealing> searches = new ArrayList<>();
+    searches.add(first);
+    for (ShardScope scope : ShardScope.values()) {
+      addWithout(scope, kept, searches, limit);
+    }
+    improveInTurn(searches, kept, limit);
+    Annealing best = searches.stream().min(CHEAPEST_FIRST).orElseThrow();
+    leaveOptimum(best, kept, limit);
+    return best.bestMs() + reshardMs < costMs ? best.best() : kept;
+  }
+
+  /** Improves plans in rounds until the budget is spent, or several rounds have not gained. */
+  private void improveInTurn(List<Annealing> searches, State kept, long limit) {
+    double bestMs = Double.POSITIVE_INFINITY;
+    int idle = 0;
+    while (idle < MAX_IDLE && !search.work.isSpent(limit)) {
+      double before = bestMs;
+      for (Annealing next : searches) {
+        next.improve(limit);
+        if (evaluator.evaluations() < limit) {
+          next.reduceMoves(kept);
+        }
+        bestMs = Math.min(bestMs, next.bestMs());
+      }
+      idle = bestMs < before ? 0 : idle + 1;
+    }
+  }
+
+  /**
+   * Perturbs the best plan until the budget is spent, or several perturbations have not gained: a
+   * plan that was balanced for other costs is often a local optimum 2 to 13% above the best one.
+   */
+  private void leaveOptimum(Annealing best, State kept, long limit) {
+    int idle = 0;
+    while (idle < MAX_KICKS && !search.work.isSpent(limit)) {
+      double before = best.bestMs();
+      best.cycle(limit);
+      if (evaluator.evaluations() < limit) {
+        best.reduceMoves(kept);
+      }
+      idle = best.bestMs() < before ? 0 : idle + 1;
+    }
+  }
+
+  /**
+   * Adds a search from a plan without split tables of one scope, or without copies: the last one of
+   * them pays for a collective, so that no single table's move gains.
+   */
+  private void addWithout(ShardScope scope, State kept, List<Annealing> searches, long limit) {
+    State state = kept.copy();
+    int[] changed =
+        scope == ShardScope.DEVICE
+            ? new int[0]
+            : IntStream.range(0, tables.size()).filter(t -> kept.way(t).scope == scope).toArray();
+    for (int table : changed) {
+      state.clear(table);
+    }
+    if (changed.length > 0 && search.placer.complete(state, other -> other == ShardScope.DEVICE)) {
+      Annealing without = search.annealing(state, true);
+      without.improve(changed, limit);
+      searches.add(without);
+    }
+  }
+}

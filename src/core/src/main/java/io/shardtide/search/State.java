@@ -1,0 +1,362 @@
+package io.shardtide.search;
+
+import io.shardtide.cost.DeviceLoad;
+import io.shardtide.cost.StepCollectives;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ShardScope;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * A plan while it is searched: of each table a {@link Way} and the {@linkplain Places places} of
+ * its parts, with the devices' loads, and of each collective its candidate. Which columns a part
+ * holds costs nothing and is decided at the end, by {@link ShardLayout}.
+ *
+ * <p>Everything is a flat array. Sums are exact ({@link io.shardtide.cost.TowerSums}): a change
+ * followed by its reverse restores every bit.
+ */
+final class State {
+  final Places places;
+  final int devices;
+  final int sumSize;
+
+  /** The way of each table; null if it has no part. */
+  private final Way[] way;
+
+  /** The places of each table's parts, and how many there are. */
+  private final int[][] at;
+
+  private final int[] count;
+
+  /** Where each part is in the list of its place. */
+  private final int[][] slot;
+
+  /** The parts at each place: their tables, and which part of the table each is. */
+  private final int[][] tableAt;
+
+  private final int[][] partAt;
+  private final int[] countAt;
+
+  /** Sums of towers, one device after another. */
+  final double[] sums;
+
+  final int[] units;
+  final int[] unitsOfNode;
+  final int[] nodeUnits;
+  final long[] bytes;
+  final long[] hostBytes;
+  final long[] tableBytes;
+  final int[] parts;
+
+  /** The candidate of each collective; see {@link Communication}. */
+  final int[] chosen = new int[StepCollectives.COUNT];
+
+  /** Bytes of device memory that a step needs on each device without parts. */
+  private final long stepBytes;
+
+  /** Bytes that each device may hold. */
+  final long[] memory;
+
+  final long hostMemory;
+  int totalUnits;
+  double rowElements;
+  double copyElements;
+
+  /** Creates a state without parts, of devices that need so many bytes for a step without them. */
+  State(int tables, int sumSize, Places places, long stepBytes, ClusterSpec cluster) {
+    this(tables, sumSize, places, stepBytes, memory(cluster), cluster.hostMemoryBytesPerDevice());
+  }
+
+  private static long[] memory(ClusterSpec cluster) {
+    long[] memory = new long[cluster.devices()];
+    Arrays.setAll(memory, cluster.usableMemory()::bytes);
+    return memory;
+  }
+
+  private State(
+      int tables, int sumSize, Places places, long stepBytes, long[] memory, long hostMemory) {
+    this.places = places;
+    this.sumSize = sumSize;
+    this.stepBytes = stepBytes;
+    this.memory = memory;
+    this.hostMemory = hostMemory;
+    devices = places.devices();
+    way = new Way[tables];
+    at = new int[tables][1];
+    slot = new int[tables][1];
+    count = new int[tables];
+    tableAt = new int[places.count()][4];
+    partAt = new int[places.count()][4];
+    countAt = new int[places.count()];
+    sums = new double[devices * sumSize];
+    units = new int[devices];
+    unitsOfNode = new int[places.nodes()];
+    nodeUnits = new int[places.nodes()];
+    bytes = new long[devices];
+    Arrays.fill(bytes, stepBytes);
+    hostBytes = new long[devices];
+    tableBytes = new long[devices];
+    parts = new int[devices];
+  }
+
+  /** Returns a state of the same parts and collectives. */
+  State copy() {
+    State copy = new State(way.length, sumSize, places, stepBytes, memory, hostMemory);
+    for (int t = 0; t < way.length; t++) {
+      for (int i = 0; i < count[t]; i++) {
+        copy.add(t, way[t], at[t][i]);
+      }
+    }
+    copy.choose(chosen);
+    return copy;
+  }
+
+  int tables() {
+    return way.length;
+  }
+
+  /** Returns the way of a table; null if it has no part. */
+  Way way(int table) {
+    return way[table];
+  }
+
+  /** Returns how many parts of a table are at places. */
+  int count(int table) {
+    return count[table];
+  }
+
+  /** Returns whether all parts of a table are at places. */
+  boolean isComplete(int table) {
+    return way[table] != null && count[table] == way[table].parts;
+  }
+
+  /** Returns the place of a table's part. */
+  int place(int table, int part) {
+    return at[table][part];
+  }
+
+  /** Returns the places of a table's parts, of which there are {@link #count}; must not change. */
+  int[] placesOf(int table) {
+    return at[table];
+  }
+
+  /** Returns whether a part of a table is at a place. */
+  boolean isAt(int table, int place) {
+    int[] of = at[table];
+    for (int i = 0; i < count[table]; i++) {
+      if (of[i] == place) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Returns how many parts are at a place; of a device, only those with all rows. */
+  int countAt(int place) {
+    return countAt[place];
+  }
+
+  /** Returns the table of a place's part {@code i}. */
+  int tableAt(int place, int i) {
+    return tableAt[place][i];
+  }
+
+  /** Returns which part of its table a place's part {@code i} is. */
+  int partAt(int place, int i) {
+    return partAt[place][i];
+  }
+
+  /** Returns how many bytes of a device's memory are free. */
+  long room(int device) {
+    return memory[device] - bytes[device];
+  }
+
+  /** Returns whether a device has room for so many more bytes of its memory and of host memory. */
+  boolean hasRoom(int device, long moreBytes, long moreHostBytes) {
+    return (moreBytes <= 0 || bytes[device] + moreBytes <= memory[device])
+        && (moreHostBytes <= 0 || hostBytes[device] + moreHostBytes <= hostMemory);
+  }
+
+  /** Returns whether a part of a table, or its first one, may be added at a place. */
+  boolean mayAdd(int table, Way of, int place) {
+    if (isAt(table, place)) {
+      return false;
+    }
+    long bytes = of.load.bytes();
+    if (count[table] == 0 && of.hot != null) {
+      long ofHot = of.hot.load.bytes();
+      for (int d = 0; d < devices; d++) {
+        if (!hasRoom(d, ofHot, 0)) {
+          return false;
+        }
+      }
+      bytes += ofHot;
+    }
+    for (int d = places.first(place); d < places.end(place); d++) {
+      if (!hasRoom(d, bytes, of.load.hostBytes())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Returns the load of each device. */
+  List<DeviceLoad> loads() {
+    List<DeviceLoad> loads = new ArrayList<>();
+    for (int d = 0; d < devices; d++) {
+      loads.add(new DeviceLoad(sumSize, stepBytes));
+    }
+    for (int t = 0; t < way.length; t++) {
+      if (count[t] > 0 && way[t].hot != null) {
+        for (DeviceLoad load : loads) {
+          load.add(way[t].hot.load);
+        }
+      }
+      for (int i = 0; i < count[t]; i++) {
+        for (int d = places.first(at[t][i]); d < places.end(at[t][i]); d++) {
+          loads.get(d).add(way[t].load);
+          if (way[t].otherCollective != null) {
+            loads.get(d).add(way[t].otherCollective);
+          }
+        }
+      }
+    }
+    return loads;
+  }
+
+  /** Adds a part of a table, whose other parts must have the same way. */
+  void add(int table, Way of, int place) {
+    if (count[table] == 0) {
+      way[table] = of;
+      if (of.hot != null) {
+        shift(of.hot, places.firstOf(ShardScope.COPIES), 1);
+      }
+    }
+    append(table, place);
+    shift(of, place, 1);
+  }
+
+  private void append(int table, int place) {
+    int i = count[table]++;
+    if (i == at[table].length) {
+      at[table] = Arrays.copyOf(at[table], 2 * i);
+      slot[table] = Arrays.copyOf(slot[table], 2 * i);
+    }
+    at[table][i] = place;
+    enlist(table, i, place);
+  }
+
+  private void enlist(int table, int part, int place) {
+    int s = countAt[place]++;
+    if (s == tableAt[place].length) {
+      tableAt[place] = Arrays.copyOf(tableAt[place], 2 * s);
+      partAt[place] = Arrays.copyOf(partAt[place], 2 * s);
+    }
+    tableAt[place][s] = table;
+    partAt[place][s] = part;
+    slot[table][part] = s;
+  }
+
+  private void delist(int table, int part) {
+    int place = at[table][part];
+    int s = slot[table][part];
+    int last = --countAt[place];
+    int movedTable = tableAt[place][last];
+    int movedPart = partAt[place][last];
+    tableAt[place][s] = movedTable;
+    partAt[place][s] = movedPart;
+    slot[movedTable][movedPart] = s;
+  }
+
+  /** Removes a part of a table; its last part takes its number. */
+  void remove(int table, int part) {
+    Way of = way[table];
+    shift(of, at[table][part], -1);
+    delist(table, part);
+    int last = --count[table];
+    if (part != last) {
+      at[table][part] = at[table][last];
+      slot[table][part] = slot[table][last];
+      partAt[at[table][part]][slot[table][part]] = part;
+    }
+    if (last == 0) {
+      way[table] = null;
+      if (of.hot != null) {
+        shift(of.hot, places.firstOf(ShardScope.COPIES), -1);
+      }
+    }
+  }
+
+  /** Removes all parts of a table. */
+  void clear(int table) {
+    while (count[table] > 0) {
+      remove(table, count[table] - 1);
+    }
+  }
+
+  /**
+   * Gives a table a way and places.
+   *
+   * @param to places of its parts, the first of them {@code n}
+   */
+  void set(int table, Way of, int[] to, int n) {
+    if (way[table] == of && count[table] == n) {
+      for (int i = 0; i < n; i++) {
+        if (at[table][i] != to[i]) {
+          shift(of, at[table][i], -1);
+          delist(table, i);
+          at[table][i] = to[i];
+          enlist(table, i, to[i]);
+          shift(of, to[i], 1);
+        }
+      }
+      return;
+    }
+    clear(table);
+    for (int i = 0; i < n; i++) {
+      add(table, of, to[i]);
+    }
+  }
+
+  /** Sets the candidate of each collective. */
+  void choose(int[] candidates) {
+    System.arraycopy(candidates, 0, chosen, 0, chosen.length);
+  }
+
+  /** Adds a part's loads to the devices of its place, or takes them away. */
+  private void shift(Way of, int place, int sign) {
+    ShardScope scope = places.scope(place);
+    if (scope == ShardScope.NODE) {
+      nodeUnits[places.node(place)] += sign * of.nodeUnits;
+    }
+    rowElements += sign * of.rowElements;
+    copyElements += sign * of.copyElements;
+    int first = places.first(place);
+    int end = places.end(place);
+    totalUnits += sign * of.units * (end - first);
+    for (int d = first; d < end; d++) {
+      shift(sums, d * sumSize, of, sign);
+      units[d] += sign * of.units;
+      unitsOfNode[places.nodeOf(d)] += sign * of.units;
+      bytes[d] += sign * of.load.bytes();
+      hostBytes[d] += sign * of.load.hostBytes();
+      tableBytes[d] += sign * of.load.tableBytes();
+      parts[d] += sign;
+    }
+  }
+
+  /** Adds the tower outputs of a part to a sum that begins at a position, or subtracts them. */
+  static void shift(double[] sums, int at, Way of, int sign) {
+    double[] tower = of.load.tower();
+    if (sign > 0) {
+      for (int k = of.from; k < of.to; k++) {
+        sums[at + k] += tower[k];
+      }
+    } else {
+      for (int k = of.from; k < of.to; k++) {
+        sums[at + k] -= tower[k];
+      }
+    }
+  }
+}

@@ -1,0 +1,336 @@
+package io.shardtide.search;
+
+import io.shardtide.cost.BufferCollective;
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.DeviceGroup;
+import io.shardtide.cost.ShapeLoad;
+import io.shardtide.cost.StepCollective;
+import io.shardtide.cost.StepCollectives;
+import io.shardtide.cost.TablePrediction;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
+import io.shardtide.plan.HotRows;
+import io.shardtide.search.problem.PartMemory;
+import io.shardtide.search.problem.TableGroup;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Direction;
+import io.shardtide.workload.ShardScope;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * The ways to shard each table of a problem, computed when a table's are first needed. The costs of
+ * a way are computed once, which counts as one evaluation.
+ */
+final class TableWays {
+  /**
+   * Ways that take so many times as long as the best one, with all devices equally loaded, are left
+   * out. Estimates leave out what a search is there for, balance and memory.
+   */
+  private static final double WORST = 4;
+
+  /** A table of this share of the smallest device's memory may be split whatever it costs. */
+  private static final double LARGE = 0.125;
+
+  /** A table of so many bytes may be copied whatever it costs: other tables may be, too. */
+  private static final long SMALL_BYTES = 1 << 22;
+
+  /** Bytes at which collectives are as fast as they get. */
+  private static final double LARGE_BYTES = 1L << 26;
+
+  private final List<TableGroup> tables;
+  private final ClusterSpec cluster;
+  private final PartMemory memory;
+  private final CostEvaluator evaluator;
+  private final LoadUnits units;
+  private final Places places;
+  private final StepCollectives collectives;
+  private final double msPerUnit;
+  private final double msPerUnitBetweenNodes;
+  private final List<OfTable> ofTables;
+  private final boolean[] keepsPartsInNode;
+
+  /** The ways of one table. */
+  private static final class OfTable {
+    /** The copies of each number of hot rows that the table may have. */
+    final Map<Long, Way> hot = new HashMap<>();
+
+    /** Every way that was ever asked for. */
+    final Map<Option, Way> known = new HashMap<>();
+
+    /** Those that a search tries, the ones with the least work first; null until needed. */
+    Way[] ways;
+
+    /** The way whose parts take the least memory of a device; null if none fits. */
+    Way smallest;
+
+    /** Whether one way fits. */
+    boolean isOnly;
+  }
+
+  TableWays(
+      List<TableGroup> tables,
+      ClusterSpec cluster,
+      CostEvaluator evaluator,
+      LoadUnits units,
+      Places places,
+      Communication communication) {
+    this.tables = tables;
+    this.cluster = cluster;
+    memory = new PartMemory(cluster);
+    this.evaluator = evaluator;
+    this.units = units;
+    this.places = places;
+    collectives = StepCollectives.of(cluster);
+    int even = Math.max(1, units.total() / cluster.devices());
+    msPerUnit = communication.evenAllToAllsMs(ShardScope.DEVICE, even, units.total()) / even;
+    int ofNode = Math.max(1, units.totalOfNodes() / places.nodes());
+    msPerUnitBetweenNodes =
+        communication.evenAllToAllsMs(ShardScope.NODE, ofNode, units.totalOfNodes()) / ofNode;
+    keepsPartsInNode = new boolean[tables.size()];
+    ofTables = new ArrayList<>();
+    Set<String> names = new HashSet<>();
+    tables.forEach(group -> group.tables().forEach(t -> names.add(t.table().name())));
+    for (int t = 0; t < tables.size(); t++) {
+      keepsPartsInNode[t] = tables.get(t).keepsPartsInNode();
+      ofTables.add(new OfTable());
+      addHotRows(t, names);
+    }
+  }
+
+  private void addHotRows(int table, Set<String> names) {
+    TableGroup group = tables.get(table);
+    if (!group.isShared() && !names.contains(HotRows.name(group.name()))) {
+      for (long hotRows : group.tables().get(0).cuts().keySet()) {
+        TablePart part = new TablePart(ShardScope.COPIES, group.columns());
+        ofTables.get(table).hot.put(hotRows, way(table, new Option(hotRows, part), null));
+      }
+    }
+  }
+
+  /** Returns the milliseconds of both all-to-alls for each unit of a device's load. */
+  double msPerUnit() {
+    return msPerUnit;
+  }
+
+  /** Returns whether parts of a table on single devices must all be in one node. */
+  boolean keepsPartsInNode(int table) {
+    return keepsPartsInNode[table];
+  }
+
+  /**
+   * Returns the ways to shard a table that a search tries, those with the least work first; must
+   * not be changed.
+   */
+  Way[] of(int table) {
+    OfTable of = ofTables.get(table);
+    if (of.ways == null) {
+      List<Way> fitting = fitting(table);
+      double best =
+          fitting.stream().mapToDouble(way -> way.workMs).min().orElse(Double.POSITIVE_INFINITY);
+      long bytes = tables.get(table).bytes();
+      List<Way> plausible =
+          fitting.stream()
+              .filter(way -> isPlausible(way, fitting, best, bytes))
+              .sorted(Comparator.comparingDouble(way -> way.workMs))
+              .toList();
+      linkCaches(plausible);
+      of.smallest = fitting.stream().min(Comparator.comparingLong(Way::bytes)).orElse(null);
+      of.isOnly = fitting.size() == 1;
+      of.ways = plausible.toArray(Way[]::new);
+    }
+    return of.ways;
+  }
+
+  private boolean isPlausible(Way way, List<Way> others, double best, long bytes) {
+    if (way.isCached()) {
+      return isWorthItsBytes(way, others);
+    }
+    if (way.workMs <= WORST * best) {
+      return true;
+    }
+    return way.hot == null
+        && (way.scope == ShardScope.COPIES ? bytes <= SMALL_BYTES : bytes > LARGE * memory.least());
+  }
+
+  /** Returns whether no other way of the same hot rows has less work and at most as many bytes. */
+  private static boolean isWorthItsBytes(Way way, List<Way> others) {
+    for (Way other : others) {
+      if (other.option.hotRows() == way.option.hotRows()
+          && other.workMs < way.workMs
+          && other.totalBytes <= way.totalBytes) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private List<Way> fitting(int table) {
+    TableGroup group = tables.get(table);
+    return group.options(cluster).stream()
+        .filter(option -> mayHave(table, option) && group.allows(option.part(), cluster))
+        .map(option -> known(table, option))
+        .filter(this::fits)
+        .toList();
+  }
+
+  /** Returns whether a table may be cut by use as an option is, if it is. */
+  private boolean mayHave(int table, Option option) {
+    return option.hotRows() == 0 || ofTables.get(table).hot.containsKey(option.hotRows());
+  }
+
+  private boolean fits(Way way) {
+    long ofHot = way.hot == null ? 0 : way.hot.load.bytes();
+    return way.bytes() <= memory.most(way.scope, way.parts)
+        && ofHot <= memory.least()
+        && way.load.hostBytes() <= cluster.hostMemoryBytesPerDevice();
+  }
+
+  private Way known(int table, Option option) {
+    OfTable of = ofTables.get(table);
+    return of.known.computeIfAbsent(option, o -> way(table, option, of.hot.get(option.hotRows())));
+  }
+
+  /** Returns a way, also one that a search would not try; null if it was not predicted. */
+  Way find(int table, Option option) {
+    return mayHave(table, option) && tables.get(table).isPredicted(option, cluster)
+        ? known(table, option)
+        : null;
+  }
+
+  private Way way(int table, Option option, Way hot) {
+    TableGroup group = tables.get(table);
+    ShapeLoad sum = null;
+    ShapeLoad other = null;
+    for (TablePrediction member : group.tables()) {
+      ShapeLoad load =
+          member.load(group.of(option, member.table()), evaluator, cluster).orElseThrow();
+      if (sum != null && load.scope() != sum.scope()) {
+        ShapeLoad sent =
+            new ShapeLoad(new double[load.tower().length], load.scope(), load.elements(), 0, 0, 0);
+        other = other == null ? sent : other.plus(sent);
+        load =
+            new ShapeLoad(
+                load.tower(), sum.scope(), 0, load.bytes(), load.hostBytes(), load.tableBytes());
+      }
+      sum = sum == null ? load : sum.plus(load);
+    }
+    TablePart part = option.part();
+    Way way =
+        new Way(
+            table,
+            option,
+            part.count(group.columns()),
+            sum,
+            other,
+            hot,
+            units,
+            sum.tower().length / evaluator.groups(),
+            evaluator.computeMs(sum.tower()));
+    way.workMs = workMs(way) * way.parts;
+    way.totalBytes = (double) sum.bytes() * way.parts * part.scope().devices(cluster);
+    if (hot != null) {
+      way.workMs += hot.workMs;
+      way.totalBytes += hot.totalBytes;
+    }
+    return way;
+  }
+
+  /** Links each cached way with those that differ in nothing but the size of the cache. */
+  private static void linkCaches(List<Way> ways) {
+    Map<Option, List<Way>> bySize =
+        ways.stream().collect(Collectors.groupingBy(way -> way.option.withoutCache()));
+    for (List<Way> same : bySize.values()) {
+      same.sort(Comparator.comparingDouble(way -> way.part.cacheShare().orElse(2)));
+      for (int i = 1; i < same.size(); i++) {
+        same.get(i).lessCache = same.get(i - 1);
+        same.get(i - 1).moreCache = same.get(i);
+      }
+    }
+  }
+
+  /**
+   * Returns the way to shard a table whose parts take the least memory of a device, whatever it
+   * costs; the table must have a way.
+   */
+  Way smallest(int table) {
+    of(table);
+    return ofTables.get(table).smallest;
+  }
+
+  /** Returns whether each table has one way to be sharded, with equal parts at all its places. */
+  boolean areFixed() {
+    for (int t = 0; t < tables.size(); t++) {
+      Way[] ways = of(t);
+      boolean isFixed =
+          ways.length > 0
+              && ofTables.get(t).isOnly
+              && ways[0].parts == places.countOf(ways[0].scope);
+      if (!isFixed) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Returns the tables that may be cached, by position. */
+  int[] cacheable() {
+    return cluster.hostMemoryBytesPerDevice() == 0
+        ? new int[0]
+        : IntStream.range(0, tables.size())
+            .filter(
+                t ->
+                    tables.get(t).options(cluster).stream()
+                        .anyMatch(o -> o.hotRows() == 0 && o.part().cacheShare().isPresent()))
+            .toArray();
+  }
+
+  /**
+   * Returns the milliseconds that a part adds to a step whose devices are equally loaded: its
+   * computation, and its share of collectives, at the rate of large ones.
+   */
+  private double workMs(Way way) {
+    double devices = cluster.devices();
+    double elements = way.load.elements();
+    return switch (way.scope) {
+      case DEVICE -> (way.aloneMs + msPerUnit * way.units) / devices;
+      case NODE -> {
+        int size = places.size(places.ofNode(0));
+        yield (way.aloneMs + rateMs(way.scope, elements) + msPerUnitBetweenNodes * way.nodeUnits)
+            * size
+            / devices;
+      }
+      case CLUSTER ->
+          way.aloneMs
+              + (way.rowElements > 0 ? rateMs(way.scope, way.rowElements) : 0)
+              + msPerUnit * way.units;
+      case COPIES -> way.aloneMs + rateMs(way.scope, elements);
+    };
+  }
+
+  /** Returns the time of numbers that are added to the large buffers of a scope. */
+  private double rateMs(ShardScope scope, double elements) {
+    double ms = 0;
+    for (Direction direction : Direction.values()) {
+      StepCollective of = collectives.get(scope, direction);
+      ms += of.buffer(elements).map(added -> rateMs(added, of.group(0))).orElse(0.0);
+    }
+    return ms;
+  }
+
+  private double rateMs(BufferCollective added, DeviceGroup group) {
+    return largeMs(added, added.bytes(), group) - largeMs(added, 0, group);
+  }
+
+  private double largeMs(BufferCollective kind, double added, DeviceGroup group) {
+    return evaluator.bufferMs(
+        new BufferCollective(kind.collective(), kind.direction(), LARGE_BYTES + added), group);
+  }
+}

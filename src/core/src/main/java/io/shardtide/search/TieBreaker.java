@@ -1,0 +1,26 @@
+package io.shardtide.search;
+
+/**
+ * What a search follows where the largest cost stays as it is: the root mean square of the devices'
+ * costs, and of their all-to-all loads in milliseconds.
+ *
+ * @param devices number of devices
+ * @param msPerUnit milliseconds of both all-to-alls for each unit of load
+ */
+record TieBreaker(int devices, double msPerUnit) {
+  /** Weight of the root mean square of costs, for each device. */
+  private static final double COST_WEIGHT = 1.0 / 16;
+
+  /** Weight of the root mean square of all-to-all loads in milliseconds, for each device. */
+  private static final double ALL_TO_ALL_WEIGHT = 1.0 / 32;
+
+  /** Returns the slope of devices with these sums of squared costs and squared loads. */
+  double ms(double squaredMs, double squaredUnits) {
+    return devices * COST_WEIGHT * Math.sqrt(squaredMs / devices)
+        + devices * ALL_TO_ALL_WEIGHT * msPerUnit * Math.sqrt(squaredUnits / devices);
+  }
+
+  static double square(double x) {
+    return x * x;
+  }
+}

@@ -1,0 +1,138 @@
+package io.shardtide.search;
+
+import io.shardtide.cost.ShapeLoad;
+import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
+import io.shardtide.workload.ShardScope;
+
+/**
+ * A way to shard a table: into how many equal parts, where their rows are, with which cache, and
+ * how many hot rows every device has a copy of. All parts of a table have the same way, so that a
+ * plan is a way and the places of its parts for each table. Created once for each search; compared
+ * by identity.
+ */
+final class Way {
+  /** The table, by position. */
+  final int table;
+
+  final Option option;
+
+  /** What each part is. */
+  final TablePart part;
+
+  /** Where the rows of each part are. */
+  final ShardScope scope;
+
+  /** Number of parts, each at a place of its own. */
+  final int parts;
+
+  /** Rows of which every device has a copy; 0 if the table is not cut by use. */
+  final long hotRows;
+
+  /** What a part adds to each device of its place. */
+  final ShapeLoad load;
+
+  /**
+   * Numbers that a part contributes besides to the all-to-all, or else to the collectives of rows:
+   * of tables that share devices and row shards, those that are not pooled use the one and all
+   * others the other. Has no bytes and no computation; null in all other ways.
+   */
+  final ShapeLoad otherCollective;
+
+  /** What the copies of the hot rows add to all devices; null if there are none. */
+  final Way hot;
+
+  /** Units of all-to-all load that a part adds to each device of its place. */
+  final int units;
+
+  /** Units of load that a part adds to its node; 0 unless its rows are split over a node. */
+  final int nodeUnits;
+
+  /** Numbers that a part contributes to the collectives of rows on all devices. */
+  final double rowElements;
+
+  /** Numbers that a part contributes to the all-reduce of copies. */
+  final double copyElements;
+
+  /** Positions of a device's sum that a part changes: from the first to before the last. */
+  final int from;
+
+  final int to;
+
+  /** Launch groups that a part changes, one bit each. */
+  final int groups;
+
+  /** Predicted computation of a device with one part and nothing else, in milliseconds. */
+  final double aloneMs;
+
+  /** Estimated milliseconds that the table adds to a step of equally loaded devices. */
+  double workMs;
+
+  /** Bytes of device memory of all parts on all devices, hot rows included. */
+  double totalBytes;
+
+  /** The same way with the next larger cache, without one after the largest; null if none. */
+  Way moreCache;
+
+  /** The same way with the next smaller cache; null if there is none. */
+  Way lessCache;
+
+  Way(
+      int table,
+      Option option,
+      int parts,
+      ShapeLoad load,
+      ShapeLoad otherCollective,
+      Way hot,
+      LoadUnits units,
+      int groupSize,
+      double aloneMs) {
+    this.table = table;
+    this.option = option;
+    part = option.part();
+    hotRows = option.hotRows();
+    this.parts = parts;
+    this.load = load;
+    this.otherCollective = otherCollective;
+    this.hot = hot;
+    this.aloneMs = aloneMs;
+    scope = part.scope();
+    this.units = units.ofDevice(elements(ShardScope.DEVICE));
+    nodeUnits = units.ofNode(elements(ShardScope.NODE));
+    rowElements = elements(ShardScope.CLUSTER);
+    copyElements = elements(ShardScope.COPIES);
+    int mask = 0;
+    double[] tower = load.tower();
+    for (int k = 0; k < tower.length; k++) {
+      if (tower[k] != 0) {
+        mask |= 1 << (k / groupSize);
+      }
+    }
+    groups = mask;
+    from = mask == 0 ? 0 : Integer.numberOfTrailingZeros(mask) * groupSize;
+    to = mask == 0 ? 0 : (Integer.SIZE - Integer.numberOfLeadingZeros(mask)) * groupSize;
+  }
+
+  /** Returns the numbers that a part contributes to the collectives of a scope. */
+  private double elements(ShardScope of) {
+    return (load.scope() == of ? load.elements() : 0)
+        + (otherCollective != null && otherCollective.scope() == of
+            ? otherCollective.elements()
+            : 0);
+  }
+
+  /** Returns the bytes of device memory on each device of a part, hot rows included. */
+  long bytes() {
+    return load.bytes() + (hot == null ? 0 : hot.load.bytes());
+  }
+
+  /** Returns the estimated work with a price for each byte of device memory. */
+  double pricedMs(double msPerByte) {
+    return workMs + msPerByte * totalBytes;
+  }
+
+  /** Returns whether rows are in host memory, with a cache. */
+  boolean isCached() {
+    return part.cacheShare().isPresent();
+  }
+}
