@@ -58,9 +58,8 @@ class ArchitectureTest {
           entry("allocation.choice", ""),
           entry(
               "allocation", "step allocation.choice search search.problem cost pool plan workload"),
-          entry("step", "cost state plan workload"),
-          entry("planning", "step search search.problem cost option state plan workload"),
-          entry("learning", "step cost option state plan workload"),
+          entry("step", "search search.problem cost option state plan workload"),
+          entry("learn", "step cost option state plan workload"),
           entry("growth", "step cost state plan workload"),
           entry("cost.tensorflow", ""),
           entry("models", ""),
@@ -176,9 +175,8 @@ class ArchitectureTest {
               BASE + "pool",
               BASE + "search..",
               BASE + "allocation..",
-              BASE + "planning",
               BASE + "step",
-              BASE + "learning",
+              BASE + "learn",
               BASE + "replay")
           .should()
           .callMethod(System.class, "currentTimeMillis")

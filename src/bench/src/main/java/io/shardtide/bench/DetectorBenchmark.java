@@ -2,8 +2,8 @@ package io.shardtide.bench;
 
 import io.shardtide.bench.ResidualSeries.ExpectedAlarm;
 import io.shardtide.bench.ResidualSeries.SeriesKind;
-import io.shardtide.learning.Attribution;
-import io.shardtide.learning.ResidualMonitor;
+import io.shardtide.learn.Attribution;
+import io.shardtide.learn.ResidualMonitor;
 import io.shardtide.state.ResidualWindow;
 import java.util.ArrayList;
 import java.util.Arrays;

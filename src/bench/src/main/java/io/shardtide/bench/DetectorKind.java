@@ -1,6 +1,6 @@
 package io.shardtide.bench;
 
-import io.shardtide.learning.PageHinkley;
+import io.shardtide.learn.PageHinkley;
 
 /** The drift detectors that are compared. */
 public enum DetectorKind {

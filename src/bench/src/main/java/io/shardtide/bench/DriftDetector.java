@@ -1,6 +1,6 @@
 package io.shardtide.bench;
 
-import io.shardtide.learning.PageHinkley;
+import io.shardtide.learn.PageHinkley;
 
 /**
  * Detects that the level of a series has changed. Each value takes constant or logarithmic time;

@@ -12,7 +12,7 @@ import io.shardtide.bench.learning.Reporters;
 import io.shardtide.bench.learning.WorkloadShape;
 import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.learning.RetrainingRun;
+import io.shardtide.learn.RetrainingRun;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;

@@ -2,8 +2,8 @@ package io.shardtide.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.learning.PageHinkley;
-import io.shardtide.learning.ResidualMonitor;
+import io.shardtide.learn.PageHinkley;
+import io.shardtide.learn.ResidualMonitor;
 import io.shardtide.state.ResidualWindow;
 import java.util.List;
 import java.util.Random;

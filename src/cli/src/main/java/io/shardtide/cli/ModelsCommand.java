@@ -11,7 +11,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.files.OutputFile;
-import io.shardtide.learning.SampleCheck;
+import io.shardtide.learn.SampleCheck;
 import io.shardtide.replay.RefusedException;
 import io.shardtide.state.ModelDecision;
 import io.shardtide.workload.RejectedException;

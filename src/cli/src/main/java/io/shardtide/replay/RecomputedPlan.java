@@ -1,8 +1,8 @@
 package io.shardtide.replay;
 
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.planning.Planner;
-import io.shardtide.planning.PlanningOutcome;
+import io.shardtide.step.Planner;
+import io.shardtide.step.PlanningOutcome;
 import java.time.InstantSource;
 import java.util.Optional;
 

@@ -7,7 +7,7 @@ import io.shardtide.plan.Effort;
 import io.shardtide.plan.InfeasibleWorkload;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.planning.PlanningOutcome;
+import io.shardtide.step.PlanningOutcome;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -8,10 +8,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.StepMemory;
-import io.shardtide.planning.WorkloadStep;
-import io.shardtide.planning.Workloads;
 import io.shardtide.step.KeyValues;
 import io.shardtide.step.MemoryKeyValues;
+import io.shardtide.step.WorkloadStep;
+import io.shardtide.step.Workloads;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.TestModels;

@@ -5,7 +5,7 @@ import io.shardtide.cost.CostModels;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.planning.Predictors;
+import io.shardtide.step.Predictors;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.UnknownHardware;
 import java.util.HashMap;

@@ -1,9 +1,9 @@
 package io.shardtide.testing;
 
 import io.shardtide.cost.VersionedPrediction;
-import io.shardtide.planning.PlanningTables;
 import io.shardtide.step.KeyValues;
 import io.shardtide.step.MemoryKeyValues;
+import io.shardtide.step.PlanningTables;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Collections;

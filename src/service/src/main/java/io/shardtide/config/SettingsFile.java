@@ -3,7 +3,7 @@ package io.shardtide.config;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.growth.CapacityPolicy;
-import io.shardtide.learning.PageHinkley;
+import io.shardtide.learn.PageHinkley;
 import io.shardtide.plan.ColumnCuts;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.pool.AllocationPolicy;

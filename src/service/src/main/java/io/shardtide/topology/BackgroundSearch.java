@@ -1,8 +1,8 @@
 package io.shardtide.topology;
 
-import io.shardtide.planning.PlanningOutcome;
-import io.shardtide.planning.PlanningStep;
-import io.shardtide.planning.PlanningStep.SearchTask;
+import io.shardtide.step.PlanningOutcome;
+import io.shardtide.step.PlanningStep;
+import io.shardtide.step.PlanningStep.SearchTask;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;

@@ -2,9 +2,9 @@ package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
-import io.shardtide.learning.Feedback;
-import io.shardtide.learning.FeedbackStep;
-import io.shardtide.learning.FeedbackTables;
+import io.shardtide.learn.Feedback;
+import io.shardtide.learn.FeedbackStep;
+import io.shardtide.learn.FeedbackTables;
 import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.ShardingPlan;

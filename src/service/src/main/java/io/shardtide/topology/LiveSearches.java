@@ -1,8 +1,8 @@
 package io.shardtide.topology;
 
-import io.shardtide.planning.PlanningOutcome;
-import io.shardtide.planning.PlanningStep;
-import io.shardtide.planning.PlanningStep.QuickSearch;
+import io.shardtide.step.PlanningOutcome;
+import io.shardtide.step.PlanningStep;
+import io.shardtide.step.PlanningStep.QuickSearch;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Iterator;

@@ -1,6 +1,6 @@
 package io.shardtide.topology;
 
-import io.shardtide.planning.PlanningOutcome;
+import io.shardtide.step.PlanningOutcome;
 import io.shardtide.workload.SourcePosition;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;

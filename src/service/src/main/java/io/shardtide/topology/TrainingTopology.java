@@ -2,8 +2,8 @@ package io.shardtide.topology;
 
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.learning.RetrainingRun;
-import io.shardtide.learning.SampleCheck;
+import io.shardtide.learn.RetrainingRun;
+import io.shardtide.learn.SampleCheck;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.ModelDecision;
 import io.shardtide.state.TrainingState;

@@ -2,8 +2,8 @@ package io.shardtide.topology;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.planning.WorkloadStep;
-import io.shardtide.planning.Workloads;
+import io.shardtide.step.WorkloadStep;
+import io.shardtide.step.Workloads;
 import io.shardtide.wire.EventHeaders;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;

@@ -1,10 +1,10 @@
 package io.shardtide.views;
 
 import io.shardtide.cost.CostSample;
-import io.shardtide.learning.Attribution;
-import io.shardtide.learning.CostComparison;
-import io.shardtide.learning.ResidualMonitor;
-import io.shardtide.learning.SampleCheck;
+import io.shardtide.learn.Attribution;
+import io.shardtide.learn.CostComparison;
+import io.shardtide.learn.ResidualMonitor;
+import io.shardtide.learn.SampleCheck;
 import io.shardtide.plan.CostQuantity;
 import io.shardtide.state.Baseline;
 import io.shardtide.state.ResidualWindow;

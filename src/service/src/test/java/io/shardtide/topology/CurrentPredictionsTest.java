@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
-import io.shardtide.planning.WorkloadStep;
+import io.shardtide.step.WorkloadStep;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.wire.PredictionKey;

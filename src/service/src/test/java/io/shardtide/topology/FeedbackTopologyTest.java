@@ -6,7 +6,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictionsBuilder;
 import io.shardtide.cost.CostSample;
-import io.shardtide.learning.FeedbackStep;
+import io.shardtide.learn.FeedbackStep;
 import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.state.DriftAlarm;

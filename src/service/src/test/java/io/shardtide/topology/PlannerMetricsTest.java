@@ -3,8 +3,8 @@ package io.shardtide.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.shardtide.learning.ExclusionReason;
-import io.shardtide.learning.Feedback;
+import io.shardtide.learn.ExclusionReason;
+import io.shardtide.learn.Feedback;
 import io.shardtide.plan.CostPart;
 import io.shardtide.plan.CostQuantity;
 import io.shardtide.plan.DeviceSpeed;

@@ -14,7 +14,7 @@ import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.learning.RetrainingRun;
+import io.shardtide.learn.RetrainingRun;
 import io.shardtide.plan.CostQuantity;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.DriftAlarmBuilder;

@@ -8,7 +8,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
-import io.shardtide.planning.WorkloadStep;
+import io.shardtide.step.WorkloadStep;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Codec;

@@ -14,7 +14,7 @@ import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.learning.RetrainingRun;
+import io.shardtide.learn.RetrainingRun;
 import io.shardtide.plan.CostPart;
 import io.shardtide.plan.CostQuantity;
 import io.shardtide.plan.DeviceCost;

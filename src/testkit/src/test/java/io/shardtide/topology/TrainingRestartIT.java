@@ -9,7 +9,7 @@ import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
-import io.shardtide.learning.RetrainingRun;
+import io.shardtide.learn.RetrainingRun;
 import io.shardtide.state.ModelDecision;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.state.TrainingPolicyBuilder;

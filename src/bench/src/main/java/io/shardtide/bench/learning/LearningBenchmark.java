@@ -5,7 +5,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.learning.RetrainingRun;
+import io.shardtide.learn.RetrainingRun;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
