@@ -49,6 +49,7 @@ final class Objective {
   private int minMaxUnits;
   private double startSquares;
   private double unitSquares;
+  private double slopeOfUnits;
   private double costMs;
   private double score;
 
@@ -277,7 +278,8 @@ final class Objective {
             + longestForward.largestBut(-1, -1)
             + movePrice.ms()
             + synchronization.ms();
-    score = costMs + tieBreaker.ms(startSquares, unitSquares);
+    slopeOfUnits = tieBreaker.ofUnits(unitSquares);
+    score = costMs + (tieBreaker.ofCosts(startSquares) + slopeOfUnits);
   }
 
   /**
@@ -352,10 +354,12 @@ final class Objective {
       lastForward = larger(lastForward, forwardMs(after, d, ofDevice));
       squaresOfUnits += TieBreaker.square(ofDevice) - TieBreaker.square(state.units[d]);
     }
+    double slope =
+        squaresOfUnits == unitSquares ? slopeOfUnits : tieBreaker.ofUnits(squaresOfUnits);
     // What is known already may exceed the limit: then the devices that are left do not matter.
     for (int i = delta.count - 1; i >= 0; i--) {
       double least = lastStart + lastForward + prices;
-      if (least > limit || least + tieBreaker.ms(squares, squaresOfUnits) > limit) {
+      if (least + slope > limit || least + (tieBreaker.ofCosts(squares) + slope) > limit) {
         return movedScore;
       }
       int d = delta.device[i];
@@ -399,7 +403,7 @@ final class Objective {
       }
     }
     movedCostMs = lastStart + lastForward + prices;
-    movedScore = movedCostMs + tieBreaker.ms(squares, squaresOfUnits);
+    movedScore = movedCostMs + (tieBreaker.ofCosts(squares) + slope);
     return movedScore;
   }
 
