@@ -128,12 +128,7 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
 
   /** Returns the position of the option with so many nodes, or a negative number. */
   int option(int nodes) {
-    for (int o = 0; o < options.size(); o++) {
-      if (options.get(o).nodes() == nodes) {
-        return o;
-      }
-    }
-    return -1;
+    return options.stream().map(NodeCount::nodes).toList().indexOf(nodes);
   }
 
   /** Returns the least number of nodes. */
@@ -148,12 +143,8 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
 
   /** Returns the option with at most so many nodes, or the first. */
   NodeCount atMost(double nodes) {
-    NodeCount found = options.get(0);
-    for (NodeCount option : options) {
-      if (option.nodes() <= nodes) {
-        found = option;
-      }
-    }
-    return found;
+    return options.stream()
+        .filter(option -> option.nodes() <= nodes)
+        .reduce(options.get(0), (less, more) -> more);
   }
 }

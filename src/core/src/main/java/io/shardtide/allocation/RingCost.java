@@ -5,6 +5,7 @@ import io.shardtide.pool.PoolNode;
 import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /**
  * Cost of rings over nodes. Each node of a ring all-reduce sends as many bytes to the next one, so
@@ -117,13 +118,11 @@ final class RingCost {
 
   /** Returns the slowness between the two nodes that have the fastest link. */
   double leastPair() {
-    double least = Double.POSITIVE_INFINITY;
-    for (int i = 0; i < size(); i++) {
-      for (int j = 0; j < i; j++) {
-        least = Math.min(least, slowness[i][j]);
-      }
-    }
-    return least;
+    return IntStream.range(0, size())
+        .mapToObj(i -> Arrays.stream(slowness[i], 0, i))
+        .flatMapToDouble(pairs -> pairs)
+        .min()
+        .orElse(Double.POSITIVE_INFINITY);
   }
 
   /** Returns a counter of the links that share the bandwidth between two groups. */

@@ -19,8 +19,10 @@ import java.util.TreeMap;
  * Tables that evict share what is left, each slot where it adds most hits for its bytes. Where
  * memory holds less than twice the lead time, all that is left goes to the tables that are full
  * first. No table loses slots.
+ *
+ * @param policy when tables are resized, and for how long
  */
-public final class Capacities {
+public record Capacities(CapacityPolicy policy) {
   private static final int HOURS = Forecast.HOURS;
 
   /**
@@ -31,15 +33,6 @@ public final class Capacities {
 
   /** With memory nearly full, a plan must raise a table by at least this share of its slots. */
   private static final double LEAST_RAISE = 0.001;
-
-  private final CapacityPolicy policy;
-
-  /**
-   * @param policy when tables are resized, and for how long
-   */
-  public Capacities(CapacityPolicy policy) {
-    this.policy = policy;
-  }
 
   /**
    * Returns which tables get other capacities, in the order of their names; none if all stay.
@@ -123,8 +116,9 @@ public final class Capacities {
    * memory does not hold the ids of today: no capacity helps, and a plan may not even fit.
    */
   private Map<String, Long> lastRoom(List<HashedTable> tables, double bytes) {
-    Map<String, Long> chosen = new TreeMap<>();
-    tables.forEach(table -> chosen.put(table.name(), table.capacity()));
+    Map<String, Long> now = new TreeMap<>();
+    tables.forEach(table -> now.put(table.name(), table.capacity()));
+    Map<String, Long> chosen = new TreeMap<>(now);
     double left = bytes - tables.stream().mapToDouble(t -> t.capacity() * t.bytesPerSlot()).sum();
     boolean isLeft = true;
     boolean isEnoughNow = false;
@@ -141,10 +135,7 @@ public final class Capacities {
         isEnoughNow
             && tables.stream()
                 .anyMatch(t -> chosen.get(t.name()) > (1 + LEAST_RAISE) * t.capacity());
-    if (!isWorthAPlan) {
-      tables.forEach(table -> chosen.put(table.name(), table.capacity()));
-    }
-    return chosen;
+    return isWorthAPlan ? chosen : now;
   }
 
   private static List<Missing> missing(
@@ -295,10 +286,8 @@ public final class Capacities {
   }
 
   private static Range bytesNeeded(List<HashedTable> tables, double days) {
-    Range bytes = new Range(0, 0, 0);
-    for (HashedTable table : tables) {
-      bytes = bytes.plus(table.bytesNeeded(days));
-    }
-    return bytes;
+    return tables.stream()
+        .map(table -> table.bytesNeeded(days))
+        .reduce(new Range(0, 0, 0), Range::plus);
   }
 }

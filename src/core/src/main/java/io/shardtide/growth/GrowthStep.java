@@ -239,12 +239,8 @@ public final class GrowthStep {
     return before.get().with(now, fill.slots());
   }
 
-  private static HashedStorage storage(TableSpec hashed) {
-    return hashed.storage().orElseThrow();
-  }
-
   private static HashedTable table(TableSpec spec, TableGrowth growth, long nowMs) {
-    HashedStorage storage = storage(spec);
+    HashedStorage storage = spec.storage().orElseThrow();
     return new HashedTable(
         spec.name(),
         growth.capacity(spec.rows(), nowMs),
@@ -287,7 +283,10 @@ public final class GrowthStep {
         table.daysUntilFull(slots),
         Optional.of(
             new TableInputs(
-                growth, storage(spec).idsPerDay(), table.evicts(), table.bytesPerSlot())));
+                growth,
+                spec.storage().orElseThrow().idsPerDay(),
+                table.evicts(),
+                table.bytesPerSlot())));
   }
 
   private static WorkloadChange change(FillReport report, List<Resize> resizes) {

@@ -34,15 +34,14 @@ public record MemoryWarning(Shortfall shortfall, ExpectedTime time) {
                     .thenComparing(Shortfall.TableBytes::table))
             .limit(MAX_BLAMED)
             .toList();
-    Shortfall shortfall = new Shortfall(end.bytesShort(), true, largest, end.describe());
     return new MemoryWarning(
-        shortfall,
+        new Shortfall(end.bytesShort(), true, largest, end.describe()),
         new ExpectedTime(
             at(measuredAt, end.days().low()),
             at(measuredAt, end.days().median()),
-            Double.isFinite(end.days().high())
-                ? Optional.of(at(measuredAt, end.days().high()))
-                : Optional.empty()));
+            Optional.of(end.days().high())
+                .filter(Double::isFinite)
+                .map(days -> at(measuredAt, days))));
   }
 
   private static Instant at(Instant begin, double days) {
