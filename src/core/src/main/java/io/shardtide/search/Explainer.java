@@ -84,10 +84,10 @@ final class Explainer {
     explain(this::isNewCache)
         .forEach(
             t -> explanations.add(undone(ExplainedAction.CACHE, t, leastCache(t), Cause.MEMORY)));
-    explain(t -> state.way(t).hotRows != 0 && state.way(t).hotRows != running.hotRows(t))
+    explain(this::hasNewRowsOnAll)
         .forEach(
             t -> {
-              Way uncut = ways.find(t, new Option(0, state.way(t).part));
+              Way uncut = ways.find(t, state.way(t).option.withAllRows());
               explanations.add(undone(ExplainedAction.HOT_ROWS, t, uncut, Cause.COMMUNICATION));
             });
     explanations.addAll(moves(shards));
@@ -126,8 +126,7 @@ final class Explainer {
   private Explanation cut(int table) {
     Way way = state.way(table);
     int columns = tables.get(table).columns();
-    Way whole =
-        ways.find(table, new Option(way.hotRows, new TablePart(ShardScope.DEVICE, columns)));
+    Way whole = ways.find(table, way.option.with(Option.ofColumns(columns).part()));
     if (whole == null || whole.load.bytes() > state.memory[state.place(table, 0)]) {
       return explanation(ExplainedAction.SPLIT, table, Cause.MEMORY, 0);
     }
@@ -212,7 +211,7 @@ final class Explainer {
     Move best = null;
     double bestMs = Double.POSITIVE_INFINITY;
     for (Option option : group.options(problem.cluster())) {
-      if (option.hotRows() > 0 || !option.part().isOnDevice()) {
+      if (!option.isOnDevice()) {
         continue;
       }
       Way way = ways.find(table, option);
@@ -236,7 +235,7 @@ final class Explainer {
   /** Returns the table where it was, if there is room for it. */
   private Move asBefore(int table) {
     List<CurrentPlan.RunningPart> parts = running.parts(table);
-    Way way = ways.find(table, new Option(running.hotRows(table), parts.get(0).part()));
+    Way way = ways.find(table, running.option(table));
     if (way == null || way.parts != parts.size()) {
       return null;
     }
@@ -252,7 +251,7 @@ final class Explainer {
     return found;
   }
 
-  // Caches and hot rows.
+  // Caches, and rows that all devices have.
 
   private boolean isNewCache(int table) {
     List<CurrentPlan.RunningPart> before = running.parts(table);
@@ -268,6 +267,11 @@ final class Explainer {
       least = least.lessCache;
     }
     return least;
+  }
+
+  private boolean hasNewRowsOnAll(int table) {
+    Option option = state.way(table).option;
+    return !option.hasAllRows() && option.firstRow() != running.firstRow(table);
   }
 
   /** Shards a table in another way at the same places, if there is one. */

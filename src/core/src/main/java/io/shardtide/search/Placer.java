@@ -348,7 +348,7 @@ final class Placer {
       }
       int device = bestDevice(state, loadMs, part);
       if (device >= 0) {
-        boolean isAlone = part.hot == null || state.count(table) > 0;
+        boolean isAlone = part.onAll == null || state.count(table) > 0;
         state.add(table, part, device);
         if (isAlone) {
           loadMs[device] = loadMs(state, device);

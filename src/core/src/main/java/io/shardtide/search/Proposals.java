@@ -322,9 +322,9 @@ final class Proposals {
   /** Returns whether a place has room, once the table has left it. */
   private boolean hasRoom(int table, int place, Way way) {
     Way before = state.way(table);
-    long hot = before == null || before.hot == null ? 0 : before.hot.load.bytes();
+    long ofAll = before == null || before.onAll == null ? 0 : before.onAll.load.bytes();
     for (int d = places.first(place); d < places.end(place); d++) {
-      long more = way.bytes() - hot;
+      long more = way.bytes() - ofAll;
       long moreOnHost = way.load.hostBytes();
       for (int i = 0; i < state.count(table); i++) {
         if (places.covers(state.place(table, i), d)) {
