@@ -196,14 +196,14 @@ public final class LocalSearch {
     }
     double[] caps = units.areExact() ? CAPS : UNPOOLED_CAPS;
     Stream<Predicate<State>> even =
-        pairs(Placer.GRAINS, caps, (grain, cap) -> state -> placer.place(state, grain, cap));
+        pairs(Placer.GRAINS, caps, (grain, cap) -> state -> placer.spread(state, grain, cap));
     Stream<Predicate<State>> partlyCopied =
         pairs(
             COPIED,
             COPIED_GRAINS,
-            (copied, grain) -> state -> placer.place(state, grain, 1, copied));
+            (copied, grain) -> state -> placer.spread(state, grain, 1, copied));
     Stream<Predicate<State>> fine =
-        Stream.of(state -> placer.place(state, 1, FINE_CAP, FINE_COPIED));
+        Stream.of(state -> placer.spread(state, 1, FINE_CAP, FINE_COPIED));
     return placed(Stream.of(even, partlyCopied, copies, fine).flatMap(s -> s));
   }
 
