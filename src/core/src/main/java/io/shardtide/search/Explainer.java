@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
@@ -107,6 +108,11 @@ final class Explainer {
     return new Explanation(action, tables.get(table).name(), -1, -1, cause, gainMs);
   }
 
+  /** Returns how much longer a step takes after the move, whether there is room for it or not. */
+  private double gainMs() {
+    return objective.costAfter(move) - objective.costMs();
+  }
+
   /** Returns what a decision saves, computation if that is at least half of its gain. */
   private static Cause cause(double computeMs, double gainMs) {
     return 2 * computeMs >= gainMs ? Cause.COMPUTATION : Cause.COMMUNICATION;
@@ -133,7 +139,7 @@ final class Explainer {
     int unitsBefore = objective.maxUnits();
     move.begin();
     move.add(table, whole)[0] = state.place(table, 0);
-    double gain = objective.costAfter(move) - objective.costMs();
+    double gain = gainMs();
     Cause cause = objective.movedMaxUnits() > unitsBefore ? Cause.COMMUNICATION : Cause.COMPUTATION;
     return explanation(ExplainedAction.SPLIT, table, cause, gain);
   }
@@ -202,12 +208,11 @@ final class Explainer {
   /** Returns the best equal cut of a table's columns, on the devices that are ready first. */
   private Move byColumns(int table) {
     TableGroup group = tables.get(table);
-    int[] readyFirst =
+    List<Integer> readyFirst =
         IntStream.range(0, state.devices)
             .boxed()
             .sorted(Comparator.comparingDouble(objective::startMs).thenComparingInt(d -> d))
-            .mapToInt(d -> d)
-            .toArray();
+            .toList();
     Move best = null;
     double bestMs = Double.POSITIVE_INFINITY;
     for (Option option : group.options(problem.cluster())) {
@@ -281,7 +286,7 @@ final class Explainer {
     }
     move.begin();
     move.change(state, table, before);
-    return explanation(action, table, cause, objective.costAfter(move) - objective.costMs());
+    return explanation(action, table, cause, gainMs());
   }
 
   // Moves.
@@ -313,11 +318,9 @@ final class Explainer {
         paths.add(new MovePath(table, from, to));
       }
     }
-    List<Explanation> explanations = new ArrayList<>();
-    for (MovePath path : paths) {
-      moved(explanations, path.table(), path.from(), path.to());
-    }
-    return explanations;
+    return paths.stream()
+        .flatMap(path -> moved(path.table(), path.from(), path.to()).stream())
+        .toList();
   }
 
   /** Returns whether the search chose a device or a node for a shard, as before. */
@@ -335,11 +338,9 @@ final class Explainer {
   }
 
   /** Moves a part back to where it was. */
-  private void moved(List<Explanation> explanations, int table, int from, int to) {
-    String name = tables.get(table).name();
+  private Optional<Explanation> moved(int table, int from, int to) {
     if (from >= state.devices) {
-      explanations.add(new Explanation(ExplainedAction.MOVE, name, from, to, Cause.DEVICE_LOST, 0));
-      return;
+      return moved(table, from, to, Cause.DEVICE_LOST, 0);
     }
     ShardScope scope = state.way(table).scope;
     int before = places.of(scope, from);
@@ -349,13 +350,12 @@ final class Explainer {
       part++;
     }
     if (state.isAt(table, before)) {
-      return; // It follows from the cut, which is explained.
+      return Optional.empty(); // It follows from the cut, which is explained.
     }
     move.begin();
     move.shift(state, table, part, before);
     if (objective.evaluate(move) == Double.POSITIVE_INFINITY) {
-      explanations.add(new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0));
-      return;
+      return moved(table, from, to, Cause.MEMORY, 0);
     }
     double gain = objective.movedCostMs() - objective.costMs();
     Cause cause =
@@ -367,7 +367,12 @@ final class Explainer {
       cause = cause(objective.computeMs(objective.lastDevice()) - computeMs, gain);
       apply(back);
     }
-    explanations.add(new Explanation(ExplainedAction.MOVE, name, from, to, cause, gain));
+    return moved(table, from, to, cause, gain);
+  }
+
+  private Optional<Explanation> moved(int table, int from, int to, Cause cause, double gainMs) {
+    String name = tables.get(table).name();
+    return Optional.of(new Explanation(ExplainedAction.MOVE, name, from, to, cause, gainMs));
   }
 
   // The bottleneck.
@@ -406,18 +411,15 @@ final class Explainer {
    * Returns the tables of a place to look at: of those on several devices, which all have to be
    * evaluated without it, the ones with the most computation.
    */
-  private int[] candidates(int place) {
-    IntStream of = IntStream.range(0, state.countAt(place)).map(i -> state.tableAt(place, i));
-    if (place < state.devices) {
-      return of.sorted().toArray();
-    }
-    return of.boxed()
+  private List<Integer> candidates(int place) {
+    boolean isDevice = place < state.devices;
+    return IntStream.range(0, state.countAt(place))
+        .mapToObj(i -> state.tableAt(place, i))
         .sorted(
-            Comparator.comparingDouble((Integer t) -> -state.way(t).aloneMs)
+            Comparator.comparingDouble((Integer t) -> isDevice ? 0 : -state.way(t).aloneMs)
                 .thenComparingInt(t -> t))
-        .limit(MAX_SPLIT_CANDIDATES)
-        .mapToInt(t -> t)
-        .toArray();
+        .limit(isDevice ? Long.MAX_VALUE : MAX_SPLIT_CANDIDATES)
+        .toList();
   }
 
   private boolean hasRoomElsewhere(int device, Way way) {
