@@ -54,8 +54,7 @@ public record TablePrediction(
     byGroups = Collections.unmodifiableMap(byGroups);
     outOfRange = List.copyOf(outOfRange);
     int widths = table.columns() / TableSpec.COLUMN_UNIT;
-    long predicted =
-        towers.keySet().stream().filter(o -> o.hotRows() == 0 && o.part().isOnDevice()).count();
+    long predicted = towers.keySet().stream().filter(Option::isOnDevice).count();
     if (predicted != widths) {
       throw new IllegalArgumentException(
           "predictions of table %s of %s columns must be %s, one for each multiple of %s columns, got %s"

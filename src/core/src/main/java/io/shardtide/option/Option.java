@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
@@ -53,9 +54,40 @@ public record Option(long hotRows, TablePart part) {
     return options;
   }
 
-  /** Returns whether it is the copies of hot rows: no way to shard a table by themselves. */
-  public boolean isOfHotRows() {
+  /** Returns whether it is {@link #onAll} of others: no way to shard a table by itself. */
+  public boolean isAddition() {
     return hotRows > 0 && part.scope() == ShardScope.COPIES;
+  }
+
+  /**
+   * Returns what of the table all devices have beside the parts; empty if nothing.
+   *
+   * @param columns columns of the table
+   */
+  public Optional<Option> onAll(int columns) {
+    return hotRows == 0 || isAddition()
+        ? Optional.empty()
+        : Optional.of(new Option(hotRows, new TablePart(ShardScope.COPIES, columns)));
+  }
+
+  /** Returns the first row of the table that its parts have; all devices have those before it. */
+  public long firstRow() {
+    return isAddition() ? 0 : hotRows;
+  }
+
+  /** Returns whether its parts have all rows of the table. */
+  public boolean hasAllRows() {
+    return hotRows == 0;
+  }
+
+  /** Returns this option with all rows of the table in its parts. */
+  public Option withAllRows() {
+    return new Option(0, part);
+  }
+
+  /** Returns whether each part has all rows, in the memory of one device. */
+  public boolean isOnDevice() {
+    return hasAllRows() && part.isOnDevice();
   }
 
   /**
@@ -68,17 +100,22 @@ public record Option(long hotRows, TablePart part) {
       return table;
     }
     HotColdTable cut = cuts.get(hotRows);
-    return isOfHotRows() ? cut.hot() : cut.others();
+    return isAddition() ? cut.hot() : cut.others();
   }
 
   /** Returns this option with other columns in each part. */
   public Option withColumns(int columns) {
-    return new Option(hotRows, part.withColumns(columns));
+    return with(part.withColumns(columns));
+  }
+
+  /** Returns this option with other parts. */
+  public Option with(TablePart other) {
+    return new Option(hotRows, other);
   }
 
   /** Returns this option in device memory. */
   public Option withoutCache() {
-    return new Option(hotRows, part.withoutCache());
+    return with(part.withoutCache());
   }
 
   /** Returns what it is, for people. */

@@ -3,7 +3,6 @@ package io.shardtide.search;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
-import io.shardtide.plan.HotRows;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.Region;
 import io.shardtide.plan.Shard;
@@ -18,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /**
  * The running plan, and the part of it that can be kept: the parts of each table at places that are
@@ -31,10 +31,10 @@ final class CurrentPlan {
   private final List<PlanShards> shards;
 
   /**
-   * Rows of each table of which every device has a copy; 0 of a table that is not cut by use, and
-   * of those that share their devices.
+   * The first row of each table that its parts have: all devices have those before it. 0 of those
+   * that share their devices.
    */
-  private final long[] hotRows;
+  private final long[] firstRow;
 
   /** Where the rows of each table's parts are; null of a table that did not run. */
   private final ShardScope[] scopes;
@@ -71,7 +71,7 @@ final class CurrentPlan {
     }
     parts = new ArrayList<>();
     shards = new ArrayList<>();
-    hotRows = new long[tables.size()];
+    firstRow = new long[tables.size()];
     scopes = new ShardScope[tables.size()];
     partsBefore = new int[tables.size()];
     areEqual = new boolean[tables.size()];
@@ -83,8 +83,17 @@ final class CurrentPlan {
         TableSpec table = prediction.table();
         List<Shard> known = known(table, byTable.getOrDefault(table.name(), List.of()));
         ofGroup.addAll(known);
-        others.add(HotRows.others(known));
-        ofTables.add(parts(table, HotRows.others(known), places));
+        List<Option> options = Option.of(known);
+        List<Shard> own =
+            IntStream.range(0, known.size())
+                .filter(i -> !options.get(i).isAddition())
+                .mapToObj(known::get)
+                .toList();
+        others.add(own);
+        ofTables.add(parts(table, own, places));
+        if (!group.isShared()) {
+          firstRow[parts.size()] = options.stream().mapToLong(Option::firstRow).max().orElse(0);
+        }
       }
       addCuts(parts.size(), group, others, ofGroup);
       shards.add(new PlanShards(ofGroup, plan.devices(), plan.groups()));
@@ -95,7 +104,7 @@ final class CurrentPlan {
   /**
    * Remembers how the tables of a group were cut.
    *
-   * @param others the shards of each, without copies of hot rows
+   * @param others the shards of each, without what all devices have beside them
    * @param ofGroup all shards of all of them
    */
   private void addCuts(int table, TableGroup group, List<List<Shard>> others, List<Shard> ofGroup) {
@@ -109,9 +118,6 @@ final class CurrentPlan {
             ? first.size()
             : (int) first.stream().mapToInt(Shard::columnOffset).distinct().count();
     boolean hasCopies = others.stream().mapToInt(List::size).sum() < ofGroup.size();
-    if (!group.isShared()) {
-      hotRows[table] = HotRows.of(ofGroup).orElse(0);
-    }
     areEqual[table] = !(hasCopies && group.isShared());
     for (int t = 0; t < others.size(); t++) {
       areEqual[table] &= isEqual(group.tables().get(t).table(), others.get(t), partsBefore[table]);
@@ -216,9 +222,14 @@ final class CurrentPlan {
     return shards.get(table);
   }
 
-  /** Returns how many rows of a table every device has a copy of, if others have none; or 0. */
-  long hotRows(int table) {
-    return hotRows[table];
+  /** Returns the first row of a table that its parts have: all devices have those before it. */
+  long firstRow(int table) {
+    return firstRow[table];
+  }
+
+  /** Returns the option of a table's parts, of which there must be some. */
+  Option option(int table) {
+    return new Option(firstRow[table], parts.get(table).get(0).part());
   }
 
   /** Returns where the rows of a table's parts are; the table must have run. */

@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
@@ -84,10 +85,10 @@ final class Explainer {
     explain(this::isNewCache)
         .forEach(
             t -> explanations.add(undone(ExplainedAction.CACHE, t, leastCache(t), Cause.MEMORY)));
-    explain(t -> state.way(t).hotRows != 0 && state.way(t).hotRows != running.hotRows(t))
+    explain(this::hasNewRowsOnAll)
         .forEach(
             t -> {
-              Way uncut = ways.find(t, new Option(0, state.way(t).part));
+              Way uncut = ways.find(t, state.way(t).option.withAllRows());
               explanations.add(undone(ExplainedAction.HOT_ROWS, t, uncut, Cause.COMMUNICATION));
             });
     explanations.addAll(moves(shards));
@@ -105,6 +106,11 @@ final class Explainer {
 
   private Explanation explanation(ExplainedAction action, int table, Cause cause, double gainMs) {
     return new Explanation(action, tables.get(table).name(), -1, -1, cause, gainMs);
+  }
+
+  /** Returns how much longer a step takes after the move, whether there is room for it or not. */
+  private double gainMs() {
+    return objective.costAfter(move) - objective.costMs();
   }
 
   /** Returns what a decision saves, computation if that is at least half of its gain. */
@@ -126,15 +132,14 @@ final class Explainer {
   private Explanation cut(int table) {
     Way way = state.way(table);
     int columns = tables.get(table).columns();
-    Way whole =
-        ways.find(table, new Option(way.hotRows, new TablePart(ShardScope.DEVICE, columns)));
+    Way whole = ways.find(table, way.option.with(Option.ofColumns(columns).part()));
     if (whole == null || whole.load.bytes() > state.memory[state.place(table, 0)]) {
       return explanation(ExplainedAction.SPLIT, table, Cause.MEMORY, 0);
     }
     int unitsBefore = objective.maxUnits();
     move.begin();
     move.add(table, whole)[0] = state.place(table, 0);
-    double gain = objective.costAfter(move) - objective.costMs();
+    double gain = gainMs();
     Cause cause = objective.movedMaxUnits() > unitsBefore ? Cause.COMMUNICATION : Cause.COMPUTATION;
     return explanation(ExplainedAction.SPLIT, table, cause, gain);
   }
@@ -203,16 +208,15 @@ final class Explainer {
   /** Returns the best equal cut of a table's columns, on the devices that are ready first. */
   private Move byColumns(int table) {
     TableGroup group = tables.get(table);
-    int[] readyFirst =
+    List<Integer> readyFirst =
         IntStream.range(0, state.devices)
             .boxed()
             .sorted(Comparator.comparingDouble(objective::startMs).thenComparingInt(d -> d))
-            .mapToInt(d -> d)
-            .toArray();
+            .toList();
     Move best = null;
     double bestMs = Double.POSITIVE_INFINITY;
     for (Option option : group.options(problem.cluster())) {
-      if (option.hotRows() > 0 || !option.part().isOnDevice()) {
+      if (!option.isOnDevice()) {
         continue;
       }
       Way way = ways.find(table, option);
@@ -236,7 +240,7 @@ final class Explainer {
   /** Returns the table where it was, if there is room for it. */
   private Move asBefore(int table) {
     List<CurrentPlan.RunningPart> parts = running.parts(table);
-    Way way = ways.find(table, new Option(running.hotRows(table), parts.get(0).part()));
+    Way way = ways.find(table, running.option(table));
     if (way == null || way.parts != parts.size()) {
       return null;
     }
@@ -252,7 +256,7 @@ final class Explainer {
     return found;
   }
 
-  // Caches and hot rows.
+  // Caches, and rows that all devices have.
 
   private boolean isNewCache(int table) {
     List<CurrentPlan.RunningPart> before = running.parts(table);
@@ -270,6 +274,11 @@ final class Explainer {
     return least;
   }
 
+  private boolean hasNewRowsOnAll(int table) {
+    Option option = state.way(table).option;
+    return !option.hasAllRows() && option.firstRow() != running.firstRow(table);
+  }
+
   /** Shards a table in another way at the same places, if there is one. */
   private Explanation undone(ExplainedAction action, int table, Way before, Cause cause) {
     if (before == null) {
@@ -277,7 +286,7 @@ final class Explainer {
     }
     move.begin();
     move.change(state, table, before);
-    return explanation(action, table, cause, objective.costAfter(move) - objective.costMs());
+    return explanation(action, table, cause, gainMs());
   }
 
   // Moves.
@@ -309,11 +318,9 @@ final class Explainer {
         paths.add(new MovePath(table, from, to));
       }
     }
-    List<Explanation> explanations = new ArrayList<>();
-    for (MovePath path : paths) {
-      moved(explanations, path.table(), path.from(), path.to());
-    }
-    return explanations;
+    return paths.stream()
+        .flatMap(path -> moved(path.table(), path.from(), path.to()).stream())
+        .toList();
   }
 
   /** Returns whether the search chose a device or a node for a shard, as before. */
@@ -331,11 +338,9 @@ final class Explainer {
   }
 
   /** Moves a part back to where it was. */
-  private void moved(List<Explanation> explanations, int table, int from, int to) {
-    String name = tables.get(table).name();
+  private Optional<Explanation> moved(int table, int from, int to) {
     if (from >= state.devices) {
-      explanations.add(new Explanation(ExplainedAction.MOVE, name, from, to, Cause.DEVICE_LOST, 0));
-      return;
+      return moved(table, from, to, Cause.DEVICE_LOST, 0);
     }
     ShardScope scope = state.way(table).scope;
     int before = places.of(scope, from);
@@ -345,13 +350,12 @@ final class Explainer {
       part++;
     }
     if (state.isAt(table, before)) {
-      return; // It follows from the cut, which is explained.
+      return Optional.empty(); // It follows from the cut, which is explained.
     }
     move.begin();
     move.shift(state, table, part, before);
     if (objective.evaluate(move) == Double.POSITIVE_INFINITY) {
-      explanations.add(new Explanation(ExplainedAction.MOVE, name, from, to, Cause.MEMORY, 0));
-      return;
+      return moved(table, from, to, Cause.MEMORY, 0);
     }
     double gain = objective.movedCostMs() - objective.costMs();
     Cause cause =
@@ -363,7 +367,12 @@ final class Explainer {
       cause = cause(objective.computeMs(objective.lastDevice()) - computeMs, gain);
       apply(back);
     }
-    explanations.add(new Explanation(ExplainedAction.MOVE, name, from, to, cause, gain));
+    return moved(table, from, to, cause, gain);
+  }
+
+  private Optional<Explanation> moved(int table, int from, int to, Cause cause, double gainMs) {
+    String name = tables.get(table).name();
+    return Optional.of(new Explanation(ExplainedAction.MOVE, name, from, to, cause, gainMs));
   }
 
   // The bottleneck.
@@ -402,18 +411,15 @@ final class Explainer {
    * Returns the tables of a place to look at: of those on several devices, which all have to be
    * evaluated without it, the ones with the most computation.
    */
-  private int[] candidates(int place) {
-    IntStream of = IntStream.range(0, state.countAt(place)).map(i -> state.tableAt(place, i));
-    if (place < state.devices) {
-      return of.sorted().toArray();
-    }
-    return of.boxed()
+  private List<Integer> candidates(int place) {
+    boolean isDevice = place < state.devices;
+    return IntStream.range(0, state.countAt(place))
+        .mapToObj(i -> state.tableAt(place, i))
         .sorted(
-            Comparator.comparingDouble((Integer t) -> -state.way(t).aloneMs)
+            Comparator.comparingDouble((Integer t) -> isDevice ? 0 : -state.way(t).aloneMs)
                 .thenComparingInt(t -> t))
-        .limit(MAX_SPLIT_CANDIDATES)
-        .mapToInt(t -> t)
-        .toArray();
+        .limit(isDevice ? Long.MAX_VALUE : MAX_SPLIT_CANDIDATES)
+        .toList();
   }
 
   private boolean hasRoomElsewhere(int device, Way way) {

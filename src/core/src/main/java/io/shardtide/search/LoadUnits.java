@@ -7,6 +7,7 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.Workload;
 import java.util.List;
+import java.util.function.ToDoubleFunction;
 
 /**
  * The units in which loads of all-to-alls are counted: whole numbers, so that costs are arrays by
@@ -65,25 +66,21 @@ record LoadUnits(
   }
 
   private static double elements(TableGroup group, ClusterSpec cluster) {
-    double elements = 0;
-    for (TablePrediction of : group.tables()) {
-      elements +=
-          of.table().outputs(cluster.batchSize(), 1)
-              * of.table().columns()
-              * ShapeLoad.sentShare(of.table(), cluster);
-    }
-    return elements;
+    return elements(group, cluster, table -> table.outputs(cluster.batchSize(), 1));
   }
 
   /** Returns the numbers that the tables would contribute if all were pooled. */
   private static double pooledElements(TableGroup group, ClusterSpec cluster) {
+    return elements(group, cluster, table -> cluster.batchSize() * table.outputsPerSample());
+  }
+
+  private static double elements(
+      TableGroup group, ClusterSpec cluster, ToDoubleFunction<TableSpec> outputs) {
     double elements = 0;
     for (TablePrediction of : group.tables()) {
+      TableSpec table = of.table();
       elements +=
-          cluster.batchSize()
-              * of.table().outputsPerSample()
-              * of.table().columns()
-              * ShapeLoad.sentShare(of.table(), cluster);
+          outputs.applyAsDouble(table) * table.columns() * ShapeLoad.sentShare(table, cluster);
     }
     return elements;
   }

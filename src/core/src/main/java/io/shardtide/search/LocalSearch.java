@@ -196,14 +196,14 @@ public final class LocalSearch {
     }
     double[] caps = units.areExact() ? CAPS : UNPOOLED_CAPS;
     Stream<Predicate<State>> even =
-        pairs(Placer.GRAINS, caps, (grain, cap) -> state -> placer.place(state, grain, cap));
+        pairs(Placer.GRAINS, caps, (grain, cap) -> state -> placer.spread(state, grain, cap));
     Stream<Predicate<State>> partlyCopied =
         pairs(
             COPIED,
             COPIED_GRAINS,
-            (copied, grain) -> state -> placer.place(state, grain, 1, copied));
+            (copied, grain) -> state -> placer.spread(state, grain, 1, copied));
     Stream<Predicate<State>> fine =
-        Stream.of(state -> placer.place(state, 1, FINE_CAP, FINE_COPIED));
+        Stream.of(state -> placer.spread(state, 1, FINE_CAP, FINE_COPIED));
     return placed(Stream.of(even, partlyCopied, copies, fine).flatMap(s -> s));
   }
 
@@ -309,35 +309,9 @@ public final class LocalSearch {
   /** Returns a plan, without an analysis. */
   SearchResult.Found found(State state, long evaluations) {
     List<DeviceLoad> loads = state.loads();
-    StepCollectives collectives = collectives(loads);
-    return found(state, evaluations, loads, collectives, cost(expected, collectives, loads));
-  }
-
-  /** Returns a plan with its analysis; gives the state the codecs that are best for it. */
-  SearchResult.Found explained(State state, long evaluations) {
-    List<DeviceLoad> loads = state.loads();
-    StepCollectives collectives = collectives(loads);
+    StepCollectives collectives =
+        StepCollectives.of(cluster, CodecChoice.of(expected, cluster, loads, problem.slowdowns()));
     StepCost cost = cost(expected, collectives, loads);
-    SearchResult.Found found = found(state, evaluations, loads, collectives, cost);
-    StepCost worse = cost(problem.model().evaluator(1), collectives, loads);
-    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
-    state.choose(communication.chosen(collectives.codecs()));
-    Objective objective = objective(state, nothing, null);
-    Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
-    Insight insight =
-        explainer.insight(
-            found.shards(),
-            PlanBound.of(problem, evaluations / EVALUATIONS_PER_BOUND),
-            worse.predictedMs() - cost.predictedMs());
-    return SearchResultFoundBuilder.builder(found).insight(Optional.of(insight)).build();
-  }
-
-  private SearchResult.Found found(
-      State state,
-      long evaluations,
-      List<DeviceLoad> loads,
-      StepCollectives collectives,
-      StepCost cost) {
     Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
@@ -352,10 +326,22 @@ public final class LocalSearch {
         evaluations);
   }
 
-  /** Returns the collectives of loads, with the codecs that are best for them. */
-  private StepCollectives collectives(List<DeviceLoad> loads) {
-    return StepCollectives.of(
-        cluster, CodecChoice.of(expected, cluster, loads, problem.slowdowns()));
+  /** Returns a plan with its analysis; gives the state the codecs that are best for it. */
+  SearchResult.Found explained(State state, long evaluations) {
+    SearchResult.Found found = found(state, evaluations);
+    List<DeviceLoad> loads = state.loads();
+    StepCollectives collectives = StepCollectives.of(cluster, found.codecs());
+    StepCost worse = cost(problem.model().evaluator(1), collectives, loads);
+    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
+    state.choose(communication.chosen(found.codecs()));
+    Objective objective = objective(state, nothing, null);
+    Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
+    Insight insight =
+        explainer.insight(
+            found.shards(),
+            PlanBound.of(problem, evaluations / EVALUATIONS_PER_BOUND),
+            worse.predictedMs() - cost(expected, collectives, loads).predictedMs());
+    return SearchResultFoundBuilder.builder(found).insight(Optional.of(insight)).build();
   }
 
   private StepCost cost(CostEvaluator by, StepCollectives collectives, List<DeviceLoad> loads) {

@@ -145,15 +145,15 @@ final class MoveDelta {
     for (int i = 0; i < move.parts(c); i++) {
       add(after, to[i], 1);
     }
-    Way hotBefore = before == null ? null : before.hot;
-    Way hotAfter = after == null ? null : after.hot;
-    if (hotBefore != hotAfter) {
+    Way allBefore = before == null ? null : before.onAll;
+    Way allAfter = after == null ? null : after.onAll;
+    if (allBefore != allAfter) {
       int all = places.firstOf(ShardScope.COPIES);
-      if (hotBefore != null) {
-        add(hotBefore, all, -1);
+      if (allBefore != null) {
+        add(allBefore, all, -1);
       }
-      if (hotAfter != null) {
-        add(hotAfter, all, 1);
+      if (allAfter != null) {
+        add(allAfter, all, 1);
       }
     }
   }

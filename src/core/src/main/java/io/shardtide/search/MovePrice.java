@@ -1,5 +1,6 @@
 package io.shardtide.search;
 
+import io.shardtide.option.Option;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
@@ -119,7 +120,7 @@ final class MovePrice {
     }
     boolean areComparable =
         (way.scope == ShardScope.DEVICE || way.scope == ShardScope.NODE)
-            && hasSameHotRows(table, way)
+            && hasSameRowsOnAll(table, way.option)
             && count == way.parts
             && running.isCutInto(table, tables.get(table), way.part);
     double ofOneGroup =
@@ -129,10 +130,10 @@ final class MovePrice {
     return groups.count() * ofOneGroup;
   }
 
-  /** Returns whether no device needs a copy of hot rows that it does not have. */
-  private boolean hasSameHotRows(int table, Way way) {
-    return running.hotRows(table) == way.hotRows
-        && (way.hotRows == 0 || cluster.devices() <= running.shards(table).devices());
+  /** Returns whether all devices have already what all have beside the parts. */
+  private boolean hasSameRowsOnAll(int table, Option option) {
+    return running.firstRow(table) == option.firstRow()
+        && (option.hasAllRows() || cluster.devices() <= running.shards(table).devices());
   }
 
   /** Counts what each place holds in addition: exact where the parts are cut as before. */
@@ -143,7 +144,7 @@ final class MovePrice {
       if (more > 0) {
         sum +=
             msPerMove * places.size(at[i]) * tables.get(table).tables().size()
-                + settings.moveMs((double) tables.get(table).bytes(way.hotRows, more));
+                + settings.moveMs((double) tables.get(table).bytes(way.option.firstRow(), more));
       }
     }
     return sum;

@@ -34,7 +34,7 @@ final class PartRemoval {
       int chosen = smallestOf(place, over, bytes);
       if (chosen >= 0) {
         int table = state.tableAt(place, chosen);
-        if (scope == ShardScope.DEVICE && state.way(table).hot == null) {
+        if (scope == ShardScope.DEVICE && state.way(table).onAll == null) {
           state.remove(table, state.partAt(place, chosen));
         } else {
           state.clear(table);
@@ -42,13 +42,13 @@ final class PartRemoval {
         return;
       }
     }
-    removeHotRows();
+    removeFromAll();
   }
 
-  /** Removes a table with hot rows, which are on all devices. */
-  private void removeHotRows() {
+  /** Removes a table of which all devices have rows. */
+  private void removeFromAll() {
     for (int t = 0; t < state.tables(); t++) {
-      if (state.way(t) != null && state.way(t).hot != null) {
+      if (state.way(t) != null && state.way(t).onAll != null) {
         state.clear(t);
         return;
       }

@@ -12,6 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.IntFunction;
+import java.util.function.IntToDoubleFunction;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
@@ -83,8 +84,8 @@ final class Placer {
    * @param cap largest all-to-all load of a part, as a multiple of an even share of all loads
    * @return whether everything has found room; otherwise the state is incomplete
    */
-  boolean place(State state, double grain, double cap) {
-    return place(state, grain, cap, ways::of);
+  boolean spread(State state, double grain, double cap) {
+    return spread(state, grain, cap, ways::of);
   }
 
   /**
@@ -93,11 +94,11 @@ final class Placer {
    *
    * @param copied share of the tables that are copied, those whose work grows the least by it
    */
-  boolean place(State state, double grain, double cap, double copied) {
+  boolean spread(State state, double grain, double cap, double copied) {
     copiedFirst = copiedFirst == null ? copiedFirst() : copiedFirst;
     Set<Integer> copies =
         new HashSet<>(copiedFirst.subList(0, (int) Math.round(copied * copiedFirst.size())));
-    return place(
+    return spread(
         state,
         grain,
         cap,
@@ -126,7 +127,7 @@ final class Placer {
     return some.length == 0 ? ways.of(table) : some;
   }
 
-  private boolean place(State state, double grain, double cap, IntFunction<Way[]> allowed) {
+  private boolean spread(State state, double grain, double cap, IntFunction<Way[]> allowed) {
     Way[][] of = new Way[tables.size()][];
     Arrays.setAll(of, allowed);
     double maxUnits =
@@ -136,7 +137,7 @@ final class Placer {
       // Of the attempt before.
       IntStream.range(0, tables.size()).forEach(state::clear);
       double msPerByte = msPerByte(of, maxMs, maxUnits, fill * cluster.usableBytes());
-      if (place(state, t -> way(of[t], maxMs, maxUnits, msPerByte))) {
+      if (placeAll(state, t -> way(of[t], maxMs, maxUnits, msPerByte))) {
         return true;
       }
       if (msPerByte == 0) {
@@ -197,7 +198,7 @@ final class Placer {
     double meanMs =
         IntStream.range(0, cluster.devices()).mapToDouble(d -> loadMs(state, d)).sum()
             / cluster.devices();
-    return place(state, t -> way(allowed(t, isAllowed), meanMs, Double.POSITIVE_INFINITY, 0));
+    return placeAll(state, t -> way(allowed(t, isAllowed), meanMs, Double.POSITIVE_INFINITY, 0));
   }
 
   /** Returns an even share of all costs, in milliseconds. */
@@ -212,9 +213,9 @@ final class Placer {
     return targetMs;
   }
 
-  /** Places everything, copied where tables may be; see {@link #place(State, double, double)}. */
+  /** Places everything, copied where tables may be; see {@link #spread(State, double, double)}. */
   boolean placeCopies(State state) {
-    return place(state, t -> allowed(t, scope -> scope == ShardScope.COPIES)[0]);
+    return placeAll(state, t -> allowed(t, scope -> scope == ShardScope.COPIES)[0]);
   }
 
   /**
@@ -224,7 +225,7 @@ final class Placer {
    */
   boolean placeSmall(State state, int small) {
     Set<Integer> smallest = new HashSet<>(largestFirst.subList(0, Math.min(small, tables.size())));
-    return place(
+    return placeAll(
         state,
         t ->
             smallest.contains(t)
@@ -235,11 +236,17 @@ final class Placer {
   /** How {@link #pack} chooses among devices with room. */
   enum PlacementStrategy {
     /** The first. */
-    FIRST,
+    FIRST(0),
     /** The one with the least room. */
-    BEST,
+    BEST(1),
     /** The one with the most room. */
-    WORST
+    WORST(-1);
+
+    private final int sign;
+
+    PlacementStrategy(int sign) {
+      this.sign = sign;
+    }
   }
 
   /**
@@ -268,9 +275,7 @@ final class Placer {
     for (int t : order) {
       Way way = ways.smallest(t);
       fit &=
-          way.scope == ShardScope.DEVICE
-              ? packInAnyWay(state, t, way, strategy)
-              : place(state, t, way);
+          way.scope == ShardScope.DEVICE ? packInAnyWay(state, way, strategy) : placeAt(state, way);
     }
     return fit;
   }
@@ -279,42 +284,20 @@ final class Placer {
    * Packs a table in one way, or in the first other one that finds room: fewer and larger parts may
    * do on few devices with much room.
    */
-  private boolean packInAnyWay(State state, int table, Way way, PlacementStrategy strategy) {
-    if (pack(state, table, way, strategy) || placeOtherwise(state, table)) {
+  private boolean packInAnyWay(State state, Way way, PlacementStrategy strategy) {
+    if (pack(state, way, strategy) || placeOtherwise(state, way.table)) {
       return true;
     }
     // The parts that find room: the others are missing.
-    pack(state, table, way, strategy);
+    pack(state, way, strategy);
     return false;
   }
 
-  private boolean pack(State state, int table, Way way, PlacementStrategy strategy) {
-    for (int i = 0; i < way.parts; i++) {
-      int chosen = -1;
-      for (int d = 0; d < state.devices; d++) {
-        if (state.mayAdd(table, way, d)
-            && isInNode(state, table, d)
-            && (chosen < 0 || isBetter(strategy, state, d, chosen))) {
-          chosen = d;
-        }
-      }
-      if (chosen < 0) {
-        return false;
-      }
-      state.add(table, way, chosen);
-    }
-    return true;
+  private boolean pack(State state, Way way, PlacementStrategy strategy) {
+    return fill(state, way, 0, state.devices, d -> strategy.sign * (double) state.room(d));
   }
 
-  private static boolean isBetter(PlacementStrategy strategy, State state, int d, int than) {
-    return switch (strategy) {
-      case FIRST -> false;
-      case BEST -> state.room(d) < state.room(than);
-      case WORST -> state.room(d) > state.room(than);
-    };
-  }
-
-  private boolean place(State state, IntFunction<Way> choice) {
+  private boolean placeAll(State state, IntFunction<Way> choice) {
     List<Way> waiting = new ArrayList<>();
     for (int t : largestFirst) {
       if (state.isComplete(t)) {
@@ -329,7 +312,7 @@ final class Placer {
         way = choice.apply(t);
       }
       if (way.scope != ShardScope.DEVICE) {
-        if (!place(state, t, way)) {
+        if (!placeAt(state, way)) {
           return false;
         }
         continue;
@@ -346,9 +329,9 @@ final class Placer {
       if (state.isComplete(table)) {
         continue;
       }
-      int device = bestDevice(state, loadMs, part);
+      int device = best(state, part, 0, state.devices, d -> loadMs[d]);
       if (device >= 0) {
-        boolean isAlone = part.hot == null || state.count(table) > 0;
+        boolean isAlone = part.onAll == null || state.count(table) > 0;
         state.add(table, part, device);
         if (isAlone) {
           loadMs[device] = loadMs(state, device);
@@ -387,74 +370,69 @@ final class Placer {
         + slowdowns.communicationMs(device, ways.msPerUnit() * state.units[device]);
   }
 
-  private int bestDevice(State state, double[] loadMs, Way way) {
+  /**
+   * Returns which place of some has room for another part, and the smallest value; of equal ones
+   * the first, -1 if there is none.
+   */
+  private int best(State state, Way way, int first, int end, IntToDoubleFunction value) {
     int best = -1;
-    for (int d = 0; d < loadMs.length; d++) {
-      if ((best < 0 || loadMs[d] < loadMs[best])
-          && state.mayAdd(way.table, way, d)
-          && isInNode(state, way.table, d)) {
-        best = d;
+    double least = Double.POSITIVE_INFINITY;
+    for (int place = first; place < end; place++) {
+      double of = value.applyAsDouble(place);
+      if ((best < 0 || of < least)
+          && state.mayAdd(way.table, way, place)
+          && isInNode(state, way, place)) {
+        best = place;
+        least = of;
       }
     }
     return best;
   }
 
-  /** Returns whether a device is in the node of a table's parts, where that is asked for. */
-  private boolean isInNode(State state, int table, int device) {
+  /** Adds the missing parts of a table at the best places; returns whether all have found room. */
+  private boolean fill(State state, Way way, int first, int end, IntToDoubleFunction value) {
+    for (int i = state.count(way.table); i < way.parts; i++) {
+      int place = best(state, way, first, end, value);
+      if (place < 0) {
+        return false;
+      }
+      state.add(way.table, way, place);
+    }
+    return true;
+  }
+
+  /** Returns whether a place is in the node of a table's parts, where that is asked for. */
+  private boolean isInNode(State state, Way way, int place) {
     Places places = state.places;
-    return !ways.keepsPartsInNode(table)
-        || state.count(table) == 0
-        || places.nodeOf(state.place(table, 0)) == places.nodeOf(device);
+    return !isInOneNode(way)
+        || state.count(way.table) == 0
+        || places.nodeOf(state.place(way.table, 0)) == places.nodeOf(place);
+  }
+
+  private boolean isInOneNode(Way way) {
+    return way.scope == ShardScope.DEVICE && ways.keepsPartsInNode(way.table);
   }
 
   /** Takes a table's parts away and shards it in the first way that finds room. */
   private boolean placeOtherwise(State state, int table) {
     state.clear(table);
-    for (Way way : ways.of(table)) {
-      if (place(state, table, way)) {
-        return true;
-      }
-    }
-    return false;
+    return Arrays.stream(ways.of(table)).anyMatch(way -> placeAt(state, way));
   }
 
   /** Shards a table in one way, at the places with the most room; false if one lacks it. */
-  private boolean place(State state, int table, Way way) {
+  private boolean placeAt(State state, Way way) {
     Places places = state.places;
-    int first = places.firstOf(way.scope);
-    int end = first + places.countOf(way.scope);
-    if (way.scope != ShardScope.DEVICE || !ways.keepsPartsInNode(table)) {
-      return place(state, table, way, first, end);
-    }
-    for (int node = 0; node < places.nodes(); node++) {
-      int place = places.ofNode(node);
-      if (place(state, table, way, places.first(place), places.end(place))) {
+    boolean isInOneNode = isInOneNode(way);
+    for (int range = 0; range < (isInOneNode ? places.nodes() : 1); range++) {
+      int node = places.ofNode(range);
+      int first = isInOneNode ? places.first(node) : places.firstOf(way.scope);
+      int end = isInOneNode ? places.end(node) : first + places.countOf(way.scope);
+      if (fill(state, way, first, end, place -> -(double) state.room(places.first(place)))) {
         return true;
       }
+      state.clear(way.table);
     }
     return false;
-  }
-
-  private boolean place(State state, int table, Way way, int first, int end) {
-    for (int i = state.count(table); i < way.parts; i++) {
-      int best = -1;
-      for (int place = first; place < end; place++) {
-        if ((best < 0 || room(state, place) > room(state, best))
-            && state.mayAdd(table, way, place)) {
-          best = place;
-        }
-      }
-      if (best < 0) {
-        state.clear(table);
-        return false;
-      }
-      state.add(table, way, best);
-    }
-    return true;
-  }
-
-  private static long room(State state, int place) {
-    return state.room(state.places.first(place));
   }
 
   /** Returns the bytes of all parts that are at no place. */

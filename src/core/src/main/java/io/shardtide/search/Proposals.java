@@ -104,7 +104,7 @@ final class Proposals {
     int i = random.below(count);
     int e = recipient(d);
     if (!isSwap) {
-      return add(move, d, i, e);
+      return addFrom(move, d, i, e);
     }
     int back = state.countAt(e);
     return back > 0 && addSwap(move, d, i, e, random.below(back));
@@ -130,7 +130,7 @@ final class Proposals {
       e = state.units[other] < state.units[e] ? other : e;
     }
     if (state.units[e] + own <= units) {
-      return own > 0 && add(move, d, i, e);
+      return own > 0 && addFrom(move, d, i, e);
     }
     int back = state.countAt(e);
     if (back == 0) {
@@ -141,19 +141,30 @@ final class Proposals {
     return more > 0 && state.units[e] + more <= units && addSwap(move, d, i, e, j);
   }
 
-  /** Adds that a part of a device goes to another one; returns false if it may not. */
-  private boolean add(Move move, int d, int i, int e) {
-    int table = state.tableAt(d, i);
-    if (e == d || !mayMove(table, e)) {
-      return false;
+  /** Adds that a part of a table goes to another place; returns false if it may not. */
+  private boolean add(Move move, int table, int part, int to) {
+    boolean mayMove =
+        !state.isAt(table, to)
+            && (to >= state.devices
+                || !ways.keepsPartsInNode(table)
+                || state.count(table) == 1
+                || places.nodeOf(state.place(table, 0)) == places.nodeOf(to));
+    if (mayMove) {
+      move.shift(state, table, part, to);
     }
-    move.shift(state, table, state.partAt(d, i), e);
-    return true;
+    return mayMove;
   }
 
-  /** Adds that parts of two devices change places; returns false if they may not. */
+  /** Adds that part {@code i} of a place goes to another one; returns false if it may not. */
+  private boolean addFrom(Move move, int d, int i, int e) {
+    return add(move, state.tableAt(d, i), state.partAt(d, i), e);
+  }
+
+  /** Adds that parts of two places change places; returns false if they may not. */
   private boolean addSwap(Move move, int d, int i, int e, int j) {
-    return state.tableAt(d, i) != state.tableAt(e, j) && add(move, d, i, e) && add(move, e, j, d);
+    return state.tableAt(d, i) != state.tableAt(e, j)
+        && addFrom(move, d, i, e)
+        && addFrom(move, e, j, d);
   }
 
   /** Moves a part that is split over a node to another node, or lets two change places. */
@@ -165,21 +176,9 @@ final class Proposals {
       return false;
     }
     int i = random.below(count);
-    int table = state.tableAt(from, i);
-    if (state.isAt(table, to)) {
-      return false;
-    }
-    move.shift(state, table, state.partAt(from, i), to);
     int back = state.countAt(to);
-    if (back > 0 && random.below(2) == 0) {
-      int j = random.below(back);
-      int other = state.tableAt(to, j);
-      if (other == table || state.isAt(other, from)) {
-        return false;
-      }
-      move.shift(state, other, state.partAt(to, j), from);
-    }
-    return true;
+    boolean isSwap = !state.isAt(state.tableAt(from, i), to) && back > 0 && random.below(2) == 0;
+    return isSwap ? addSwap(move, from, i, to, random.below(back)) : addFrom(move, from, i, to);
   }
 
   /** Shards a table in another way, or moves a part of it to another device. */
@@ -190,23 +189,7 @@ final class Proposals {
     }
     int i = random.below(state.count(table));
     int d = state.place(table, i);
-    if (d >= state.devices) {
-      return false;
-    }
-    int e = recipient(d);
-    if (e == d || !mayMove(table, e)) {
-      return false;
-    }
-    move.shift(state, table, i, e);
-    return true;
-  }
-
-  /** Returns whether a part of a table may move to a device. */
-  private boolean mayMove(int table, int to) {
-    return !state.isAt(table, to)
-        && (!ways.keepsPartsInNode(table)
-            || state.count(table) == 1
-            || places.nodeOf(state.place(table, 0)) == places.nodeOf(to));
+    return d < state.devices && add(move, table, i, recipient(d));
   }
 
   /** Shards a table in another way: any one, or one of a highly loaded device. */
@@ -322,9 +305,9 @@ final class Proposals {
   /** Returns whether a place has room, once the table has left it. */
   private boolean hasRoom(int table, int place, Way way) {
     Way before = state.way(table);
-    long hot = before == null || before.hot == null ? 0 : before.hot.load.bytes();
+    long ofAll = before == null || before.onAll == null ? 0 : before.onAll.load.bytes();
     for (int d = places.first(place); d < places.end(place); d++) {
-      long more = way.bytes() - hot;
+      long more = way.bytes() - ofAll;
       long moreOnHost = way.load.hostBytes();
       for (int i = 0; i < state.count(table); i++) {
         if (places.covers(state.place(table, i), d)) {

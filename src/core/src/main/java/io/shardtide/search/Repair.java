@@ -76,9 +76,9 @@ final class Repair {
     if (!areEqual) {
       return null;
     }
-    Option option = new Option(search.running.hotRows(table), first.part());
+    Option option = search.running.option(table);
     Way way = search.ways.find(table, option);
-    return way == null ? search.ways.find(table, new Option(0, first.part())) : way;
+    return way == null ? search.ways.find(table, option.withAllRows()) : way;
   }
 
   private boolean keepsConstraints(TableGroup group, List<CurrentPlan.RunningPart> running) {

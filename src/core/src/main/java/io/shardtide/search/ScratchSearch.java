@@ -101,25 +101,24 @@ public final class ScratchSearch {
 
   /** Returns the best plan found, without an analysis, or why there is none. */
   public SearchResult result() {
-    Half better = better();
-    return better.best == null
-        ? notFound()
-        : better.search.found(better.best.best(), evaluations());
+    return result(LocalSearch::found);
   }
 
   /** Ends the search: returns the best plan found with its analysis, or why there is none. */
   public SearchResult explained() {
-    Half better = better();
-    return better.best == null
-        ? notFound()
-        : better.search.explained(better.best.best(), evaluations());
+    return result(LocalSearch::explained);
   }
 
-  private Half better() {
-    return first.bestMs() <= second.bestMs() ? first : second;
+  /** How a search makes a result of its best plan. */
+  private interface Summary {
+    SearchResult of(LocalSearch search, State best, long evaluations);
   }
 
-  private SearchResult notFound() {
+  private SearchResult result(Summary summary) {
+    Half better = first.bestMs() <= second.bestMs() ? first : second;
+    if (better.best != null) {
+      return summary.of(better.search, better.best.best(), evaluations());
+    }
     long unplaced = Math.min(first.search.unplacedBytes(), second.search.unplacedBytes());
     List<TableSpec> tables = problem.tables().stream().map(TablePrediction::table).toList();
     return Relaxations.notFound(

@@ -51,19 +51,20 @@ final class ShardLayout {
       TableSpec table = prediction.table();
       TablePart part = way.part.withColumns(group.columnsOf(table, way.part.columns()));
       List<Shard> ofTable = new ArrayList<>();
-      if (way.hotRows > 0) {
-        Region hot = new Region(0, table.columns(), 0, way.hotRows);
-        ofTable.add(new Shard(table.name(), hot, Shard.EVERY_DEVICE, ShardKind.DATA_PARALLEL));
+      long firstRow = way.option.firstRow();
+      if (firstRow > 0) {
+        Region onAll = new Region(0, table.columns(), 0, firstRow);
+        ofTable.add(new Shard(table.name(), onAll, Shard.EVERY_DEVICE, ShardKind.DATA_PARALLEL));
       }
       for (int number = 0; number < ordered.length; number++) {
-        Region all = part.region(number, table.rows() - way.hotRows);
+        Region all = part.region(number, table.rows() - firstRow);
         boolean isCopied = kind.scope() == ShardScope.COPIES;
         int device = isCopied ? Shard.EVERY_DEVICE : places.first(ordered[number]);
         int devices = isCopied ? 1 : places.size(ordered[number]);
         long rows = Region.blockRows(all.rows(), devices);
         for (long row = all.rowOffset(); row < all.rowEnd(); row += rows) {
           long ofBlock = Math.min(rows, all.rowEnd() - row);
-          Region block = new Region(all.columnOffset(), all.columns(), way.hotRows + row, ofBlock);
+          Region block = new Region(all.columnOffset(), all.columns(), firstRow + row, ofBlock);
           ofTable.add(new Shard(table.name(), block, device, kind, part.cacheShare()));
           device++;
         }

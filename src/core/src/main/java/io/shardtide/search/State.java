@@ -184,14 +184,14 @@ final class State {
       return false;
     }
     long bytes = of.load.bytes();
-    if (count[table] == 0 && of.hot != null) {
-      long ofHot = of.hot.load.bytes();
+    if (count[table] == 0 && of.onAll != null) {
+      long ofAll = of.onAll.load.bytes();
       for (int d = 0; d < devices; d++) {
-        if (!hasRoom(d, ofHot, 0)) {
+        if (!hasRoom(d, ofAll, 0)) {
           return false;
         }
       }
-      bytes += ofHot;
+      bytes += ofAll;
     }
     for (int d = places.first(place); d < places.end(place); d++) {
       if (!hasRoom(d, bytes, of.load.hostBytes())) {
@@ -208,9 +208,9 @@ final class State {
       loads.add(new DeviceLoad(sumSize, stepBytes));
     }
     for (int t = 0; t < way.length; t++) {
-      if (count[t] > 0 && way[t].hot != null) {
+      if (count[t] > 0 && way[t].onAll != null) {
         for (DeviceLoad load : loads) {
-          load.add(way[t].hot.load);
+          load.add(way[t].onAll.load);
         }
       }
       for (int i = 0; i < count[t]; i++) {
@@ -229,8 +229,8 @@ final class State {
   void add(int table, Way of, int place) {
     if (count[table] == 0) {
       way[table] = of;
-      if (of.hot != null) {
-        shift(of.hot, places.firstOf(ShardScope.COPIES), 1);
+      if (of.onAll != null) {
+        shift(of.onAll, places.firstOf(ShardScope.COPIES), 1);
       }
     }
     append(table, place);
@@ -282,8 +282,8 @@ final class State {
     }
     if (last == 0) {
       way[table] = null;
-      if (of.hot != null) {
-        shift(of.hot, places.firstOf(ShardScope.COPIES), -1);
+      if (of.onAll != null) {
+        shift(of.onAll, places.firstOf(ShardScope.COPIES), -1);
       }
     }
   }

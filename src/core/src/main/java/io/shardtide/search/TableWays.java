@@ -8,8 +8,6 @@ import io.shardtide.cost.StepCollective;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.option.Option;
-import io.shardtide.option.TablePart;
-import io.shardtide.plan.HotRows;
 import io.shardtide.search.problem.PartMemory;
 import io.shardtide.search.problem.TableGroup;
 import io.shardtide.workload.ClusterSpec;
@@ -59,9 +57,6 @@ final class TableWays {
 
   /** The ways of one table. */
   private static final class OfTable {
-    /** The copies of each number of hot rows that the table may have. */
-    final Map<Long, Way> hot = new HashMap<>();
-
     /** Every way that was ever asked for. */
     final Map<Option, Way> known = new HashMap<>();
 
@@ -101,16 +96,18 @@ final class TableWays {
     for (int t = 0; t < tables.size(); t++) {
       keepsPartsInNode[t] = tables.get(t).keepsPartsInNode();
       ofTables.add(new OfTable());
-      addHotRows(t, names);
+      addToAll(t, names);
     }
   }
 
-  private void addHotRows(int table, Set<String> names) {
-    TableGroup group = tables.get(table);
-    if (!group.isShared() && !names.contains(HotRows.name(group.name()))) {
-      for (long hotRows : group.tables().get(0).cuts().keySet()) {
-        TablePart part = new TablePart(ShardScope.COPIES, group.columns());
-        ofTables.get(table).hot.put(hotRows, way(table, new Option(hotRows, part), null));
+  /** Adds what all devices may have of a table, if no other table has its name. */
+  private void addToAll(int table, Set<String> names) {
+    TablePrediction first = tables.get(table).tables().get(0);
+    for (Option option : first.towers().keySet()) {
+      if (option.isAddition()
+          && !tables.get(table).isShared()
+          && !names.contains(first.table(option).name())) {
+        ofTables.get(table).known.put(option, way(table, option, null));
       }
     }
   }
@@ -156,14 +153,14 @@ final class TableWays {
     if (way.workMs <= WORST * best) {
       return true;
     }
-    return way.hot == null
+    return way.onAll == null
         && (way.scope == ShardScope.COPIES ? bytes <= SMALL_BYTES : bytes > LARGE * memory.least());
   }
 
-  /** Returns whether no other way of the same hot rows has less work and at most as many bytes. */
+  /** Returns whether no other way of the same rows has less work and at most as many bytes. */
   private static boolean isWorthItsBytes(Way way, List<Way> others) {
     for (Way other : others) {
-      if (other.option.hotRows() == way.option.hotRows()
+      if (other.option.firstRow() == way.option.firstRow()
           && other.workMs < way.workMs
           && other.totalBytes <= way.totalBytes) {
         return false;
@@ -181,21 +178,28 @@ final class TableWays {
         .toList();
   }
 
-  /** Returns whether a table may be cut by use as an option is, if it is. */
+  /** Returns whether all devices may have of a table what an option has on all. */
   private boolean mayHave(int table, Option option) {
-    return option.hotRows() == 0 || ofTables.get(table).hot.containsKey(option.hotRows());
+    return option.hasAllRows() || onAll(table, option) != null;
+  }
+
+  private Way onAll(int table, Option option) {
+    return option
+        .onAll(tables.get(table).columns())
+        .map(ofTables.get(table).known::get)
+        .orElse(null);
   }
 
   private boolean fits(Way way) {
-    long ofHot = way.hot == null ? 0 : way.hot.load.bytes();
+    long ofAll = way.onAll == null ? 0 : way.onAll.load.bytes();
     return way.bytes() <= memory.most(way.scope, way.parts)
-        && ofHot <= memory.least()
+        && ofAll <= memory.least()
         && way.load.hostBytes() <= cluster.hostMemoryBytesPerDevice();
   }
 
   private Way known(int table, Option option) {
-    OfTable of = ofTables.get(table);
-    return of.known.computeIfAbsent(option, o -> way(table, option, of.hot.get(option.hotRows())));
+    Way onAll = onAll(table, option);
+    return ofTables.get(table).known.computeIfAbsent(option, o -> way(table, o, onAll));
   }
 
   /** Returns a way, also one that a search would not try; null if it was not predicted. */
@@ -205,7 +209,7 @@ final class TableWays {
         : null;
   }
 
-  private Way way(int table, Option option, Way hot) {
+  private Way way(int table, Option option, Way onAll) {
     TableGroup group = tables.get(table);
     ShapeLoad sum = null;
     ShapeLoad other = null;
@@ -222,23 +226,22 @@ final class TableWays {
       }
       sum = sum == null ? load : sum.plus(load);
     }
-    TablePart part = option.part();
     Way way =
         new Way(
             table,
             option,
-            part.count(group.columns()),
+            option.part().count(group.columns()),
             sum,
             other,
-            hot,
+            onAll,
             units,
             sum.tower().length / evaluator.groups(),
             evaluator.computeMs(sum.tower()));
     way.workMs = workMs(way) * way.parts;
-    way.totalBytes = (double) sum.bytes() * way.parts * part.scope().devices(cluster);
-    if (hot != null) {
-      way.workMs += hot.workMs;
-      way.totalBytes += hot.totalBytes;
+    way.totalBytes = (double) sum.bytes() * way.parts * way.scope.devices(cluster);
+    if (onAll != null) {
+      way.workMs += onAll.workMs;
+      way.totalBytes += onAll.totalBytes;
     }
     return way;
   }
@@ -288,7 +291,7 @@ final class TableWays {
             .filter(
                 t ->
                     tables.get(t).options(cluster).stream()
-                        .anyMatch(o -> o.hotRows() == 0 && o.part().cacheShare().isPresent()))
+                        .anyMatch(o -> o.hasAllRows() && o.part().cacheShare().isPresent()))
             .toArray();
   }
 

@@ -7,9 +7,9 @@ import io.shardtide.workload.ShardScope;
 
 /**
  * A way to shard a table: into how many equal parts, where their rows are, with which cache, and
- * how many hot rows every device has a copy of. All parts of a table have the same way, so that a
- * plan is a way and the places of its parts for each table. Created once for each search; compared
- * by identity.
+ * what else of the table all devices have. All parts of a table have the same way, so that a plan
+ * is a way and the places of its parts for each table. Created once for each search; compared by
+ * identity.
  */
 final class Way {
   /** The table, by position. */
@@ -26,9 +26,6 @@ final class Way {
   /** Number of parts, each at a place of its own. */
   final int parts;
 
-  /** Rows of which every device has a copy; 0 if the table is not cut by use. */
-  final long hotRows;
-
   /** What a part adds to each device of its place. */
   final ShapeLoad load;
 
@@ -39,8 +36,8 @@ final class Way {
    */
   final ShapeLoad otherCollective;
 
-  /** What the copies of the hot rows add to all devices; null if there are none. */
-  final Way hot;
+  /** What the table adds to all devices beside the parts; null if nothing. */
+  final Way onAll;
 
   /** Units of all-to-all load that a part adds to each device of its place. */
   final int units;
@@ -68,7 +65,7 @@ final class Way {
   /** Estimated milliseconds that the table adds to a step of equally loaded devices. */
   double workMs;
 
-  /** Bytes of device memory of all parts on all devices, hot rows included. */
+  /** Bytes of device memory of all parts on all devices. */
   double totalBytes;
 
   /** The same way with the next larger cache, without one after the largest; null if none. */
@@ -83,18 +80,17 @@ final class Way {
       int parts,
       ShapeLoad load,
       ShapeLoad otherCollective,
-      Way hot,
+      Way onAll,
       LoadUnits units,
       int groupSize,
       double aloneMs) {
     this.table = table;
     this.option = option;
     part = option.part();
-    hotRows = option.hotRows();
     this.parts = parts;
     this.load = load;
     this.otherCollective = otherCollective;
-    this.hot = hot;
+    this.onAll = onAll;
     this.aloneMs = aloneMs;
     scope = part.scope();
     this.units = units.ofDevice(elements(ShardScope.DEVICE));
@@ -121,9 +117,9 @@ final class Way {
             : 0);
   }
 
-  /** Returns the bytes of device memory on each device of a part, hot rows included. */
+  /** Returns the bytes of device memory on each device of a part. */
   long bytes() {
-    return load.bytes() + (hot == null ? 0 : hot.load.bytes());
+    return load.bytes() + (onAll == null ? 0 : onAll.load.bytes());
   }
 
   /** Returns the estimated work with a price for each byte of device memory. */

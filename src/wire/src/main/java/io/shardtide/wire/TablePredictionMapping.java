@@ -44,11 +44,11 @@ final class TablePredictionMapping {
               byUse.add(
                   new UsePredicted(
                       hotRows,
-                      toAvro(cut.hot(), prediction, isOfCut.and(Option::isOfHotRows), withTowers),
+                      toAvro(cut.hot(), prediction, isOfCut.and(Option::isAddition), withTowers),
                       toAvro(
                           cut.others(),
                           prediction,
-                          isOfCut.and(option -> !option.isOfHotRows()),
+                          isOfCut.and(option -> !option.isAddition()),
                           withTowers)));
             });
     avro.setByUse(byUse);

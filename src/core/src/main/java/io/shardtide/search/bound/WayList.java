@@ -4,7 +4,6 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.option.Option;
-import io.shardtide.option.TablePart;
 import io.shardtide.search.bound.CommunicationFloor.Line;
 import io.shardtide.search.problem.PartMemory;
 import io.shardtide.search.problem.TableGroup;
@@ -78,25 +77,27 @@ final class WayList {
 
   /** Adds all ways to shard a table that a plan may have, and perhaps more. */
   private void add(List<TableWay> ways, TableGroup group) {
-    long hotRows = 0;
-    Optional<TableWay> copies = Optional.empty();
+    Optional<Option> onAll = Optional.empty();
+    Optional<TableWay> ofAll = Optional.empty();
     owner++;
     for (Option option : group.options(cluster)) {
-      if (option.hotRows() != hotRows) {
-        hotRows = option.hotRows();
+      Optional<Option> more = option.onAll(group.columns());
+      if (!more.equals(onAll)) {
+        onAll = more;
         owner++;
-        copies = way(group, new Option(hotRows, new TablePart(ShardScope.COPIES, group.columns())));
+        ofAll = more.flatMap(of -> way(group, of));
         owner++;
       }
       if (group.allows(option.part(), cluster)) {
         Optional<TableWay> way = way(group, option);
-        (option.hotRows() == 0 ? way : copies.flatMap(hot -> way.map(hot::with)))
-            .ifPresent(ways::add);
+        (more.isEmpty() ? way : ofAll.flatMap(all -> way.map(all::with))).ifPresent(ways::add);
       }
     }
   }
 
-  /** Returns a way to shard a table, or its hot rows; empty if a part is too large. */
+  /**
+   * Returns a way to shard a table, or what all devices have of it; empty if a part is too large.
+   */
   private Optional<TableWay> way(TableGroup group, Option option) {
     ShardScope scope = option.part().scope();
     int count = option.part().count(group.columns());

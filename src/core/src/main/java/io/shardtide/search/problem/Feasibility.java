@@ -80,7 +80,7 @@ public final class Feasibility {
               ? new SmallestPart(first, ShardScope.DEVICE, 1, -1, 0, () -> describe(group))
               : ofColumns(first, memory);
       for (Option option : group.options(cluster)) {
-        if (option.hotRows() == 0 && group.allows(option.part(), cluster)) {
+        if (option.hasAllRows() && group.allows(option.part(), cluster)) {
           SmallestPart part = of(group, option, cluster, memory);
           boolean isSmaller = smallest.bytes() < 0 || part.bytesShort() < smallest.bytesShort();
           smallest = isSmaller ? part : smallest;
@@ -162,7 +162,7 @@ public final class Feasibility {
       return cluster.devices();
     }
     return table.towers().keySet().stream()
-        .filter(option -> option.hotRows() == 0)
+        .filter(Option::hasAllRows)
         .mapToDouble(option -> option.part().cacheShare().orElse(1))
         .min()
         .orElse(1);

@@ -125,14 +125,14 @@ public record TableGroup(List<TablePrediction> tables) {
     return bytes(0, ofColumns);
   }
 
-  /** Returns the bytes of some columns of all rows that are not hot; 2^60 at most. */
-  public long bytes(long hotRows, int ofColumns) {
+  /** Returns the bytes of some columns of all rows from one on; 2^60 at most. */
+  public long bytes(long firstRow, int ofColumns) {
     long bytes = 0;
     for (TablePrediction of : tables) {
       TableSpec table = of.table();
       bytes +=
           Math.min(
-              MAX_BYTES - bytes, table.bytes(table.rows() - hotRows, columnsOf(table, ofColumns)));
+              MAX_BYTES - bytes, table.bytes(table.rows() - firstRow, columnsOf(table, ofColumns)));
     }
     return bytes;
   }
@@ -235,25 +235,25 @@ public record TableGroup(List<TablePrediction> tables) {
   }
 
   /**
-   * Returns the options that all tables have predictions of: those without hot rows first, and
-   * among them those in the memory of one device, the fewest parts first.
+   * Returns the options that all tables have predictions of: those whose parts have all rows first,
+   * and among them those in the memory of one device, the fewest parts first.
    */
   public List<Option> options(ClusterSpec cluster) {
     TablePrediction first = tables.get(0);
     int most = maxColumnParts(cluster);
     List<Option> options = new ArrayList<>();
     int begin = 0;
-    long hotRows = 0;
+    long firstRow = 0;
     for (Option own : first.towers().keySet()) {
-      if (own.hotRows() != hotRows) {
-        hotRows = own.hotRows();
+      if (own.firstRow() != firstRow) {
+        firstRow = own.firstRow();
         begin = options.size();
       }
       int count = own.part().count(first.table().columns());
       Option option = isShared() ? own.withColumns(columns() / count) : own;
       boolean isOnDevice = own.part().isOnDevice();
       if ((!isOnDevice || count <= most)
-          && !own.isOfHotRows()
+          && !own.isAddition()
           && first.table().columns() % own.part().columns() == 0
           && isPredicted(option, cluster)) {
         options.add(isOnDevice ? begin : options.size(), option);

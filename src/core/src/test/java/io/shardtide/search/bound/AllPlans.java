@@ -58,8 +58,8 @@ final class AllPlans {
       List<Placement> placements = placements(table, o -> o.hotRows() == 0);
       for (long hotRows : table.cuts().keySet()) {
         Predicate<Option> isCut = o -> o.hotRows() == hotRows;
-        for (Placement hot : placements(table, isCut.and(Option::isOfHotRows))) {
-          for (Placement others : placements(table, isCut.and(o -> !o.isOfHotRows()))) {
+        for (Placement hot : placements(table, isCut.and(Option::isAddition))) {
+          for (Placement others : placements(table, isCut.and(o -> !o.isAddition()))) {
             placements.add(hot.with(others));
           }
         }
