@@ -30,6 +30,10 @@ import java.util.stream.Stream;
 class ArchitectureTest {
   private static final String BASE = "io.shardtide.";
 
+  private static final String[] VALUES = {
+    BASE + "workload", BASE + "plan", BASE + "state", BASE + "pool"
+  };
+
   /** Leaves out what tests begin with. */
   static final class NoTestJars implements ImportOption {
     @Override
@@ -119,11 +123,11 @@ class ArchitectureTest {
   static final ArchRule values_are_plain_java =
       noClasses()
           .that()
-          .resideInAnyPackage(BASE + "workload", BASE + "plan", BASE + "state", BASE + "pool")
+          .resideInAnyPackage(VALUES)
           .should()
           .dependOnClassesThat()
           .resideOutsideOfPackages(
-              "java..", BASE + "workload", BASE + "plan", BASE + "state", BASE + "pool");
+              Stream.concat(Stream.of("java.."), Stream.of(VALUES)).toArray(String[]::new));
 
   @ArchTest
   static final ArchRule avro_stays_in_its_room =

@@ -8,6 +8,7 @@ import io.shardtide.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * What a workload may have, and what it has.
@@ -128,7 +129,10 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
 
   /** Returns the position of the option with so many nodes, or a negative number. */
   int option(int nodes) {
-    return options.stream().map(NodeCount::nodes).toList().indexOf(nodes);
+    return IntStream.range(0, options.size())
+        .filter(o -> options.get(o).nodes() == nodes)
+        .findFirst()
+        .orElse(-1);
   }
 
   /** Returns the least number of nodes. */

@@ -308,7 +308,10 @@ public final class LocalSearch {
 
   /** Returns a plan, without an analysis. */
   SearchResult.Found found(State state, long evaluations) {
-    List<DeviceLoad> loads = state.loads();
+    return found(state, evaluations, state.loads());
+  }
+
+  private SearchResult.Found found(State state, long evaluations, List<DeviceLoad> loads) {
     StepCollectives collectives =
         StepCollectives.of(cluster, CodecChoice.of(expected, cluster, loads, problem.slowdowns()));
     StepCost cost = cost(expected, collectives, loads);
@@ -328,8 +331,8 @@ public final class LocalSearch {
 
   /** Returns a plan with its analysis; gives the state the codecs that are best for it. */
   SearchResult.Found explained(State state, long evaluations) {
-    SearchResult.Found found = found(state, evaluations);
     List<DeviceLoad> loads = state.loads();
+    SearchResult.Found found = found(state, evaluations, loads);
     StepCollectives collectives = StepCollectives.of(cluster, found.codecs());
     StepCost worse = cost(problem.model().evaluator(1), collectives, loads);
     CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
