@@ -102,12 +102,16 @@ final class WayList {
     int count = option.part().count(group.columns());
     int devices = scope.devices(cluster);
     ShapeLoad load = null;
+    double[] elements = new double[Scopes.COUNT];
+    int scopes = 0;
     double bytes = 0;
     for (TablePrediction table : group.tables()) {
       Option own = group.of(option, table.table());
       TableSpec spec = table.table(own);
       ShapeLoad one = table.load(own, evaluator, cluster).orElseThrow();
       load = load == null ? one : load.plus(one);
+      elements[Scopes.number(one.scope())] += one.elements();
+      scopes |= Scopes.set(one.scope());
       // The last device of a split part may have fewer rows than the others.
       double rows = spec.rows() * (scope == ShardScope.COPIES ? devices : 1.0);
       double held = (double) own.part().rows(spec, cluster) * devices;
@@ -118,20 +122,16 @@ final class WayList {
         || load.hostBytes() > cluster.hostMemoryBytesPerDevice()) {
       return Optional.empty();
     }
-    double[] elements = new double[Scopes.COUNT];
-    ShardScope collectives = load.scope();
-    double sum = load.elements() * count;
-    int places = devices / collectives.devices(cluster);
-    elements[Scopes.number(collectives)] = sum * places / collectives.places(cluster);
+    for (int s = 0; s < Scopes.COUNT; s++) {
+      ShardScope of = Scopes.ALL.get(s);
+      int places = devices / of.devices(cluster);
+      elements[s] = elements[s] * count * places / of.places(cluster);
+    }
     towers.add(load.tower());
     owners.add(owner);
     return Optional.of(
         new TableWay(
-            new int[] {towers.size() - 1},
-            new int[] {count * devices},
-            elements,
-            Scopes.set(collectives),
-            bytes));
+            new int[] {towers.size() - 1}, new int[] {count * devices}, elements, scopes, bytes));
   }
 
   /** Returns what each part adds to the sum of towers of a device. */

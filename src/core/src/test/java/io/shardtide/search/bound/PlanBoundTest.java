@@ -235,6 +235,34 @@ class PlanBoundTest {
     }
   }
 
+  /** Split by rows, an unpooled table sends as tables of one device do, a pooled one does not. */
+  @Property(tries = 40)
+  void no_plan_of_tables_together_that_send_otherwise_is_below_it(@ForAll long seed) {
+    Random random = new Random(seed);
+    ModelBundle bundle = model(random);
+    int perNode = 1 + random.nextInt(4);
+    int devices = perNode * (1 + random.nextInt(3));
+    List<TableSpec> tables = new ArrayList<>();
+    for (int t = 0; t < 4 + random.nextInt(8); t++) {
+      boolean pooled = t % 2 == 0;
+      TableSpec table =
+          Fixtures.table(
+              "t" + t, 2_000 + random.nextInt(900_000), 256, pooled ? 1 : 1 + random.nextInt(100));
+      Optional<String> with = t % 4 == 0 ? Optional.empty() : Optional.of("t" + (t - t % 4));
+      tables.add(
+          TableSpecBuilder.builder(table)
+              .pooled(pooled)
+              .accessCdf(pooled ? table.accessCdf() : used(table.rows()))
+              .constraints(new TableConstraints(Set.of(ShardKind.ROW_WISE), 0, with))
+              .build());
+    }
+    ClusterSpec cluster =
+        new ClusterSpec(
+            devices, 80 * Fixtures.GIB, 1 << (8 + random.nextInt(10)), perNode, bundle.hardware());
+    SearchProblem problem = problem(bundle, tables, cluster);
+    checkAtMost(problem, ((SearchResult.Found) LocalSearch.search(problem, BRIEF)).predictedMs());
+  }
+
   /** On devices that may have everything, most is known: what a plan takes, and its bound. */
   @Test
   void it_is_close_where_there_is_little_to_choose() {
