@@ -375,7 +375,7 @@ class PlanWorkloadsTest {
         .contains(
             "shardtide: "
                 + workloads
-                + " line 2: cluster: devices must be a whole number between 1 and 16384, got 0");
+                + " line 2: cluster: devices of a cluster must be between 1 and 16384, got 0");
     assertThat(plans()).doesNotExist();
   }
 

@@ -39,20 +39,20 @@ public record RunInfo(Path file, Optional<String> hardware, SortedSet<String> de
 
   private static RunInfo read(Path file) throws IOException {
     try {
-      JsonFields json = JsonFields.parse(TextFiles.read(file));
+      Content read = JsonRecords.read(Content.class, JsonRecords.parse(TextFiles.read(file)));
       List<String> devices = new ArrayList<>();
-      device(json).ifPresent(devices::add);
-      json.optionalObjects("runs", RunInfo::device)
-          .forEach(device -> device.ifPresent(devices::add));
-      return new RunInfo(file, json.optionalText("hardware"), new TreeSet<>(devices));
+      read.device.ifPresent(devices::add);
+      read.runs.orElse(List.of()).forEach(run -> run.device.ifPresent(devices::add));
+      return new RunInfo(file, read.hardware, new TreeSet<>(devices));
     } catch (IllegalArgumentException e) {
       throw new MalformedFileException(file, 0, e.getMessage());
     }
   }
 
-  private static Optional<String> device(JsonFields json) {
-    return json.optionalText("device");
-  }
+  private record Content(
+      Optional<String> hardware, Optional<String> device, Optional<List<Run>> runs) {}
+
+  private record Run(Optional<String> device) {}
 
   /**
    * Returns what is wrong with the samples for a model of one kind of hardware; empty if nothing

@@ -1,5 +1,6 @@
 package io.shardtide.samples;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.DeviceShard;
@@ -8,6 +9,7 @@ import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.workload.Collective;
 import io.shardtide.workload.Direction;
+import io.shardtide.workload.Limits;
 import io.shardtide.workload.Optimizer;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
@@ -19,6 +21,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.function.Function;
 
 /**
@@ -90,82 +93,107 @@ public final class SampleFolderReader {
                     .filter(Files::isRegularFile));
   }
 
-  private static <T> List<T> readLines(Optional<Path> file, Function<JsonFields, T> parser)
+  private static <T> List<T> readLines(Optional<Path> file, Function<ObjectNode, T> parser)
       throws IOException {
     List<T> samples = new ArrayList<>();
     if (file.isPresent()) {
-      TextFiles.readLines(file.get(), line -> samples.add(parser.apply(JsonFields.parse(line))));
+      TextFiles.readLines(file.get(), line -> samples.add(parser.apply(JsonRecords.parse(line))));
     }
     return samples;
   }
 
   /** Equal shards of all samples are one object. */
   private static ComputeSample computation(
-      JsonFields json, SampleTables tables, Map<DeviceShard, DeviceShard> known) {
-    List<DeviceShard> shards =
-        json.objects("shards", of -> known.computeIfAbsent(shard(of, tables), same -> same));
-    if (!json.has("ms")) {
-      return ComputeSample.of(shards, json.positive("forward_ms"), json.positive("backward_ms"));
+      ObjectNode json, SampleTables tables, Map<DeviceShard, DeviceShard> known) {
+    List<ShardFields> fields = JsonRecords.read(Shards.class, json).shards;
+    List<DeviceShard> shards = new ArrayList<>(fields.size());
+    for (ShardFields of : fields) {
+      try {
+        shards.add(known.computeIfAbsent(shard(of, tables), same -> same));
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException(
+            "shards[%s]: %s".formatted(shards.size(), e.getMessage()), e);
+      }
     }
-    if (json.has("forward_ms") || json.has("backward_ms")) {
+    if (!json.hasNonNull("ms")) {
+      Halves ms = JsonRecords.read(Halves.class, json);
+      Limits.ARGUMENTS
+          .above("forward_ms", ms.forward_ms, 0)
+          .above("backward_ms", ms.backward_ms, 0);
+      return ComputeSample.of(shards, ms.forward_ms, ms.backward_ms);
+    }
+    if (json.hasNonNull("forward_ms") || json.hasNonNull("backward_ms")) {
       throw new IllegalArgumentException(
           "a line must have either ms or forward_ms and backward_ms, got both");
     }
-    return new ComputeSample(shards, json.positive("ms"));
+    return new ComputeSample(shards, JsonRecords.read(Whole.class, json).ms);
   }
 
-  private static DeviceShard shard(JsonFields json, SampleTables tables) {
-    int position = json.wholeNumber("table", 0);
-    if (position >= tables.tables().size()) {
+  private record Shards(List<ShardFields> shards) {}
+
+  private record Whole(double ms) {}
+
+  @SuppressWarnings("MemberName") // As in the file.
+  private record Halves(double forward_ms, double backward_ms) {}
+
+  private record ShardFields(
+      int table,
+      int columns,
+      Optional<Double> bytesPerElement,
+      Optional<Optimizer> optimizer,
+      Optional<Boolean> enforceHbm,
+      Optional<Boolean> pooled,
+      double samples,
+      Optional<Double> rowShare,
+      Optional<Boolean> replicated,
+      Optional<Double> cacheShare) {}
+
+  private static DeviceShard shard(ShardFields of, SampleTables tables) {
+    if (of.table < 0 || of.table >= tables.tables().size()) {
       throw new IllegalArgumentException(
           "table must be a line of tables.jsonl, from 0 and below %s, got %s"
-              .formatted(tables.tables().size(), position));
+              .formatted(tables.tables().size(), of.table));
     }
-    TableSpec table = tables.tables().get(position);
+    TableSpec table = tables.tables().get(of.table);
     DeviceShard shard =
         new DeviceShard(
             TableSpecBuilder.builder(table)
-                .columns(
-                    (int) json.wholeNumber("columns", TableSpec.COLUMN_UNIT, TableSpec.MAX_COLUMNS))
-                .bytesPerElement(json.number("bytesPerElement", BYTES_PER_ELEMENT))
-                .optimizer(
-                    json.optionalText("optimizer")
-                        .map(Optimizer::of)
-                        .or(() -> Optional.of(Optimizer.DEFAULT)))
-                .enforceHbm(json.flag("enforceHbm", false))
-                .pooled(json.flag("pooled", true) && table.pooled())
+                .columns(of.columns)
+                .bytesPerElement(of.bytesPerElement.orElse(BYTES_PER_ELEMENT))
+                .optimizer(of.optimizer.or(() -> Optional.of(Optimizer.DEFAULT)))
+                .enforceHbm(of.enforceHbm.orElse(false))
+                .pooled(of.pooled.orElse(true) && table.pooled())
                 .build(),
-            json.number("samples"),
-            json.number("rowShare", 1),
-            json.flag("replicated", false),
-            json.optionalNumber("cacheShare"),
-            tables.reuseBatchSizes().get(position));
+            of.samples,
+            of.rowShare.orElse(1.0),
+            of.replicated.orElse(false),
+            of.cacheShare.map(OptionalDouble::of).orElseGet(OptionalDouble::empty),
+            tables.reuseBatchSizes().get(of.table));
     shard.check();
     return shard;
   }
 
-  private static CollectiveSample collective(JsonFields json) {
-    Collective collective = json.choice("collective", Collective.values(), Collective::label);
-    int devices = json.wholeNumber("devices", 2);
-    boolean isAllToAll = collective == Collective.ALL_TO_ALL;
+  private static CollectiveSample collective(ObjectNode json) {
+    Group group = JsonRecords.read(Group.class, json);
+    double[] bytes;
+    double[] ms;
+    if (group.collective == Collective.ALL_TO_ALL) {
+      OfDevices numbers = JsonRecords.read(OfDevices.class, json);
+      bytes = numbers.bytesPerPeer.stream().mapToDouble(b -> b).toArray();
+      ms = numbers.ms.stream().mapToDouble(t -> t).toArray();
+    } else {
+      OfBuffer numbers = JsonRecords.read(OfBuffer.class, json);
+      bytes = new double[] {numbers.bytes};
+      ms = new double[] {numbers.ms};
+    }
     return new CollectiveSample(
-        collective,
-        json.has("direction")
-            ? Optional.of(json.choice("direction", Direction.values(), Direction::label))
-            : Optional.empty(),
-        devices,
-        (int) json.wholeNumber("devicesPerNode", 1, devices),
-        isAllToAll ? ofDevices(json, "bytesPerPeer", devices) : new double[] {json.number("bytes")},
-        isAllToAll ? ofDevices(json, "ms", devices) : new double[] {json.number("ms")});
+        group.collective, group.direction, group.devices, group.devicesPerNode, bytes, ms);
   }
 
-  private static double[] ofDevices(JsonFields json, String field, int devices) {
-    double[] numbers = json.numbers(field);
-    if (numbers.length != devices) {
-      throw new IllegalArgumentException(
-          "%s must have %s numbers, one for each device, got %s"
-              .formatted(field, devices, numbers.length));
-    }
-    return numbers;
-  }
+  private record Group(
+      Collective collective, Optional<Direction> direction, int devices, int devicesPerNode) {}
+
+  private record OfDevices(List<Double> bytesPerPeer, List<Double> ms) {}
+
+  private record OfBuffer(double bytes, double ms) {}
 }

@@ -236,33 +236,33 @@ class SampleFolderReaderTest {
           tables      | {"rows":1,"poolingFactor":1}                               | name must be a string, got nothing
           tables      | {"name":7,"rows":1,"poolingFactor":1}                      | name must be a string, got 7
           tables      | {"name":" ","rows":1,"poolingFactor":1}                    | table name must have 1 to 255 characters, none of them a control character, got " ": it is empty
-          tables      | {"name":"c","rows":0,"poolingFactor":1}                    | rows must be a whole number between 1 and 68719476736, got 0
-          tables      | {"name":"c","rows":68719476737,"poolingFactor":1}          | rows must be a whole number between 1 and 68719476736, got 68719476737
-          tables      | {"name":"c","rows":1.5,"poolingFactor":1}                  | rows must be a whole number between 1 and 68719476736, got 1.5
-          tables      | {"name":"c","rows":"9","poolingFactor":1}                  | rows must be a whole number between 1 and 68719476736, got "9"
+          tables      | {"name":"c","rows":0,"poolingFactor":1}                    | rows of table "c" must be between 1 and 2^36, got 0
+          tables      | {"name":"c","rows":68719476737,"poolingFactor":1}          | rows of table "c" must be between 1 and 2^36, got 68719476737
+          tables      | {"name":"c","rows":1.5,"poolingFactor":1}                  | rows must be a whole number below 2^63, got 1.5
+          tables      | {"name":"c","rows":"9","poolingFactor":1}                  | rows must be a whole number below 2^63, got "9"
           tables      | {"name":"c","rows":9}                                      | poolingFactor must be a number, got nothing
           tables      | {"name":"c","rows":9,"poolingFactor":-1}                   | pooling factor of table "c" must be between 0 and 1000000 lookups per sample, got -1.0 lookups per sample
           tables      | {"name":"c","rows":9,"poolingFactor":NaN}                  | pooling factor of table "c" must be between 0 and 1000000 lookups per sample, got NaN lookups per sample
           tables      | {"name":"c","rows":9,"poolingFactor":1,"reuseHistogram":[1]} | reuse histogram must have 17 shares between 0 and 1 that sum to 1, or none if unknown, got 1 shares
-          tables      | {"name":"c","rows":9,"poolingFactor":1,"accessCdf":0.5}    | accessCdf must be a list of numbers, got 0.5
+          tables      | {"name":"c","rows":9,"poolingFactor":1,"accessCdf":0.5}    | accessCdf must be a list, each a number, got 0.5
           tables      | {"name":"c","rows":9,"poolingFactor":1,"accessCdf":[0.5,null,1]} | accessCdf[1] must be a number, got null
           tables      | {"name":"c","rows":9,"poolingFactor":1,"accessCdf":[0.5,0.4,1]} | entry 1 of an access CDF must be at least 0.5, the one before, got 0.4
           tables      | {"name":"c","rows":9,"poolingFactor":1,"accessCdf":[0.5,0.6,0.9]} | entry 2 of an access CDF must be 1, as all rows have all lookups, got 0.9
           tables      | {"name":"c","rows":9,"poolingFactor":1,"accessCdf":[0.5,1]} | entries of the access CDF of table "c" must be 3 for its 9 rows, got 2
-          tables      | {"name":"c","rows":9,"poolingFactor":1,"reuseBatchSize":0} | reuseBatchSize must be a whole number between 1 and 2147483647, got 0
+          tables      | {"name":"c","rows":9,"poolingFactor":1,"reuseBatchSize":0} | reuseBatchSize must be between 1 and 2147483647, got 0
           compute     | hello                                                      | invalid JSON: Unrecognized token 'hello': was expecting (JSON String, Number (or 'NaN'/'+INF'/'-INF'), Array, Object or token 'null', 'true' or 'false')
           compute     | {"shards":[{S}],"ms":1                                     | invalid JSON: the line ends within a value
           compute     | {"shards":[{S}],"ms":1,"ms":2}                             | invalid JSON: Duplicate field 'ms'
           compute     | [1]                                                        | a line must be one JSON object, got [1]
           compute     | {"shards":[{S}],"ms":1} 2                                  | a line must be one JSON object, got more from column 70
-          compute     | {"ms":1}                                                   | shards must be a list of objects, got nothing
+          compute     | {"ms":1}                                                   | shards must be a list, each an object, got nothing
           compute     | {"shards":[],"ms":1}                                       | a compute sample must have shards, got none
-          compute     | {"shards":{S},"ms":1}                                      | shards must be a list of objects, got {"table":0,"columns":4,"samples":8,"rowShare":1}
+          compute     | {"shards":{S},"ms":1}                                      | shards must be a list, each an object, got {"table":0,"columns":4,"samples":8,"rowShare":1}
           compute     | {"shards":[7],"ms":1}                                      | shards[0] must be an object, got 7
-          compute     | {"shards":[{S},{"table":2}],"ms":1}                        | shards[1]: table must be a line of tables.jsonl, from 0 and below 2, got 2
-          compute     | {"shards":[{"table":-1}],"ms":1}                           | shards[0]: table must be a whole number between 0 and 2147483647, got -1
-          compute     | {"shards":[{"table":0,"samples":8}],"ms":1}                | shards[0]: columns must be a whole number between 4 and 4096, got nothing
-          compute     | {"shards":[{"table":0,"columns":0,"samples":8}],"ms":1}    | shards[0]: columns must be a whole number between 4 and 4096, got 0
+          compute     | {"shards":[{S},{"table":2,"columns":4,"samples":8}],"ms":1} | shards[1]: table must be a line of tables.jsonl, from 0 and below 2, got 2
+          compute     | {"shards":[{"table":-1,"columns":4,"samples":8}],"ms":1}   | shards[0]: table must be a line of tables.jsonl, from 0 and below 2, got -1
+          compute     | {"shards":[{"table":0,"samples":8}],"ms":1}                | shards[0]: columns must be a whole number below 2^31, got nothing
+          compute     | {"shards":[{"table":0,"columns":0,"samples":8}],"ms":1}    | shards[0]: columns of table "a" must be a multiple of 4 between 4 and 4096, got 0
           compute     | {"shards":[{"table":0,"columns":4}],"ms":1}                | shards[0]: samples must be a number, got nothing
           compute     | {"shards":[{"table":0,"columns":4,"samples":0}],"ms":1}    | shards[0]: samples of a shard must be above 0, got 0.0
           compute     | {"shards":[{"table":0,"columns":4,"samples":1e400}],"ms":1} | shards[0]: samples of a shard must be above 0, got Infinity
@@ -274,8 +274,8 @@ class SampleFolderReaderTest {
           compute     | {"shards":[{S,"bytesPerElement":0}],"ms":1}                | shards[0]: bytes per element of table "a" must be above 0 and at most 64, got 0.0
           compute     | {"shards":[{S}]}                                           | forward_ms must be a number, got nothing
           compute     | {"shards":[{S}],"forward_ms":1}                            | backward_ms must be a number, got nothing
-          compute     | {"shards":[{S}],"forward_ms":1,"backward_ms":0}            | backward_ms must be above 0, got 0
-          compute     | {"shards":[{S}],"forward_ms":-1,"backward_ms":2}           | forward_ms must be above 0, got -1
+          compute     | {"shards":[{S}],"forward_ms":1,"backward_ms":0}            | backward_ms must be above 0, got 0.0
+          compute     | {"shards":[{S}],"forward_ms":-1,"backward_ms":2}           | forward_ms must be above 0, got -1.0
           compute     | {"shards":[{S}],"forward_ms":NaN,"backward_ms":2}          | forward_ms must be above 0, got NaN
           compute     | {"shards":[{S}],"forward_ms":1,"backward_ms":1e-20}        | forward part of a compute sample must be above 0 and below its 1.0 ms, got 1.0 ms
           compute     | {"shards":[{S}],"forward_ms":1,"ms":2}                     | a line must have either ms or forward_ms and backward_ms, got both
@@ -283,12 +283,12 @@ class SampleFolderReaderTest {
           collectives | {A,"collective":null,"ms":[1,1]}                           | collective must be one of all_to_all, reduce_scatter, all_gather, all_reduce, got null
           collectives | {A,"collective":"all_to_one","ms":[1,1]}                   | collective must be one of all_to_all, reduce_scatter, all_gather, all_reduce, got "all_to_one"
           collectives | {A,"collective":"all_to_all","ms":[1,1],"direction":"up"}  | direction must be one of forward, backward, got "up"
-          collectives | {"collective":"all_to_all","devices":1}                    | devices must be a whole number between 2 and 2147483647, got 1
-          collectives | {"collective":"all_to_all","devices":2,"devicesPerNode":0} | devicesPerNode must be a whole number between 1 and 2, got 0
-          collectives | {"collective":"all_reduce","devices":2,"devicesPerNode":3,"bytes":1,"ms":1} | devicesPerNode must be a whole number between 1 and 2, got 3
-          collectives | {"collective":"all_to_all","devices":3,"devicesPerNode":3,"bytesPerPeer":[1,2],"ms":[1,1]} | bytesPerPeer must have 3 numbers, one for each device, got 2
-          collectives | {A,"collective":"all_to_all","ms":[1,1,1]}                 | ms must have 2 numbers, one for each device, got 3
-          collectives | {A,"collective":"all_to_all","ms":1}                       | ms must be a list of numbers, got 1
+          collectives | {"collective":"all_reduce","devices":1,"devicesPerNode":1,"bytes":1,"ms":1} | devices of a collective must be at least 2, got 1
+          collectives | {"collective":"all_reduce","devices":2,"devicesPerNode":0,"bytes":1,"ms":1} | devices per node of a collective must be between 1 and 2, got 0
+          collectives | {"collective":"all_reduce","devices":2,"devicesPerNode":3,"bytes":1,"ms":1} | devices per node of a collective must be between 1 and 2, got 3
+          collectives | {"collective":"all_to_all","devices":3,"devicesPerNode":3,"bytesPerPeer":[1,2],"ms":[1,1]} | all_to_all of 3 devices must have 3 numbers of bytes and of ms, got 2 and 2
+          collectives | {A,"collective":"all_to_all","ms":[1,1,1]}                 | all_to_all of 2 devices must have 2 numbers of bytes and of ms, got 2 and 3
+          collectives | {A,"collective":"all_to_all","ms":1}                       | ms must be a list, each a number, got 1
           collectives | {A,"collective":"all_to_all","ms":[1,0]}                   | ms of a collective must be above 0, got 0.0
           collectives | {A,"collective":"all_to_all","ms":[NaN,1]}                 | ms of a collective must be above 0, got NaN
           collectives | {A,"collective":"all_to_all","ms":["1",1]}                 | ms[0] must be a number, got "1"

@@ -110,7 +110,7 @@ class BadInputTest {
   @Test
   void a_wrong_batch_size() throws IOException {
     assertThat(run(plan("65536", "0"))).isEqualTo(2);
-    assertOneLine("batchSize must be a whole number between 1 and ", "got 0");
+    assertOneLine("samples per batch of a cluster must be between 1 and ", "got 0");
   }
 
   @Test

@@ -47,7 +47,6 @@ final class Tensors {
    * took 0.8 s on one).
    */
   static Session session(Graph graph) {
-    FirstNotes.discard(ONE_THREAD);
     return new Session(graph, ONE_THREAD);
   }
 }

@@ -1,0 +1,307 @@
+package io.shardtide.samples;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.core.io.JsonEOFException;
+import com.fasterxml.jackson.core.json.JsonReadFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.TextNode;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.CommCodec;
+import io.shardtide.workload.DeviceMemory;
+import io.shardtide.workload.HashedStorage;
+import io.shardtide.workload.Named;
+import io.shardtide.workload.Names;
+import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.TableConstraints;
+import io.shardtide.workload.TableFeature;
+import io.shardtide.workload.TableKernel;
+import io.shardtide.workload.TableSpec;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Type;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Records from JSON objects that have the components as fields; a null counts as absent. Errors are
+ * {@link IllegalArgumentException}s that name the field, what is expected and the value; ranges are
+ * those of the records' constructors.
+ */
+final class JsonRecords {
+  /** NaN is read, although it is no JSON, since Python writes it; no field accepts it. */
+  private static final ObjectMapper JSON =
+      new ObjectMapper(
+          JsonFactory.builder()
+              .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
+              .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+              .build());
+
+  private static final int MAX_SHOWN = 60;
+
+  /** Records that have no other fields than their components: those that may be absent. */
+  private static final Map<Class<?>, Map<String, Object>> STRICT =
+      Map.of(
+          WorkloadTask.Line.class, Map.of(),
+          DeviceMemory.class, Map.of(),
+          TableConstraints.class, defaults(TableConstraints.NONE),
+          TableKernel.class, defaults(TableKernel.NONE),
+          HashedStorage.class, defaults(HashedStorage.PLAIN),
+          TableFeature.class, defaults(new TableFeature("-", 0), "name", "poolingFactor"),
+          CommCodec.class, defaults(new CommCodec("-", 1), "name", "bytesPerElement"),
+          TableSpec.class,
+              defaults(
+                  new TableSpec("-", 1, TableSpec.COLUMN_UNIT, 0, ReuseHistogram.UNKNOWN, 4),
+                  "name",
+                  "rows",
+                  "columns",
+                  "poolingFactor"),
+          ClusterSpec.class,
+              defaults(
+                  new ClusterSpec(1, 1, 1, 1, "-"),
+                  "devices",
+                  "memoryBytesPerDevice",
+                  "batchSize",
+                  "hardware"));
+
+  private static final Map<Class<?>, Kind> KINDS =
+      Map.of(
+          String.class, new Kind("a string", JsonNode::isTextual, JsonNode::textValue),
+          Boolean.class, new Kind("true or false", JsonNode::isBoolean, JsonNode::booleanValue),
+          Double.class, new Kind("a number", JsonNode::isNumber, JsonNode::doubleValue),
+          OptionalDouble.class,
+              new Kind("a number", JsonNode::isNumber, v -> OptionalDouble.of(v.doubleValue())),
+          Integer.class,
+              new Kind(
+                  "a whole number below 2^31", v -> isWhole(v, 31), v -> (int) v.doubleValue()),
+          Long.class,
+              new Kind(
+                  "a whole number below 2^63", v -> isWhole(v, 63), v -> (long) v.doubleValue()));
+
+  /** Names that constraints had in files before they had those of events. */
+  private static final Map<String, String> EARLIER_NAMES =
+      Map.of(
+          "least_columns", "leastColumns",
+          "same_devices_as", "sameDevicesAs",
+          "may_be_cached", "mayBeCached",
+          "may_have_hot_rows", "mayHaveHotRows");
+
+  /** Kept, since reflection takes long. */
+  private static final Map<Class<?>, Shape> SHAPES = new ConcurrentHashMap<>();
+
+  private JsonRecords() {}
+
+  /** How a simple value is read. */
+  private record Kind(
+      String expected, Predicate<JsonNode> matches, Function<JsonNode, Object> value) {}
+
+  private record Shape(List<RecordComponent> components, Constructor<?> constructor) {
+    static Shape of(Class<?> type) {
+      List<RecordComponent> components = List.of(type.getRecordComponents());
+      Class<?>[] types = components.stream().map(RecordComponent::getType).toArray(Class<?>[]::new);
+      Constructor<?> constructor = reflected(() -> type.getDeclaredConstructor(types));
+      constructor.setAccessible(true);
+      return new Shape(components, constructor);
+    }
+  }
+
+  private static <T> T reflected(Callable<T> call) {
+    try {
+      return call.call();
+    } catch (InvocationTargetException e) {
+      throw e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static Map<String, Object> defaults(Record values, String... required) {
+    return Arrays.stream(values.getClass().getRecordComponents())
+        .filter(of -> !List.of(required).contains(of.getName()))
+        .collect(
+            Collectors.toMap(
+                RecordComponent::getName, of -> reflected(() -> of.getAccessor().invoke(values))));
+  }
+
+  /** Parses a line that holds one object. */
+  static ObjectNode parse(String line) {
+    JsonNode node;
+    try (JsonParser parser = JSON.createParser(line)) {
+      node = JSON.readTree(parser);
+      if (node != null && parser.nextToken() != null) {
+        throw new IllegalArgumentException(
+            "a line must be one JSON object, got more from column "
+                + parser.currentTokenLocation().getColumnNr());
+      }
+    } catch (JsonEOFException e) {
+      throw new IllegalArgumentException("invalid JSON: the line ends within a value", e);
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("invalid JSON: " + e.getOriginalMessage(), e);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    if (node instanceof ObjectNode object) {
+      return object;
+    }
+    throw new IllegalArgumentException("a line must be one JSON object, got " + shown(node));
+  }
+
+  /** Returns an object as a record. */
+  static <T extends Record> T read(Class<T> type, ObjectNode json) {
+    Shape shape = SHAPES.computeIfAbsent(type, Shape::of);
+    Map<String, Object> defaults = STRICT.getOrDefault(type, Map.of());
+    if (STRICT.containsKey(type)) {
+      prepare(type, json);
+      checkNames(json, shape.components.stream().map(RecordComponent::getName).toList());
+    }
+    Object[] values = new Object[shape.components.size()];
+    for (int i = 0; i < values.length; i++) {
+      String name = shape.components.get(i).getName();
+      values[i] =
+          !json.hasNonNull(name) && defaults.containsKey(name)
+              ? defaults.get(name)
+              : value(name, shape.components.get(i).getGenericType(), json.path(name));
+    }
+    return type.cast(reflected(() -> shape.constructor.newInstance(values)));
+  }
+
+  /** Completes an object by what its other fields say. */
+  private static void prepare(Class<?> type, ObjectNode json) {
+    if (type == TableConstraints.class) {
+      EARLIER_NAMES.forEach((earlier, name) -> rename(json, earlier, name));
+    } else if (type == ClusterSpec.class && !json.hasNonNull("devicesPerNode")) {
+      json.set("devicesPerNode", json.get("devices"));
+    } else if (type == TableSpec.class
+        && !json.hasNonNull("poolingFactor")
+        && !json.path("features").isEmpty()) {
+      List<TableFeature> features = read(Features.class, json).features;
+      json.put("poolingFactor", TableFeature.lookups(features));
+    }
+  }
+
+  private record Features(List<TableFeature> features) {}
+
+  private static void rename(ObjectNode json, String earlier, String name) {
+    JsonNode value = json.remove(earlier);
+    if (value != null && json.replace(name, value) != null) {
+      throw new IllegalArgumentException(
+          "%s must be given once, got it as %s too".formatted(name, earlier));
+    }
+  }
+
+  private static void checkNames(ObjectNode json, List<String> known) {
+    for (Map.Entry<String, JsonNode> field : json.properties()) {
+      if (!known.contains(field.getKey())) {
+        throw new IllegalArgumentException(
+            "unknown field %s: %s; expected %s"
+                .formatted(
+                    shown(TextNode.valueOf(field.getKey())),
+                    shown(field.getValue()),
+                    String.join(", ", known)));
+      }
+    }
+  }
+
+  private static Object value(String field, Type type, JsonNode json) {
+    if (type instanceof ParameterizedType of) {
+      Type element = of.getActualTypeArguments()[0];
+      if (of.getRawType() == Optional.class) {
+        boolean isAbsent = json.isMissingNode() || json.isNull();
+        return isAbsent ? Optional.empty() : Optional.of(value(field, element, json));
+      }
+      check(json.isArray(), field, "a list, each " + expected(element), json);
+      List<Object> values = new ArrayList<>(json.size());
+      for (JsonNode one : json) {
+        values.add(value(field + "[" + values.size() + "]", element, one));
+      }
+      return of.getRawType() == Set.class ? new LinkedHashSet<>(values) : values;
+    }
+    Class<?> raw = boxed(type);
+    if (raw.isRecord()) {
+      return record(field, raw.asSubclass(Record.class), json);
+    }
+    if (raw.isEnum()) {
+      Optional<?> named =
+          labelled(raw).filter(of -> of.label().equals(json.textValue())).findFirst();
+      check(named.isPresent(), field, expected(type), json);
+      return named.orElseThrow();
+    }
+    Kind kind = KINDS.get(raw);
+    check(kind.matches.test(json), field, kind.expected, json);
+    return kind.value.apply(json);
+  }
+
+  /** A record that is a list alone is written as the list. */
+  private static Object record(String field, Class<? extends Record> type, JsonNode json) {
+    Shape shape = SHAPES.computeIfAbsent(type, Shape::of);
+    if (shape.components.size() == 1 && shape.components.get(0).getType() == List.class) {
+      Object list = value(field, shape.components.get(0).getGenericType(), json);
+      return reflected(() -> shape.constructor.newInstance(list));
+    }
+    check(json.isObject(), field, "an object", json);
+    try {
+      return read(type, (ObjectNode) json);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(field + ": " + e.getMessage(), e);
+    }
+  }
+
+  private static boolean isWhole(JsonNode value, int bits) {
+    double number = value.doubleValue();
+    return value.isNumber()
+        && number == Math.rint(number)
+        && Math.abs(number) < Math.scalb(1.0, bits);
+  }
+
+  private static String expected(Type type) {
+    Class<?> raw = boxed(type);
+    if (raw.isEnum()) {
+      return "one of " + labelled(raw).map(Named::label).collect(Collectors.joining(", "));
+    }
+    return raw.isRecord() ? "an object" : KINDS.get(raw).expected;
+  }
+
+  private static Class<?> boxed(Type type) {
+    return MethodType.methodType((Class<?>) type).wrap().returnType();
+  }
+
+  private static Stream<Named> labelled(Class<?> type) {
+    return Arrays.stream(type.getEnumConstants()).map(Named.class::cast);
+  }
+
+  private static void check(boolean isMet, String field, String expected, JsonNode value) {
+    if (!isMet) {
+      throw new IllegalArgumentException(
+          "%s must be %s, got %s".formatted(field, expected, shown(value)));
+    }
+  }
+
+  private static String shown(JsonNode value) {
+    if (value == null || value.isMissingNode()) {
+      return "nothing";
+    }
+    String text = value.isNumber() ? value.asText() : value.toString();
+    return Names.cut(text, MAX_SHOWN);
+  }
+}
