@@ -33,7 +33,7 @@ final class MoveOrder {
   private static final int AT_HOST = 1;
   private static final int MADE = 2;
 
-  private final List<Move> moves;
+  private final List<Transfer> moves;
   private final DeviceBytes bytes;
   private final long[] room;
   private final int[] state;
@@ -45,7 +45,7 @@ final class MoveOrder {
   /** Devices that freed memory, in the order of their numbers. */
   private final TreeSet<Integer> freed = new TreeSet<>();
 
-  private MoveOrder(List<Move> moves, DeviceBytes bytes, long[] room) {
+  private MoveOrder(List<Transfer> moves, DeviceBytes bytes, long[] room) {
     this.moves = moves;
     this.bytes = bytes;
     this.room = room;
@@ -153,7 +153,7 @@ final class MoveOrder {
   private int smallestBlocking() {
     int smallest = -1;
     for (int m = 0; m < moves.size(); m++) {
-      Move move = moves.get(m);
+      Transfer move = moves.get(m);
       TreeSet<Integer> queue = waiting.get(move.fromDevice());
       if (state[m] == HERE
           && !move.overlap().isCopied()

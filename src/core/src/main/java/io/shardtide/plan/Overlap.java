@@ -102,21 +102,21 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
   }
 
   /**
-   * Returns those of overlaps that change their device, in {@link Move#ORDER}.
+   * Returns those of overlaps that change their device, in {@link Transfer#ORDER}.
    *
    * @param tables the tables of the second plan by name
    * @param next the second plan
    */
-  public static List<Move> moves(
+  public static List<Transfer> moves(
       List<Overlap> overlaps, Map<String, TableSpec> tables, PlanShards next) {
     return overlaps.stream()
         .filter(Overlap::changesDevice)
         .map(
             overlap ->
-                new Move(
+                new Transfer(
                     overlap,
                     overlap.bytes(tables) * overlap.receivers(next.devices(), next.ranks())))
-        .sorted(Move.ORDER)
+        .sorted(Transfer.ORDER)
         .toList();
   }
 

@@ -27,7 +27,7 @@ final class WavePartition {
   private static final double BYTES_PER_MS = 1e6;
 
   private final ShardingPlan plan;
-  private final List<Move> moves;
+  private final List<Transfer> moves;
   private final List<MoveStep> order;
   private final SearchSettings prices;
   private final WaveSettings settings;
@@ -228,7 +228,7 @@ final class WavePartition {
   /** Adds moves to the bytes that each device sends, and behind them those that each receives. */
   private void add(List<Integer> ofTable, long[] load, int sign) {
     for (int m : ofTable) {
-      Move move = move(m);
+      Transfer move = move(m);
       // Of copies that all devices have, the first one sends.
       int from = Math.max(0, move.fromDevice());
       int[] receivers = receivers(move);
@@ -241,7 +241,7 @@ final class WavePartition {
     }
   }
 
-  private int[] receivers(Move move) {
+  private int[] receivers(Transfer move) {
     int from = move.fromDevice();
     if (move.toDevice() != Shard.EVERY_DEVICE) {
       return new int[] {move.toDevice()};
@@ -268,7 +268,7 @@ final class WavePartition {
     return steps.stream().mapToLong(step -> move(step.move()).bytes()).sum();
   }
 
-  private Move move(int m) {
+  private Transfer move(int m) {
     return moves.get(m);
   }
 

@@ -22,13 +22,13 @@ import io.shardtide.plan.HotRows;
 import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.MeasuredCostsBuilder;
 import io.shardtide.plan.MeasuredDevice;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.Region;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.Sharding;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Transfer;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
@@ -496,7 +496,7 @@ class FeaturePairsTest {
         }
       }
       Map<String, Double> moved = new TreeMap<>();
-      for (Move move : plan.transition().moves()) {
+      for (Transfer move : plan.transition().moves()) {
         int receivers = move.overlap().receivers(after.devices(), after.ranks());
         if (receivers > 0) {
           moved.merge(move.table(), receivers * Fixtures.elements(move.region()), Double::sum);
