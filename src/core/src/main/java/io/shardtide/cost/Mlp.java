@@ -122,7 +122,7 @@ public final class Mlp {
 
   private static void rectify(float[] y) {
     for (int j = 0; j < y.length; j++) {
-      y[j] = Math.max(0f, y[j]);
+      y[j] = y[j] > 0 ? y[j] : 0;
     }
   }
 }

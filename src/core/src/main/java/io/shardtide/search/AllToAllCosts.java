@@ -39,20 +39,22 @@ final class AllToAllCosts {
   private int latestTotal = -1;
   private CostRow[][] latest = {};
 
-  /** Where nothing is sent: no load, no costs. */
-  private final CostRow none = new CostRow(0, 0, null);
+  /** Where nothing is sent: no costs, whatever the load. */
+  private CostRow none = new CostRow(0, 0, null);
 
   /** Costs by the load of a member, all else given. */
   final class CostRow {
-    private final double[] ms;
+    /** Milliseconds by load; below 0 where they are not known: {@link #ms} computes them. */
+    final double[] known;
+
     private final double meanUnits;
     private final AllToAllLoad load;
 
     private CostRow(int maxUnits, double meanUnits, AllToAllLoad load) {
       this.meanUnits = meanUnits;
       this.load = load;
-      ms = new double[maxUnits + 1];
-      Arrays.fill(ms, UNKNOWN);
+      known = new double[maxUnits + 1];
+      Arrays.fill(known, load == null ? 0 : UNKNOWN);
     }
 
     /**
@@ -61,22 +63,19 @@ final class AllToAllCosts {
      * @param units load of the member, at most the largest
      */
     double ms(int units) {
-      if (load == null) {
-        return 0;
-      }
-      double known = ms[units];
-      return known == UNKNOWN ? compute(units) : known;
+      double ms = known[units];
+      return ms < 0 ? compute(units) : ms;
     }
 
     private double compute(int units) {
-      ms[units] =
+      known[units] =
           collective.allToAllMs(
               evaluator,
               units * bytesPerUnit,
               load,
               units * elementsPerUnit,
               meanUnits * elementsPerUnit);
-      return ms[units];
+      return known[units];
     }
   }
 
@@ -105,6 +104,7 @@ final class AllToAllCosts {
    */
   CostRow row(int maxUnits, int totalUnits, int nodeLevel) {
     if (members.devices() == 1 || maxUnits == 0) {
+      none = maxUnits < none.known.length ? none : new CostRow(maxUnits, 0, null);
       return none;
     }
     boolean areTooMany = costs > maxCosts;

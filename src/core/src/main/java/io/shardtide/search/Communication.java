@@ -90,12 +90,12 @@ final class Communication {
 
   /** What the collectives of a direction cost. */
   static final class Half {
-    private AllToAllCosts.CostRow ofDevices;
+    AllToAllCosts.CostRow ofDevices;
     private final double[] ofNodesMs;
     private double ofAllMs;
 
     /** All but the all-to-all of devices, on each node's devices. */
-    private final double[] othersMs;
+    final double[] othersMs;
 
     private Half(int nodes) {
       ofNodesMs = new double[nodes];

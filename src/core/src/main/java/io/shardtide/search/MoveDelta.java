@@ -40,8 +40,11 @@ final class MoveDelta {
   boolean changesSplit;
 
   private final int[] indexOf;
-  private final int[] stampOf;
-  private int stamp;
+
+  /** Devices that the move changes have the stamp of now. */
+  final int[] stampOf;
+
+  int stamp;
 
   // Parts that are taken away or added: the way of each, its place, and 1 or -1.
   private Way[] edit = new Way[16];

@@ -49,6 +49,7 @@ final class Objective {
   private int minMaxUnits;
   private double startSquares;
   private double unitSquares;
+  private double slopeOfUnits;
   private double costMs;
   private double score;
 
@@ -277,7 +278,8 @@ final class Objective {
             + longestForward.largestBut(-1, -1)
             + movePrice.ms()
             + synchronization.ms();
-    score = costMs + tieBreaker.ms(startSquares, unitSquares);
+    slopeOfUnits = tieBreaker.ofUnits(unitSquares);
+    score = costMs + (tieBreaker.ofCosts(startSquares) + slopeOfUnits);
   }
 
   /**
@@ -333,8 +335,8 @@ final class Objective {
     } else if (isSame && delta.count < devices) {
       for (int d = 0; d < devices; d++) {
         if (!delta.touches(d)) {
-          lastStart = Math.max(lastStart, startMs[d]);
-          lastForward = Math.max(lastForward, forwardMs[d]);
+          lastStart = larger(lastStart, startMs[d]);
+          lastForward = larger(lastForward, forwardMs[d]);
           squares += TieBreaker.square(startMs[d]);
         }
       }
@@ -349,31 +351,50 @@ final class Objective {
     for (int i = 0; i < delta.count; i++) {
       int d = delta.device[i];
       int ofDevice = state.units[d] + delta.units[i];
-      lastForward = Math.max(lastForward, forwardMs(after, d, ofDevice));
+      lastForward = larger(lastForward, forwardMs(after, d, ofDevice));
       squaresOfUnits += TieBreaker.square(ofDevice) - TieBreaker.square(state.units[d]);
     }
+    double slope =
+        squaresOfUnits == unitSquares ? slopeOfUnits : tieBreaker.ofUnits(squaresOfUnits);
     // What is known already may exceed the limit: then the devices that are left do not matter.
     for (int i = delta.count - 1; i >= 0; i--) {
       double least = lastStart + lastForward + prices;
-      if (least > limit || least + tieBreaker.ms(squares, squaresOfUnits) > limit) {
+      if (least + slope > limit || least + (tieBreaker.ofCosts(squares) + slope) > limit) {
         return movedScore;
       }
       int d = delta.device[i];
       movedComputeMs[i] = movedComputeMs(i, d);
       double start = startMs(after, d, state.units[d] + delta.units[i], movedComputeMs[i]);
-      lastStart = Math.max(lastStart, start);
+      lastStart = larger(lastStart, start);
       squares += TieBreaker.square(start);
     }
     if (!isSame && delta.count < devices) {
-      for (int d = 0; d < devices; d++) {
-        if (!delta.touches(d)) {
-          double start = startMs(after, d, state.units[d], computeMs[d]);
-          double forward = forwardMs(after, d, state.units[d]);
+      // All in locals: a cost that is not known yet is a call that might write any field, so that
+      // the loop would read each of them again.
+      AllToAllCosts.CostRow backwardRow = after.backward.ofDevices;
+      AllToAllCosts.CostRow forwardRow = after.forward.ofDevices;
+      double[] backward = backwardRow.known;
+      double[] forward = forwardRow.known;
+      double[] otherBackward = after.backward.othersMs;
+      double[] otherForward = after.forward.othersMs;
+      double[] compute = computeMs;
+      double[] factor = commFactor;
+      int[] unitsOf = state.units;
+      int[] nodeOf = places.nodeOf;
+      int[] stampOf = delta.stampOf;
+      int stamp = delta.stamp;
+      for (int d = 0; d < stampOf.length; d++) {
+        if (stampOf[d] != stamp) {
+          int own = unitsOf[d];
+          int node = nodeOf[d];
+          double backwardMs = backward[own] < 0 ? backwardRow.ms(own) : backward[own];
+          double forwardMs = forward[own] < 0 ? forwardRow.ms(own) : forward[own];
+          double start = compute[d] + factor[d] * (backwardMs + otherBackward[node]);
+          double ofForward = factor[d] * (forwardMs + otherForward[node]);
           squares += TieBreaker.square(start);
-          // Seldom: comparing takes less time than Math.max.
-          if (start > lastStart || forward > lastForward) {
-            lastStart = Math.max(lastStart, start);
-            lastForward = Math.max(lastForward, forward);
+          if (start > lastStart || ofForward > lastForward) {
+            lastStart = larger(lastStart, start);
+            lastForward = larger(lastForward, ofForward);
             if (lastStart + lastForward + prices > limit) {
               return movedScore;
             }
@@ -382,8 +403,13 @@ final class Objective {
       }
     }
     movedCostMs = lastStart + lastForward + prices;
-    movedScore = movedCostMs + tieBreaker.ms(squares, squaresOfUnits);
+    movedScore = movedCostMs + (tieBreaker.ofCosts(squares) + slope);
     return movedScore;
+  }
+
+  /** Returns the larger of two numbers, neither of them NaN: in less time than Math.max. */
+  private static double larger(double a, double b) {
+    return a > b ? a : b;
   }
 
   /** Computes the costs of collectives after a move, where they are others. */

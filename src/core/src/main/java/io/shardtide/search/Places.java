@@ -26,7 +26,9 @@ final class Places {
 
   private final int[] first;
   private final int[] end;
-  private final int[] nodeOf;
+
+  /** The node of each device. */
+  final int[] nodeOf;
 
   Places(ClusterSpec cluster) {
     devices = cluster.devices();

@@ -14,10 +14,14 @@ record TieBreaker(int devices, double msPerUnit) {
   /** Weight of the root mean square of all-to-all loads in milliseconds, for each device. */
   private static final double ALL_TO_ALL_WEIGHT = 1.0 / 32;
 
-  /** Returns the slope of devices with these sums of squared costs and squared loads. */
-  double ms(double squaredMs, double squaredUnits) {
-    return devices * COST_WEIGHT * Math.sqrt(squaredMs / devices)
-        + devices * ALL_TO_ALL_WEIGHT * msPerUnit * Math.sqrt(squaredUnits / devices);
+  /** Returns the part of the slope that a sum of the devices' squared costs makes. */
+  double ofCosts(double squaredMs) {
+    return devices * COST_WEIGHT * Math.sqrt(squaredMs / devices);
+  }
+
+  /** Returns the part of the slope that a sum of the devices' squared loads makes. */
+  double ofUnits(double squaredUnits) {
+    return devices * ALL_TO_ALL_WEIGHT * msPerUnit * Math.sqrt(squaredUnits / devices);
   }
 
   static double square(double x) {
