@@ -8,6 +8,7 @@ import io.shardtide.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * What a workload may have, and what it has.
@@ -128,12 +129,10 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
 
   /** Returns the position of the option with so many nodes, or a negative number. */
   int option(int nodes) {
-    for (int o = 0; o < options.size(); o++) {
-      if (options.get(o).nodes() == nodes) {
-        return o;
-      }
-    }
-    return -1;
+    return IntStream.range(0, options.size())
+        .filter(o -> options.get(o).nodes() == nodes)
+        .findFirst()
+        .orElse(-1);
   }
 
   /** Returns the least number of nodes. */
@@ -148,12 +147,9 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
 
   /** Returns the option with at most so many nodes, or the first. */
   NodeCount atMost(double nodes) {
-    NodeCount found = options.get(0);
-    for (NodeCount option : options) {
-      if (option.nodes() <= nodes) {
-        found = option;
-      }
-    }
-    return found;
+    return options.stream()
+        .filter(option -> option.nodes() <= nodes)
+        .reduce((fewer, more) -> more)
+        .orElse(options.get(0));
   }
 }

@@ -183,7 +183,7 @@ public final class RankOrder {
   private final class Enumeration {
     private final int[] ring = new int[nodes.size()];
     private final boolean[] isIn = new boolean[nodes.size()];
-    private final RingCost.Crossings crossings = cost.crossings();
+    private final RingCost.Crossings crossings = cost.new Crossings();
     private final double least = cost.leastPair();
 
     void extend(int length, Slowness before) {

@@ -41,7 +41,7 @@ final class RingCost {
     }
     groups = links.isSharedBetweenGroups() ? ofNodes : new int[size];
     groupCount = links.isSharedBetweenGroups() ? numbers.size() : 1;
-    crossings = crossings();
+    crossings = new Crossings();
   }
 
   /** Slowness of the slowest link, then the sum over all links: less is better. */
@@ -124,11 +124,6 @@ final class RingCost {
       }
     }
     return least;
-  }
-
-  /** Returns a counter of the links that share the bandwidth between two groups. */
-  Crossings crossings() {
-    return new Crossings();
   }
 
   /** Counts links from each group to each other one. */

@@ -118,8 +118,8 @@ public final class FeedbackStep {
     Optional<PlanShards> last =
         store.plans().get(id, before.measuredPlan()).map(ShardingPlan::placed);
     Optional<Regrouping> regrouping =
-        last.map(placed -> new Regrouping(placed, plan.placed()))
-            .filter(Regrouping::changesPositions);
+        last.filter(placed -> !plan.placed().keepsPositionsOf(placed))
+            .map(placed -> new Regrouping(placed, plan.placed()));
     if (regrouping.isPresent()) {
       header = header.with().speeds(regrouping.get().histories(header.speeds())).build();
     }

@@ -4,9 +4,10 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
@@ -40,7 +41,7 @@ final class MoveOrder {
   private final List<MoveStep> steps = new ArrayList<>();
 
   /** Moves that wait for memory, by their receiving device. */
-  private final Map<Integer, TreeSet<Integer>> waiting = new HashMap<>();
+  private final SortedMap<Integer, TreeSet<Integer>> waiting = new TreeMap<>();
 
   /** Devices that freed memory, in the order of their numbers. */
   private final TreeSet<Integer> freed = new TreeSet<>();
@@ -87,7 +88,10 @@ final class MoveOrder {
         waiting.computeIfAbsent(moves.get(m).toDevice(), d -> new TreeSet<>()).add(m);
       }
     }
-    List.copyOf(waiting.keySet()).stream().sorted().forEach(this::fill);
+    for (int device : waiting.keySet()) {
+      freed.add(device);
+      fillFreed();
+    }
     for (int m = smallestBlocking(); m >= 0; m = smallestBlocking()) {
       add(m, MoveStep.Stage.TO_HOST);
       state[m] = AT_HOST;
@@ -107,11 +111,6 @@ final class MoveOrder {
       }
     }
     return steps;
-  }
-
-  private void fill(int device) {
-    freed.add(device);
-    fillFreed();
   }
 
   /** Makes the moves that fit, and those that fit then. */

@@ -3,7 +3,6 @@ package io.shardtide.plan;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -61,10 +60,7 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
    * @param next the second plan
    */
   public static List<Overlap> between(PlanShards previous, PlanShards next) {
-    Map<String, List<Shard>> before = new HashMap<>();
-    for (Shard shard : previous.shards()) {
-      before.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
-    }
+    Map<String, List<Shard>> before = Shard.byTable(previous.shards());
     List<Overlap> overlaps = new ArrayList<>();
     for (Shard to : next.shards()) {
       for (Shard from : before.getOrDefault(to.table(), List.of())) {
@@ -91,8 +87,7 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
       }
       return;
     }
-    for (int group = 0; group < next.groups().count(); group++) {
-      int rank = next.rank(Math.max(0, to.device()), group);
+    for (int rank : next.ranks(Math.max(0, to.device()))) {
       int source = rank < previous.ranks() ? rank : 0;
       if (!from.isCopied()) {
         source = previous.rank(from.device(), previous.groupOf(source));

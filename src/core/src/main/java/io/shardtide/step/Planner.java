@@ -156,19 +156,14 @@ public final class Planner {
     double searchMillis = (nanoTime.getAsLong() - start) / 1e6;
     return result instanceof SearchResult.Found found
         ? new PlanningOutcome.Planned(plan(request, found, searchMillis).identified())
-        : infeasible(request, (SearchResult.NotFound) result);
-  }
-
-  private static PlanningOutcome infeasible(Request request, SearchResult.NotFound notFound) {
-    PredictedGeneration predicted = request.predicted();
-    return new PlanningOutcome.Infeasible(
-        new InfeasibleWorkload(
-            request.workloadId(),
-            predicted.generation(),
-            predicted.source(),
-            predicted.modelId(),
-            notFound.shortfall(),
-            Optional.empty()));
+        : new PlanningOutcome.Infeasible(
+            new InfeasibleWorkload(
+                request.workloadId(),
+                request.predicted().generation(),
+                request.predicted().source(),
+                request.predicted().modelId(),
+                ((SearchResult.NotFound) result).shortfall(),
+                Optional.empty()));
   }
 
   private ShardingPlan plan(Request request, SearchResult.Found found, double searchMillis) {

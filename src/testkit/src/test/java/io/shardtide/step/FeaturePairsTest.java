@@ -343,12 +343,12 @@ class FeaturePairsTest {
     /** What the running plan was predicted to take, with devices that are slow. */
     private MeasuredCosts measured() {
       int devices = running.ranks() / running.groups().count();
-      Slowdowns slowdowns = Slowdowns.of(slow, running.groups(), devices);
+      Slowdowns slowdowns = Slowdowns.of(slow, running.placed());
       double[] computeMs = new double[devices];
       double[] forwardMs = new double[devices];
       double[] backwardMs = new double[devices];
       var healthy =
-          Slowdowns.of(running.origin().slow(), running.groups(), devices)
+          Slowdowns.of(running.origin().slow(), running.placed())
               .healthy(running.prediction().deviceCosts());
       double lastStartMs = 0;
       for (var cost : healthy) {
@@ -471,7 +471,7 @@ class FeaturePairsTest {
               plan.shards(),
               StepCollectives.of(group, plan.codecs()),
               new CostModel(bundle),
-              Slowdowns.of(plan.origin().slow(), groups, group.devices()));
+              Slowdowns.of(plan.origin().slow(), plan.placed()));
       assertThat(plan.predictedMs())
           .as("predicted step of %s", plan)
           .isEqualTo(cost.predictedMs() + plan.replication().msPerStep());
