@@ -94,8 +94,7 @@ public final class RankOrder {
   }
 
   private List<String> search() {
-    List<int[]> rings = neighbourRings();
-    rings.forEach(this::offer);
+    neighbourRings().forEach(this::offer);
     if (nodes.size() <= MAX_EXACT) {
       new Enumeration().extend(1, new Slowness(0, 0));
     } else {

@@ -2,7 +2,6 @@ package io.shardtide.learn;
 
 import io.shardtide.plan.CostQuantity;
 import io.shardtide.plan.PlanShards;
-import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.DriftAlarmBuilder;
@@ -10,6 +9,7 @@ import io.shardtide.state.FeedbackState;
 import io.shardtide.state.ResidualWindow;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -166,7 +166,8 @@ final class DriftMonitor {
     return plan.transition().moves().stream()
         .filter(
             move ->
-                move.toDevice() == Shard.EVERY_DEVICE || placed.position(move.toDevice()) == device)
+                Arrays.stream(move.overlap().receivers(placed))
+                    .anyMatch(rank -> placed.position(rank) == device))
         .map(move -> placed.position(move.fromDevice()))
         .filter(from -> from != device)
         .map(from -> windows.get(from))

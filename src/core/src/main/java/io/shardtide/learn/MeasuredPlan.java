@@ -131,18 +131,13 @@ record MeasuredPlan(
                     collective.scope().label(),
                     scopes.stream().map(ShardScope::label).collect(Collectors.joining(" or "))));
       }
-      if (collective.scope() == ShardScope.DEVICE && communicates()) {
-        checkAllToAll(collective);
-      }
-    }
-  }
-
-  private static void checkAllToAll(MeasuredCollective allToAll) {
-    for (int d = 0; d < allToAll.ms().size(); d++) {
-      if (!(allToAll.ms().get(d) > 0)) {
-        throw incomparable(
-            "The %s on device %s must be above 0 ms, since the plan has shards, got %s ms"
-                .formatted(allToAll.shown(), d, allToAll.ms().get(d)));
+      boolean isAllToAll = collective.scope() == ShardScope.DEVICE && communicates();
+      for (int d = 0; isAllToAll && d < collective.ms().size(); d++) {
+        if (!(collective.ms().get(d) > 0)) {
+          throw incomparable(
+              "The %s on device %s must be above 0 ms, since the plan has shards, got %s ms"
+                  .formatted(collective.shown(), d, collective.ms().get(d)));
+        }
       }
     }
   }

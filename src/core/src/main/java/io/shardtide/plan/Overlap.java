@@ -5,6 +5,7 @@ import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * A part of a table that two plans both hold. Devices are ranks: of replica groups, each takes what
@@ -45,6 +46,21 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
       return 0;
     }
     return toDevice == Shard.EVERY_DEVICE ? groupSize - (fromDevice < ranks ? 1 : 0) : 1;
+  }
+
+  /**
+   * Returns the ranks that get the part of a table that moves: of a copy, those of its group that
+   * lack it.
+   */
+  public int[] receivers(PlanShards next) {
+    if (toDevice != Shard.EVERY_DEVICE) {
+      return new int[] {toDevice};
+    }
+    return IntStream.range(0, next.ranks())
+        .filter(rank -> rank != fromDevice)
+        .filter(
+            rank -> fromDevice >= next.ranks() || next.groupOf(rank) == next.groupOf(fromDevice))
+        .toArray();
   }
 
   /** Returns the bytes of the part, rounded up. */
@@ -127,8 +143,6 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
    */
   public static List<MoveStep> moveOrder(
       PlanShards previous, PlanShards next, Map<String, TableSpec> tables, ClusterSpec cluster) {
-    return previous.groups().equals(next.groups())
-        ? MoveOrder.of(previous, next, tables, cluster)
-        : List.of();
+    return previous.isGroupedAs(next) ? MoveOrder.of(previous, next, tables, cluster) : List.of();
   }
 }

@@ -65,9 +65,14 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
         .group(groups);
   }
 
+  /** Returns whether the devices form groups as those of another plan do. */
+  boolean isGroupedAs(PlanShards other) {
+    return groups.equals(other.groups);
+  }
+
   /** Returns whether each rank has the position that it has in another plan. */
   public boolean keepsPositionsOf(PlanShards other) {
-    return groups.equals(other.groups) && (!groups.areSeveral() || devices == other.devices);
+    return isGroupedAs(other) && (!groups.areSeveral() || devices == other.devices);
   }
 
   /** Returns the group of a rank. */

@@ -172,7 +172,7 @@ final class WavePartition {
 
   /** Returns the moves that make room for another one. */
   private IntStream blocking(int m) {
-    return Arrays.stream(receivers(move(m)))
+    return Arrays.stream(move(m).overlap().receivers(placed))
         .filter(device -> !hasRoom(device))
         .flatMap(device -> leaving.get(device).stream().mapToInt(before -> before))
         .filter(before -> departs[before] < arrives[m]);
@@ -231,7 +231,7 @@ final class WavePartition {
       Transfer move = move(m);
       // Of copies that all devices have, the first one sends.
       int from = Math.max(0, move.fromDevice());
-      int[] receivers = receivers(move);
+      int[] receivers = move.overlap().receivers(placed);
       if (from < ranks) {
         load[from] += sign * move.bytes();
       }
@@ -239,17 +239,6 @@ final class WavePartition {
         load[ranks + device] += sign * (move.bytes() / receivers.length);
       }
     }
-  }
-
-  private int[] receivers(Transfer move) {
-    int from = move.fromDevice();
-    if (move.toDevice() != Shard.EVERY_DEVICE) {
-      return new int[] {move.toDevice()};
-    }
-    return IntStream.range(0, ranks)
-        .filter(d -> d != from)
-        .filter(d -> from >= ranks || placed.groupOf(d) == placed.groupOf(from))
-        .toArray();
   }
 
   /** Returns how long the device takes that sends or receives most, in one direction. */
