@@ -15,6 +15,10 @@ record DeviceBytes(
     Map<String, OptionalDouble> before,
     Map<String, OptionalDouble> after,
     Map<String, TableSpec> tables) {
+  DeviceBytes(PlanShards previous, PlanShards next, Map<String, TableSpec> tables) {
+    this(previous.cacheShares(), next.cacheShares(), tables);
+  }
+
   /** Returns the bytes of a part on the device that it leaves. */
   long before(Overlap part) {
     return bytes(part, part.fromDevice(), before.get(part.table()));

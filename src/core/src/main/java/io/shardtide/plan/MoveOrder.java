@@ -64,7 +64,7 @@ final class MoveOrder {
   static List<MoveStep> of(
       PlanShards previous, PlanShards next, Map<String, TableSpec> tables, ClusterSpec cluster) {
     List<Overlap> overlaps = Overlap.between(previous, next);
-    DeviceBytes bytes = new DeviceBytes(previous.cacheShares(), next.cacheShares(), tables);
+    DeviceBytes bytes = new DeviceBytes(previous, next, tables);
     long[] room = new long[cluster.devices()];
     Arrays.setAll(room, cluster.usableMemory()::bytes);
     for (Overlap overlap : overlaps) {

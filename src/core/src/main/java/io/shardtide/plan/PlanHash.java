@@ -32,9 +32,12 @@ final class PlanHash {
         .put(origin.effort().name())
         .put(origin.modelId());
     put(origin.settings());
-    hash.put(insight.uncertaintyMs());
-    put(plan.replication());
-    hash.putAll(origin.slow(), this::put)
+    hash.put(insight.uncertaintyMs())
+        .put(plan.groups().count())
+        .put(plan.groups().layout().name())
+        .put(plan.replication().synchronizationSteps())
+        .put(plan.replication().synchronizationMs())
+        .putAll(origin.slow(), this::put)
         .put(origin.previousPlanId().orElse(""))
         .put(plan.reason())
         .put(plan.predictedMs())
@@ -70,13 +73,6 @@ final class PlanHash {
         .put(settings.reshardMs())
         .put(settings.columnCuts().name())
         .put(settings.risk());
-  }
-
-  private void put(Replication replication) {
-    hash.put(replication.groups().count())
-        .put(replication.groups().layout().name())
-        .put(replication.synchronizationSteps())
-        .put(replication.synchronizationMs());
   }
 
   private void put(DeviceSpeed speed) {
