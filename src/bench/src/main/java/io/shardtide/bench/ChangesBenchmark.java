@@ -4,11 +4,11 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.models.ModelFiles;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanMoves;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.Transfer;
 import io.shardtide.search.LocalSearch;
 import io.shardtide.search.problem.SearchProblem;
 import io.shardtide.search.problem.SearchResult;
@@ -67,7 +67,7 @@ public final class ChangesBenchmark implements AutoCloseable {
     }
   }
 
-  private record ChangedPlan(SearchResult.Found found, List<Move> moves, double millis) {
+  private record ChangedPlan(SearchResult.Found found, List<Transfer> moves, double millis) {
     int movedShards() {
       return new PlanMoves(moves, List.of()).shards(found.placed());
     }
@@ -178,7 +178,7 @@ public final class ChangesBenchmark implements AutoCloseable {
     SearchResult result = LocalSearch.search(problem, settings);
     double millis = (System.nanoTime() - start) / 1e6;
     if (result instanceof SearchResult.Found found) {
-      List<Move> moves =
+      List<Transfer> moves =
           Overlap.moves(
               Overlap.between(running, found.placed()), TableSpec.byName(tables), found.placed());
       return new ChangedPlan(found, moves, millis);
@@ -186,8 +186,8 @@ public final class ChangesBenchmark implements AutoCloseable {
     throw new IllegalStateException("No plan: " + result);
   }
 
-  private static long bytes(List<Move> moves) {
-    return moves.stream().mapToLong(Move::bytes).sum();
+  private static long bytes(List<Transfer> moves) {
+    return moves.stream().mapToLong(Transfer::bytes).sum();
   }
 
   @Override

@@ -6,10 +6,10 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.ColumnCuts;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.Transfer;
 import io.shardtide.samples.SampleFolderReader;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.LocalSearch;
@@ -259,7 +259,7 @@ public final class SearchBenchmark implements AutoCloseable {
   private static double movedShare(PlanShards before, PlanShards after, List<TableSpec> tables) {
     double moved =
         Overlap.moves(Overlap.between(before, after), TableSpec.byName(tables), after).stream()
-            .mapToDouble(Move::bytes)
+            .mapToDouble(Transfer::bytes)
             .sum();
     return moved / tables.stream().mapToDouble(TableSpec::bytes).sum();
   }

@@ -4,10 +4,10 @@ import com.google.errorprone.annotations.FormatMethod;
 import io.shardtide.plan.Bottleneck;
 import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.InfeasibleWorkload;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.MoveStep;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.plan.Shortfall;
+import io.shardtide.plan.Transfer;
 import io.shardtide.workload.ByteSizes;
 import io.shardtide.workload.CanonicalHash;
 import io.shardtide.workload.RejectedEvent;
@@ -254,7 +254,7 @@ final class PlanView {
     if (previous.isEmpty()) {
       return;
     }
-    List<Move> moves = plan.transition().moves();
+    List<Transfer> moves = plan.transition().moves();
     long held = plan.prediction().deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).sum();
     line(
         out,
@@ -271,7 +271,8 @@ final class PlanView {
     rows(
         out,
         moves.stream()
-            .sorted(Comparator.comparingLong(Move::bytes).reversed().thenComparing(Move.ORDER))
+            .sorted(
+                Comparator.comparingLong(Transfer::bytes).reversed().thenComparing(Transfer.ORDER))
             .limit(SHOWN_MOVES)
             .map(
                 move ->

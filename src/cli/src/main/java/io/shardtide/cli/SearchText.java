@@ -3,10 +3,10 @@ package io.shardtide.cli;
 import io.shardtide.plan.Bottleneck;
 import io.shardtide.plan.Explanation;
 import io.shardtide.plan.Insight;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.MoveStep;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Transfer;
 import io.shardtide.workload.ByteSizes;
 import io.shardtide.workload.UsableMemory;
 import java.util.List;
@@ -124,7 +124,7 @@ final class SearchText {
         .limit(SHOWN)
         .forEach(
             step -> {
-              Move move = plan.transition().moves().get(step.move());
+              Transfer move = plan.transition().moves().get(step.move());
               table.add(
                   move.table(),
                   texts.part(move),

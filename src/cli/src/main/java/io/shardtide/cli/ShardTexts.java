@@ -4,7 +4,6 @@ import com.google.errorprone.annotations.FormatMethod;
 import io.shardtide.plan.CacheMisses;
 import io.shardtide.plan.Explanation;
 import io.shardtide.plan.HotRows;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.MoveStep;
 import io.shardtide.plan.MoveWave;
 import io.shardtide.plan.MoveWaves;
@@ -12,6 +11,7 @@ import io.shardtide.plan.Region;
 import io.shardtide.plan.Replication;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Transfer;
 import io.shardtide.plan.WaveSettings;
 import io.shardtide.workload.ReplicaGroups;
 import io.shardtide.workload.ShardKind;
@@ -151,7 +151,7 @@ final class ShardTexts {
   }
 
   /** Returns what moves: its columns, and its rows unless it has all of them. */
-  String part(Move move) {
+  String part(Transfer move) {
     Region region = move.region();
     long rows =
         ofTable.getOrDefault(move.table(), List.of()).stream()
@@ -183,7 +183,7 @@ final class ShardTexts {
   }
 
   /** Returns the devices of a move. */
-  static String route(Move move) {
+  static String route(Transfer move) {
     return route(move, MoveStep.Stage.DIRECT);
   }
 
@@ -196,7 +196,7 @@ final class ShardTexts {
   }
 
   /** Returns the devices of a step of a move. */
-  static String route(Move move, MoveStep.Stage stage) {
+  static String route(Transfer move, MoveStep.Stage stage) {
     String to =
         move.toDevice() == Shard.EVERY_DEVICE
             ? "every other device"

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.plan.Explanation;
 import io.shardtide.plan.Explanation.Cause;
 import io.shardtide.plan.Explanation.ExplainedAction;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.MoveStep.Stage;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.Region;
@@ -15,6 +14,7 @@ import io.shardtide.plan.Sharding;
 import io.shardtide.plan.Sharding.ColumnPart;
 import io.shardtide.plan.Sharding.NodePart;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Transfer;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.Samples;
 import io.shardtide.workload.ClusterSpec;
@@ -103,8 +103,8 @@ class ShardTextsTest {
     assertThat(ShardTexts.route(move(all, 0, 3), Stage.FROM_HOST)).isEqualTo("host -> device 3");
   }
 
-  private static Move move(Region region, int from, int to) {
-    return new Move(new Overlap("rows", region, from, to), 8);
+  private static Transfer move(Region region, int from, int to) {
+    return new Transfer(new Overlap("rows", region, from, to), 8);
   }
 
   @Test

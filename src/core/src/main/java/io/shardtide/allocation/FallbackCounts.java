@@ -1,8 +1,8 @@
 package io.shardtide.allocation;
 
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * Numbers of nodes that respect all limits, found without a search: what the solver begins with,
@@ -78,11 +78,11 @@ final class FallbackCounts {
 
   /** The fewest workloads that have enough to give fall to their least. */
   private void takeBack() {
-    List<Integer> byExcess = new ArrayList<>();
-    for (int w = 0; w < choice.length; w++) {
-      byExcess.add(w);
-    }
-    byExcess.sort(Comparator.comparingInt(w -> nodes(w, 0) - nodes(w, choice[w])));
+    List<Integer> byExcess =
+        IntStream.range(0, choice.length)
+            .boxed()
+            .sorted(Comparator.comparingInt(w -> nodes(w, 0) - nodes(w, choice[w])))
+            .toList();
     for (int w : byExcess) {
       if (free >= 0) {
         return;

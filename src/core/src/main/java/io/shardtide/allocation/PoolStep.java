@@ -30,6 +30,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -67,14 +68,13 @@ public final class PoolStep {
     }
     StoredPool before = store.header(id);
     PoolState after = before.state().apply(event);
-    List<CurveRequest> withdrawn = new ArrayList<>();
     List<PoolMember> changed = new ArrayList<>();
     Map<String, PoolMember> members = store.members().range(id);
-    for (PoolMember member : members.values()) {
-      if (!after.claims().containsKey(member.request().workloadId())) {
-        withdrawn.add(member.request().withdrawn());
-      }
-    }
+    List<CurveRequest> withdrawn =
+        members.values().stream()
+            .map(member -> member.request().withdrawn())
+            .filter(request -> !after.claims().containsKey(request.workloadId()))
+            .toList();
     Set<Claim> set =
         event.updates().stream()
             .filter(PoolUpdate.ClaimSet.class::isInstance)
@@ -144,13 +144,9 @@ public final class PoolStep {
     Pool pool = state.pool().orElseThrow();
     Claim claim = state.claims().get(workloadId);
     int most = Math.min(pool.nodesFor(claim.mostDevices()), pool.nodes().size());
-    for (int nodes = pool.nodesFor(claim.leastDevices()); nodes <= most; nodes++) {
-      int devices = pool.devices(claim, nodes);
-      if (!before.get().samplesPerSecond(devices).equals(after.get().samplesPerSecond(devices))) {
-        return false;
-      }
-    }
-    return true;
+    return IntStream.rangeClosed(pool.nodesFor(claim.leastDevices()), most)
+        .map(nodes -> pool.devices(claim, nodes))
+        .allMatch(d -> before.get().samplesPerSecond(d).equals(after.get().samplesPerSecond(d)));
   }
 
   /**

@@ -94,8 +94,7 @@ public final class RankOrder {
   }
 
   private List<String> search() {
-    List<int[]> rings = neighbourRings();
-    rings.forEach(this::offer);
+    neighbourRings().forEach(this::offer);
     if (nodes.size() <= MAX_EXACT) {
       new Enumeration().extend(1, new Slowness(0, 0));
     } else {
@@ -183,7 +182,7 @@ public final class RankOrder {
   private final class Enumeration {
     private final int[] ring = new int[nodes.size()];
     private final boolean[] isIn = new boolean[nodes.size()];
-    private final RingCost.Crossings crossings = cost.crossings();
+    private final RingCost.Crossings crossings = cost.new Crossings();
     private final double least = cost.leastPair();
 
     void extend(int length, Slowness before) {

@@ -42,7 +42,7 @@ final class RingCost {
     }
     groups = links.isSharedBetweenGroups() ? ofNodes : new int[size];
     groupCount = links.isSharedBetweenGroups() ? numbers.size() : 1;
-    crossings = crossings();
+    crossings = new Crossings();
   }
 
   /** Slowness of the slowest link, then the sum over all links: less is better. */
@@ -123,11 +123,6 @@ final class RingCost {
         .flatMapToDouble(pairs -> pairs)
         .min()
         .orElse(Double.POSITIVE_INFINITY);
-  }
-
-  /** Returns a counter of the links that share the bandwidth between two groups. */
-  Crossings crossings() {
-    return new Crossings();
   }
 
   /** Counts links from each group to each other one. */

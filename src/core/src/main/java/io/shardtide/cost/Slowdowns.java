@@ -3,8 +3,8 @@ package io.shardtide.cost;
 import io.shardtide.plan.CostPart;
 import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.StepTimes;
-import io.shardtide.workload.ReplicaGroups;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -26,7 +26,7 @@ public final class Slowdowns {
 
   /** Returns the slowdowns of devices that are all well. */
   public static Slowdowns none(int devices) {
-    return of(List.of(), ReplicaGroups.ONE, devices);
+    return of(List.of(), new PlanShards(List.of(), devices));
   }
 
   /**
@@ -34,19 +34,18 @@ public final class Slowdowns {
    * is the largest one of the ranks with its position.
    *
    * @param slow the slow devices by rank; ranks that there are not are left out
-   * @param groups the replica groups
-   * @param devices number of devices of a group
+   * @param placed the plan whose positions they are of
    */
-  public static Slowdowns of(List<DeviceSpeed> slow, ReplicaGroups groups, int devices) {
-    double[] computation = new double[devices];
-    double[] communication = new double[devices];
+  public static Slowdowns of(List<DeviceSpeed> slow, PlanShards placed) {
+    double[] computation = new double[placed.devices()];
+    double[] communication = new double[placed.devices()];
     Arrays.fill(computation, 1);
     Arrays.fill(communication, 1);
     boolean areNone = true;
     for (DeviceSpeed speed : slow) {
-      if (speed.device() < devices * groups.count()) {
+      if (speed.device() < placed.ranks()) {
         double[] factors = speed.part() == CostPart.COMPUTATION ? computation : communication;
-        int device = groups.position(speed.device(), devices);
+        int device = placed.position(speed.device());
         factors[device] = Math.max(factors[device], speed.slowdown());
         areNone = false;
       }

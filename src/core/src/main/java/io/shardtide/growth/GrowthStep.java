@@ -15,7 +15,6 @@ import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.WorkloadChange;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,7 +22,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.SortedSet;
-import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
@@ -112,22 +110,17 @@ public final class GrowthStep {
   public Growth report(GrowthTables store, FillReport report, long loggedAtMs) {
     String id = report.workloadId();
     GrowthState header = store.header(id);
-    ClusterSpec cluster = check(header, report, loggedAtMs);
+    check(header, report, loggedAtMs);
     long now = report.measuredAt().toEpochMilli();
     SortedMap<String, TableGrowth> growths = store.growths().range(id);
-    SortedMap<String, TableFill> fills = new TreeMap<>();
-    Map<String, TableSpec> specs = new HashMap<>();
+    Map<String, TableFill> fills = new HashMap<>();
     for (TableFill fill : report.tables()) {
-      specs.put(fill.table(), hashed(store, id, fill.table()));
+      hashed(store, id, fill.table());
       growths.put(fill.table(), growth(store, report, fill));
       fills.put(fill.table(), fill);
     }
-    List<HashedTable> tables = new ArrayList<>();
-    growths.forEach(
-        (name, growth) ->
-            tables.add(table(specs.computeIfAbsent(name, n -> hashed(store, id, n)), growth, now)));
-    double memory = memory(store, id, cluster) - header.fixedBytes();
-    Optional<MemoryEnd> memoryEnd = capacities.memoryEnd(tables, memory);
+    List<HashedTable> tables = tables(store, id, growths, now);
+    double memory = memory(store, id);
     List<Resize> resizes =
         capacities.resizes(tables, memory).stream()
             .map(resize -> growths.get(resize.table()).afterAsked(resize))
@@ -137,49 +130,34 @@ public final class GrowthStep {
       growths.compute(resize.table(), (name, growth) -> growth.asked(resize.capacity(), now));
       changed.add(resize.table());
     }
-    Optional<MemoryWarning> warning =
-        memoryEnd
-            .map(end -> MemoryWarning.of(end, tables, policy, report.measuredAt()))
-            .filter(of -> of.isNews(header.announced(), report.measuredAt(), policy));
     List<TableForecast> forecasts =
         tables.stream()
             .map(
                 table ->
                     forecast(
-                        table,
-                        growths.get(table.name()),
-                        specs.get(table.name()),
-                        Optional.ofNullable(fills.get(table.name()))))
+                        store, id, table, growths, Optional.ofNullable(fills.get(table.name()))))
             .toList();
-    Growth growth =
-        new Growth(
-            new TableForecasts(
-                id,
-                report.reportId(),
-                report.measuredAt(),
-                header.generation(),
-                forecasts,
-                resizes,
-                memoryEnd,
-                Optional.of(new GrowthInputs(header.parts(), memory, policy))),
-            resizes.isEmpty() ? Optional.empty() : Optional.of(change(report, resizes)),
-            warning);
+    TableForecasts all =
+        forecasts(
+            header, id, report.reportId(), report.measuredAt(), forecasts, resizes, tables, memory);
+    Optional<MemoryWarning> warning =
+        all.memoryEnd()
+            .map(end -> MemoryWarning.of(end, tables, policy, report.measuredAt()))
+            .filter(of -> of.isNews(header.announced(), report.measuredAt(), policy));
     changed.forEach(name -> store.growths().put(id, name, growths.get(name)));
     store.putHeader(id, header.reported(report, warning));
-    return growth;
+    return new Growth(
+        all, resizes.isEmpty() ? Optional.empty() : Optional.of(change(report, resizes)), warning);
   }
 
-  private static ClusterSpec check(GrowthState header, FillReport report, long loggedAtMs) {
+  private static void check(GrowthState header, FillReport report, long loggedAtMs) {
     String id = report.workloadId();
-    ClusterSpec cluster =
-        header
-            .cluster()
-            .orElseThrow(
-                () ->
-                    new RejectedException(
-                        RejectionReason.UNKNOWN_WORKLOAD,
-                        "workload of a report of fill must have predictions, got unknown or deleted workload %s"
-                            .formatted(Names.quote(id))));
+    if (header.cluster().isEmpty()) {
+      throw new RejectedException(
+          RejectionReason.UNKNOWN_WORKLOAD,
+          "workload of a report of fill must have predictions, got unknown or deleted workload %s"
+              .formatted(Names.quote(id)));
+    }
     if (header.reports().contains(report.reportId())) {
       throw new RejectedException(
           RejectionReason.DUPLICATE_MEASUREMENT,
@@ -206,7 +184,6 @@ public final class GrowthStep {
                   report.measuredAt(),
                   Names.quote(report.source())));
     }
-    return cluster;
   }
 
   private static TableSpec hashed(GrowthTables store, String id, String name) {
@@ -223,10 +200,11 @@ public final class GrowthStep {
   }
 
   private static TableGrowth growth(GrowthTables store, FillReport report, TableFill fill) {
-    Fill now = new Fill(report.measuredAt().toEpochMilli(), (double) fill.ids());
+    Fill now = new Fill(report.measuredAt().toEpochMilli(), (double) fill.sum(ShardFill::ids));
+    long slots = fill.sum(ShardFill::slots);
     Optional<TableGrowth> before = store.growths().get(report.workloadId(), fill.table());
     if (before.isEmpty()) {
-      return new TableGrowth(FillHistory.of(now), fill.slots(), 0, 0);
+      return new TableGrowth(FillHistory.of(now), slots, 0, 0);
     }
     long last = before.get().history().last().atMs();
     if (now.atMs() <= last) {
@@ -236,7 +214,14 @@ public final class GrowthStep {
               .formatted(
                   Names.quote(fill.table()), Instant.ofEpochMilli(last), report.measuredAt()));
     }
-    return before.get().with(now, fill.slots());
+    return before.get().with(now, slots);
+  }
+
+  private static List<HashedTable> tables(
+      GrowthTables store, String id, SortedMap<String, TableGrowth> growths, long nowMs) {
+    return growths.entrySet().stream()
+        .map(growth -> table(hashed(store, id, growth.getKey()), growth.getValue(), nowMs))
+        .toList();
   }
 
   private static HashedTable table(TableSpec spec, TableGrowth growth, long nowMs) {
@@ -256,27 +241,34 @@ public final class GrowthStep {
    * whatever the plan, and of host memory, to which tables may be moved. Hashed tables have no
    * replica groups.
    */
-  private static double memory(GrowthTables store, String id, ClusterSpec cluster) {
+  private static double memory(GrowthTables store, String id) {
+    ClusterSpec cluster = store.header(id).cluster().orElseThrow();
     double stepBytes =
         cluster.pipeline().isEmpty()
             ? 0
             : (double) cluster.devices()
                 * StepMemory.ofDevice(store.tables().range(id).values(), cluster);
-    return FILLED * (cluster.usableBytes() - stepBytes + cluster.hostBytes());
+    return FILLED * (cluster.usableBytes() - stepBytes + cluster.hostBytes())
+        - store.header(id).fixedBytes();
   }
 
   private static TableForecast forecast(
-      HashedTable table, TableGrowth growth, TableSpec spec, Optional<TableFill> fill) {
+      GrowthTables store,
+      String id,
+      HashedTable table,
+      SortedMap<String, TableGrowth> growths,
+      Optional<TableFill> fill) {
     Forecast forecast = table.forecast();
+    TableGrowth growth = growths.get(table.name());
     long slots = growth.slots();
     return new TableForecast(
         table.name(),
         (long) forecast.now().ids(),
         slots,
         table.capacity(),
-        fill.map(TableFill::insertions).orElse(0L),
-        fill.map(TableFill::evictions).orElse(0L),
-        fill.map(TableFill::collisions).orElse(0L),
+        fill.map(of -> of.sum(ShardFill::insertions)).orElse(0L),
+        fill.map(of -> of.sum(ShardFill::evictions)).orElse(0L),
+        fill.map(of -> of.sum(ShardFill::collisions)).orElse(0L),
         forecast.in(1),
         forecast.in(7),
         forecast.in(28),
@@ -284,7 +276,7 @@ public final class GrowthStep {
         Optional.of(
             new TableInputs(
                 growth,
-                spec.storage().orElseThrow().idsPerDay(),
+                hashed(store, id, table.name()).storage().orElseThrow().idsPerDay(),
                 table.evicts(),
                 table.bytesPerSlot())));
   }
@@ -317,25 +309,38 @@ public final class GrowthStep {
       return Optional.empty();
     }
     long now = growths.values().stream().mapToLong(g -> g.history().last().atMs()).max().orElse(0);
-    List<HashedTable> tables = new ArrayList<>();
-    List<TableForecast> forecasts = new ArrayList<>();
-    growths.forEach(
-        (name, growth) -> {
-          TableSpec spec = hashed(store, workloadId, name);
-          HashedTable table = table(spec, growth, now);
-          tables.add(table);
-          forecasts.add(forecast(table, growth, spec, Optional.empty()));
-        });
-    double memory = memory(store, workloadId, header.cluster().get()) - header.fixedBytes();
+    List<HashedTable> tables = tables(store, workloadId, growths, now);
     return Optional.of(
-        new TableForecasts(
+        forecasts(
+            header,
             workloadId,
             header.reports().get(header.reports().size() - 1),
             Instant.ofEpochMilli(now),
-            header.generation(),
-            forecasts,
+            tables.stream()
+                .map(table -> forecast(store, workloadId, table, growths, Optional.empty()))
+                .toList(),
             List.of(),
-            capacities.memoryEnd(tables, memory),
-            Optional.of(new GrowthInputs(header.parts(), memory, policy))));
+            tables,
+            memory(store, workloadId)));
+  }
+
+  private TableForecasts forecasts(
+      GrowthState header,
+      String id,
+      String reportId,
+      Instant at,
+      List<TableForecast> forecasts,
+      List<Resize> resizes,
+      List<HashedTable> tables,
+      double memory) {
+    return new TableForecasts(
+        id,
+        reportId,
+        at,
+        header.generation(),
+        forecasts,
+        resizes,
+        capacities.memoryEnd(tables, memory),
+        Optional.of(new GrowthInputs(header.parts(), memory, policy)));
   }
 }

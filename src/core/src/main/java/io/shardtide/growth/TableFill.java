@@ -29,33 +29,11 @@ public record TableFill(String table, List<ShardFill> shards) {
         .whole("number of shards", shards.size(), 1, MOST_SHARDS);
   }
 
-  /** Returns the slots of the table. */
-  public long slots() {
-    return sum(ShardFill::slots);
-  }
-
-  /** Returns the distinct ids that the table holds. */
-  public long ids() {
-    return sum(ShardFill::ids);
-  }
-
-  /** Returns the ids that it took in since the report before. */
-  public long insertions() {
-    return sum(ShardFill::insertions);
-  }
-
-  /** Returns the ids that it gave up since the report before. */
-  public long evictions() {
-    return sum(ShardFill::evictions);
-  }
-
-  /** Returns the lookups since the report before that found their slot taken by another id. */
-  public long collisions() {
-    return sum(ShardFill::collisions);
-  }
-
-  /** Shards with the same first row count once: they have the same ids. */
-  private long sum(ToLongFunction<ShardFill> of) {
+  /**
+   * Returns a sum over the shards; those with the same first row count once: they have the same
+   * ids.
+   */
+  public long sum(ToLongFunction<ShardFill> of) {
     Map<Long, Long> byRow = new TreeMap<>();
     shards.forEach(shard -> byRow.merge(shard.rowOffset(), of.applyAsLong(shard), Math::max));
     return byRow.values().stream().mapToLong(n -> n).sum();

@@ -1,8 +1,8 @@
 package io.shardtide.learn;
 
+import io.shardtide.cost.Medians;
 import io.shardtide.state.Baseline;
 import java.util.List;
-import org.hipparchus.stat.descriptive.rank.Median;
 
 /** Estimates the baseline of a residual series and normalizes residuals by it. */
 final class Calibration {
@@ -32,12 +32,11 @@ final class Calibration {
     return new Baseline(
         center,
         MAD_TO_SIGMA
-            * new Median()
-                .evaluate(residuals.stream().mapToDouble(r -> Math.abs(r - center)).toArray()));
+            * Medians.of(residuals.stream().mapToDouble(r -> Math.abs(r - center)).toArray()));
   }
 
   static double median(List<Float> residuals) {
-    return new Median().evaluate(residuals.stream().mapToDouble(Float::doubleValue).toArray());
+    return Medians.of(residuals.stream().mapToDouble(Float::doubleValue).toArray());
   }
 
   /**

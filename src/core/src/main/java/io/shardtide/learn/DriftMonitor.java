@@ -2,7 +2,6 @@ package io.shardtide.learn;
 
 import io.shardtide.plan.CostQuantity;
 import io.shardtide.plan.PlanShards;
-import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.DriftAlarmBuilder;
@@ -10,6 +9,7 @@ import io.shardtide.state.FeedbackState;
 import io.shardtide.state.ResidualWindow;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -29,6 +29,9 @@ final class DriftMonitor {
    * recover because of the plan; later, because the device was repaired.
    */
   private static final int NEW_PLAN_MEASUREMENTS = 8;
+
+  private static final String COMMON = "";
+  private static final String SPREAD = "/spread";
 
   private DriftMonitor() {}
 
@@ -54,29 +57,21 @@ final class DriftMonitor {
 
     private ResidualWindow window(String series) {
       return windows
-          .get(series)
+          .get(quantity.name() + series)
           .orElse(ResidualWindow.begin(plan.origin().modelId()))
           .forModel(plan.origin().modelId());
     }
 
     private void put(String series, ResidualWindow window) {
-      windows.put(series, window);
-    }
-
-    private String common() {
-      return quantity.name();
-    }
-
-    private String spread() {
-      return quantity.name() + "/spread";
+      windows.put(quantity.name() + series, window);
     }
 
     ResidualWindow ofDevice(int device) {
-      return window(quantity.name() + "/" + device);
+      return window("/" + device);
     }
 
     void putDevice(int device, ResidualWindow window) {
-      put(quantity.name() + "/" + device, window);
+      put("/" + device, window);
     }
 
     Set<Integer> stragglers(int devices) {
@@ -91,13 +86,12 @@ final class DriftMonitor {
   static List<DriftAlarm> add(MeasuredQuantity measured, Attribution residuals) {
     List<DriftAlarm> alarms = new ArrayList<>();
     OptionalInt allDevices = OptionalInt.empty();
-    ResidualWindow common =
-        ResidualMonitor.COMMON.add(measured.window(measured.common()), residuals.common());
+    ResidualWindow common = ResidualMonitor.COMMON.add(measured.window(COMMON), residuals.common());
     if (ResidualMonitor.COMMON.isAlarm(common)) {
       alarms.add(alarm(measured, allDevices, common, ResidualMonitor.COMMON));
       common = ResidualWindow.begin(common.modelId());
     }
-    measured.put(measured.common(), common);
+    measured.put(COMMON, common);
     SortedMap<Integer, ResidualWindow> windows = new TreeMap<>();
     residuals.excess().forEach((d, excess) -> windows.put(d, next(measured, d, excess)));
     boolean areApart =
@@ -135,7 +129,7 @@ final class DriftMonitor {
       double spread,
       List<DriftAlarm> alarms,
       SortedMap<Integer, ResidualWindow> windows) {
-    ResidualWindow window = ResidualMonitor.SPREAD.add(measured.window(measured.spread()), spread);
+    ResidualWindow window = ResidualMonitor.SPREAD.add(measured.window(SPREAD), spread);
     boolean areApart = ResidualMonitor.SPREAD.hasShifted(window);
     if (ResidualMonitor.SPREAD.isAlarm(window)) {
       if (ResidualMonitor.SPREAD.recentShift(window) > 0) {
@@ -145,7 +139,7 @@ final class DriftMonitor {
       }
       window = ResidualWindow.begin(window.modelId());
     }
-    measured.put(measured.spread(), window);
+    measured.put(SPREAD, window);
     return areApart;
   }
 
@@ -172,7 +166,8 @@ final class DriftMonitor {
     return plan.transition().moves().stream()
         .filter(
             move ->
-                move.toDevice() == Shard.EVERY_DEVICE || placed.position(move.toDevice()) == device)
+                Arrays.stream(move.overlap().receivers(placed))
+                    .anyMatch(rank -> placed.position(rank) == device))
         .map(move -> placed.position(move.fromDevice()))
         .filter(from -> from != device)
         .map(from -> windows.get(from))

@@ -118,49 +118,40 @@ public final class FeedbackStep {
     Optional<PlanShards> last =
         store.plans().get(id, before.measuredPlan()).map(ShardingPlan::placed);
     Optional<Regrouping> regrouping =
-        last.map(placed -> new Regrouping(placed, plan.placed()))
-            .filter(Regrouping::changesPositions);
+        last.filter(placed -> !plan.placed().keepsPositionsOf(placed))
+            .map(placed -> new Regrouping(placed, plan.placed()));
     if (regrouping.isPresent()) {
       header = header.with().speeds(regrouping.get().histories(header.speeds())).build();
     }
     String hardware = comparable.cluster().hardware();
     ResidualWindows windows = new ResidualWindows(store.windows(), id);
-    List<DriftAlarm> alarms = new ArrayList<>();
-    SortedMap<CostQuantity, Double> ratios = new TreeMap<>();
     SortedMap<ExclusionReason, Integer> excluded = new TreeMap<>();
     Map<CostQuantity, MeasuredQuantity> quantities = new EnumMap<>(CostQuantity.class);
     for (CostQuantity quantity : CostQuantity.values()) {
       SortedMap<Integer, Double> residuals = comparable.comparison().residuals(quantity, excluded);
-      MeasuredQuantity measuredQuantity =
+      quantities.put(
+          quantity,
           new MeasuredQuantity(
-              windows, header, plan, hardware, quantity, measured.measuredAt(), residuals);
-      regrouping.ifPresent(to -> to.moveWindows(measuredQuantity));
-      quantities.put(quantity, measuredQuantity);
-      if (!residuals.isEmpty()) {
-        Attribution attribution = Attribution.of(residuals);
-        alarms.addAll(DriftMonitor.add(measuredQuantity, attribution));
-        ratios.put(quantity, StrictMath.exp(attribution.common()));
-      }
+              windows, header, plan, hardware, quantity, measured.measuredAt(), residuals));
     }
-    int devices = measured.devices().size();
-    Set<Integer> slowComputing = quantities.get(CostQuantity.COMPUTE).stragglers(devices);
-    boolean isSlowCommunicating =
-        Stream.of(CostQuantity.FORWARD, CostQuantity.BACKWARD)
-            .anyMatch(quantity -> !quantities.get(quantity).stragglers(devices).isEmpty());
-    FeedbackState after =
-        header.with().speeds(SpeedMonitor.add(header.speeds(), quantities)).build();
+    regrouping.ifPresent(to -> quantities.values().forEach(to::moveWindows));
+    List<DriftAlarm> alarms = new ArrayList<>();
+    SortedMap<CostQuantity, Double> ratios = new TreeMap<>();
+    quantities.forEach(
+        (quantity, of) -> {
+          if (!of.residuals().isEmpty()) {
+            Attribution attribution = Attribution.of(of.residuals());
+            alarms.addAll(DriftMonitor.add(of, attribution));
+            ratios.put(quantity, StrictMath.exp(attribution.common()));
+          }
+        });
     List<CostSample> possible = comparable.samples(measured);
-    List<CostSample> samples =
-        possible.stream()
-            .filter(
-                sample ->
-                    sample.cost() instanceof CostSample.Computation computation
-                        ? !slowComputing.contains(computation.device())
-                        : !isSlowCommunicating)
-            .toList();
+    List<CostSample> samples = withoutStragglers(possible, quantities, measured.devices().size());
     if (samples.size() < possible.size()) {
       excluded.put(ExclusionReason.SLOW_DEVICE, possible.size() - samples.size());
     }
+    FeedbackState after =
+        header.with().speeds(SpeedMonitor.add(header.speeds(), quantities)).build();
     List<DeviceSpeed> slow = slow(after, plan.placed());
     Optional<DeviceSpeeds> speeds =
         slow.equals(slow(before, last.orElse(plan.placed())))
@@ -172,6 +163,22 @@ public final class FeedbackStep {
       removeUnmeasured(store, after, id, before.measuredPlan());
     }
     return new Feedback(hardware, samples, alarms, speeds, ratios, excluded);
+  }
+
+  /** Returns the samples without those of devices, or of links, that are slow. */
+  private static List<CostSample> withoutStragglers(
+      List<CostSample> samples, Map<CostQuantity, MeasuredQuantity> quantities, int devices) {
+    Set<Integer> slowComputing = quantities.get(CostQuantity.COMPUTE).stragglers(devices);
+    boolean isSlowCommunicating =
+        Stream.of(CostQuantity.FORWARD, CostQuantity.BACKWARD)
+            .anyMatch(quantity -> !quantities.get(quantity).stragglers(devices).isEmpty());
+    return samples.stream()
+        .filter(
+            sample ->
+                sample.cost() instanceof CostSample.Computation computation
+                    ? !slowComputing.contains(computation.device())
+                    : !isSlowCommunicating)
+        .toList();
   }
 
   /**

@@ -9,7 +9,6 @@ import io.shardtide.cost.StepCollectives;
 import io.shardtide.option.HotColdTable;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
-import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.HotRows;
 import io.shardtide.plan.MeasuredCollective;
 import io.shardtide.plan.MeasuredCosts;
@@ -18,7 +17,6 @@ import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.state.FeedbackState;
 import io.shardtide.workload.ClusterSpec;
-import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.Collective;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.RejectedException;
@@ -72,7 +70,7 @@ record MeasuredPlan(
           "A measured plan must not be older than the last change of batch size, hardware, devices per node or bytes on the wire, in generation %s; got generation %s"
               .formatted(header.batchSince(), plan.generation()));
     }
-    ClusterSpec cluster = group(header.cluster().get(), plan);
+    ClusterSpec cluster = plan.placed().group(header.cluster().get());
     List<TableSpec> tables =
         plan.shards().stream()
             .map(Shard::table)
@@ -112,29 +110,15 @@ record MeasuredPlan(
     }
     CostComparison comparison =
         new CostComparison(
-            healthy(plan).stream()
+            Slowdowns.of(plan.origin().slow(), plan.placed())
+                .healthy(plan.prediction().deviceCosts())
+                .stream()
                 .map(c -> new MeasuredDevice(c.computeMs(), c.forwardCommMs(), c.backwardCommMs()))
                 .toList(),
             measured.devices());
     MeasuredPlan comparable = new MeasuredPlan(plan, cluster, shards, scopes, comparison);
     comparable.check(measured.collectives());
     return comparable;
-  }
-
-  /** Returns the costs of a plan's devices without slowdowns: residuals are relative to them. */
-  private static List<DeviceCost> healthy(ShardingPlan plan) {
-    return Slowdowns.of(plan.origin().slow(), plan.groups(), plan.prediction().deviceCosts().size())
-        .healthy(plan.prediction().deviceCosts());
-  }
-
-  /** Returns the devices of a replica group of a plan, on which each shard is once. */
-  private static ClusterSpec group(ClusterSpec cluster, ShardingPlan plan) {
-    return ClusterSpecBuilder.builder(cluster)
-        .devices(plan.ranks())
-        .replicaGroups(List.of(plan.groups().count()))
-        .memoryBytesByDevice(List.of())
-        .build()
-        .group(plan.groups());
   }
 
   private void check(List<MeasuredCollective> collectives) {
@@ -147,18 +131,13 @@ record MeasuredPlan(
                     collective.scope().label(),
                     scopes.stream().map(ShardScope::label).collect(Collectors.joining(" or "))));
       }
-      if (collective.scope() == ShardScope.DEVICE && communicates()) {
-        checkAllToAll(collective);
-      }
-    }
-  }
-
-  private static void checkAllToAll(MeasuredCollective allToAll) {
-    for (int d = 0; d < allToAll.ms().size(); d++) {
-      if (!(allToAll.ms().get(d) > 0)) {
-        throw incomparable(
-            "The %s on device %s must be above 0 ms, since the plan has shards, got %s ms"
-                .formatted(allToAll.shown(), d, allToAll.ms().get(d)));
+      boolean isAllToAll = collective.scope() == ShardScope.DEVICE && communicates();
+      for (int d = 0; isAllToAll && d < collective.ms().size(); d++) {
+        if (!(collective.ms().get(d) > 0)) {
+          throw incomparable(
+              "The %s on device %s must be above 0 ms, since the plan has shards, got %s ms"
+                  .formatted(collective.shown(), d, collective.ms().get(d)));
+        }
       }
     }
   }

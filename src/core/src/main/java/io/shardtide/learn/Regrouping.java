@@ -19,12 +19,6 @@ import java.util.Optional;
  * @param now the plan that is measured
  */
 record Regrouping(PlanShards before, PlanShards now) {
-  /** Returns whether positions have other ranks than before, or are gone with all of theirs. */
-  boolean changesPositions() {
-    return !now.groups().equals(before.groups())
-        || (now.groups().areSeveral() && now.devices() != before.devices());
-  }
-
   /** Returns the histories of the positions of the plan that is measured. */
   List<SpeedHistory> histories(List<SpeedHistory> ofBefore) {
     List<SpeedHistory> histories = new ArrayList<>();

@@ -1,7 +1,6 @@
 package io.shardtide.plan;
 
 import io.shardtide.workload.Names;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -51,10 +50,9 @@ public final class HotRows {
 
   /** Returns how many hot rows each table has, by its name; without tables that have none. */
   public static Map<String, Long> byTable(List<Shard> shards) {
-    Map<String, List<Shard>> ofTables = new HashMap<>();
-    shards.forEach(s -> ofTables.computeIfAbsent(s.table(), name -> new ArrayList<>()).add(s));
     Map<String, Long> hotRows = new HashMap<>();
-    ofTables.forEach((name, ofTable) -> of(ofTable).ifPresent(rows -> hotRows.put(name, rows)));
+    Shard.byTable(shards)
+        .forEach((name, ofTable) -> of(ofTable).ifPresent(rows -> hotRows.put(name, rows)));
     return hotRows;
   }
 

@@ -4,9 +4,10 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
@@ -33,19 +34,19 @@ final class MoveOrder {
   private static final int AT_HOST = 1;
   private static final int MADE = 2;
 
-  private final List<Move> moves;
+  private final List<Transfer> moves;
   private final DeviceBytes bytes;
   private final long[] room;
   private final int[] state;
   private final List<MoveStep> steps = new ArrayList<>();
 
   /** Moves that wait for memory, by their receiving device. */
-  private final Map<Integer, TreeSet<Integer>> waiting = new HashMap<>();
+  private final SortedMap<Integer, TreeSet<Integer>> waiting = new TreeMap<>();
 
   /** Devices that freed memory, in the order of their numbers. */
   private final TreeSet<Integer> freed = new TreeSet<>();
 
-  private MoveOrder(List<Move> moves, DeviceBytes bytes, long[] room) {
+  private MoveOrder(List<Transfer> moves, DeviceBytes bytes, long[] room) {
     this.moves = moves;
     this.bytes = bytes;
     this.room = room;
@@ -87,7 +88,10 @@ final class MoveOrder {
         waiting.computeIfAbsent(moves.get(m).toDevice(), d -> new TreeSet<>()).add(m);
       }
     }
-    List.copyOf(waiting.keySet()).stream().sorted().forEach(this::fill);
+    for (int device : waiting.keySet()) {
+      freed.add(device);
+      fillFreed();
+    }
     for (int m = smallestBlocking(); m >= 0; m = smallestBlocking()) {
       add(m, MoveStep.Stage.TO_HOST);
       state[m] = AT_HOST;
@@ -107,11 +111,6 @@ final class MoveOrder {
       }
     }
     return steps;
-  }
-
-  private void fill(int device) {
-    freed.add(device);
-    fillFreed();
   }
 
   /** Makes the moves that fit, and those that fit then. */
@@ -153,7 +152,7 @@ final class MoveOrder {
   private int smallestBlocking() {
     int smallest = -1;
     for (int m = 0; m < moves.size(); m++) {
-      Move move = moves.get(m);
+      Transfer move = moves.get(m);
       TreeSet<Integer> queue = waiting.get(move.fromDevice());
       if (state[m] == HERE
           && !move.overlap().isCopied()

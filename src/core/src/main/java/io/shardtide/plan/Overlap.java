@@ -3,9 +3,9 @@ package io.shardtide.plan;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * A part of a table that two plans both hold. Devices are ranks: of replica groups, each takes what
@@ -48,6 +48,21 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
     return toDevice == Shard.EVERY_DEVICE ? groupSize - (fromDevice < ranks ? 1 : 0) : 1;
   }
 
+  /**
+   * Returns the ranks that get the part of a table that moves: of a copy, those of its group that
+   * lack it.
+   */
+  public int[] receivers(PlanShards next) {
+    if (toDevice != Shard.EVERY_DEVICE) {
+      return new int[] {toDevice};
+    }
+    return IntStream.range(0, next.ranks())
+        .filter(rank -> rank != fromDevice)
+        .filter(
+            rank -> fromDevice >= next.ranks() || next.groupOf(rank) == next.groupOf(fromDevice))
+        .toArray();
+  }
+
   /** Returns the bytes of the part, rounded up. */
   long bytes(Map<String, TableSpec> tables) {
     return region.bytes(tables.get(table));
@@ -61,10 +76,7 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
    * @param next the second plan
    */
   public static List<Overlap> between(PlanShards previous, PlanShards next) {
-    Map<String, List<Shard>> before = new HashMap<>();
-    for (Shard shard : previous.shards()) {
-      before.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
-    }
+    Map<String, List<Shard>> before = Shard.byTable(previous.shards());
     List<Overlap> overlaps = new ArrayList<>();
     for (Shard to : next.shards()) {
       for (Shard from : before.getOrDefault(to.table(), List.of())) {
@@ -91,8 +103,7 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
       }
       return;
     }
-    for (int group = 0; group < next.groups().count(); group++) {
-      int rank = next.rank(Math.max(0, to.device()), group);
+    for (int rank : next.ranks(Math.max(0, to.device()))) {
       int source = rank < previous.ranks() ? rank : 0;
       if (!from.isCopied()) {
         source = previous.rank(from.device(), previous.groupOf(source));
@@ -102,21 +113,21 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
   }
 
   /**
-   * Returns those of overlaps that change their device, in {@link Move#ORDER}.
+   * Returns those of overlaps that change their device, in {@link Transfer#ORDER}.
    *
    * @param tables the tables of the second plan by name
    * @param next the second plan
    */
-  public static List<Move> moves(
+  public static List<Transfer> moves(
       List<Overlap> overlaps, Map<String, TableSpec> tables, PlanShards next) {
     return overlaps.stream()
         .filter(Overlap::changesDevice)
         .map(
             overlap ->
-                new Move(
+                new Transfer(
                     overlap,
                     overlap.bytes(tables) * overlap.receivers(next.devices(), next.ranks())))
-        .sorted(Move.ORDER)
+        .sorted(Transfer.ORDER)
         .toList();
   }
 
@@ -132,8 +143,6 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
    */
   public static List<MoveStep> moveOrder(
       PlanShards previous, PlanShards next, Map<String, TableSpec> tables, ClusterSpec cluster) {
-    return previous.groups().equals(next.groups())
-        ? MoveOrder.of(previous, next, tables, cluster)
-        : List.of();
+    return previous.isGroupedAs(next) ? MoveOrder.of(previous, next, tables, cluster) : List.of();
   }
 }

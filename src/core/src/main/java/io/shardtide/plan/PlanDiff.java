@@ -2,10 +2,8 @@ package io.shardtide.plan;
 
 import java.util.Collections;
 import java.util.List;
-import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 
 /**
  * What differs between two plans. The plan's own {@link ShardingPlan#transition moves} are counted
@@ -34,17 +32,13 @@ public record PlanDiff(List<Overlap> moved, SortedSet<String> added, SortedSet<S
   static PlanDiff between(PlanShards earlier, PlanShards later) {
     return new PlanDiff(
         Overlap.between(earlier, later).stream().filter(Overlap::changesDevice).toList(),
-        less(tables(later.shards()), tables(earlier.shards())),
-        less(tables(earlier.shards()), tables(later.shards())));
+        less(later, earlier),
+        less(earlier, later));
   }
 
-  private static Set<String> tables(List<Shard> shards) {
-    return shards.stream().map(Shard::table).collect(Collectors.toSet());
-  }
-
-  private static SortedSet<String> less(Set<String> all, Set<String> without) {
-    SortedSet<String> rest = new TreeSet<>(all);
-    rest.removeAll(without);
-    return rest;
+  private static SortedSet<String> less(PlanShards all, PlanShards without) {
+    SortedSet<String> tables = new TreeSet<>(Shard.byTable(all.shards()).keySet());
+    tables.removeAll(Shard.byTable(without.shards()).keySet());
+    return tables;
   }
 }

@@ -14,118 +14,132 @@ final class PlanHash {
   /** In place of the cache share of a shard that is not cached. */
   private static final double NO_CACHE = -1;
 
+  private final CanonicalHash hash = new CanonicalHash(FORMAT);
+
   private PlanHash() {}
 
   static String of(ShardingPlan plan) {
-    CanonicalHash hash =
-        new CanonicalHash(FORMAT)
-            .put(plan.workloadId())
-            .put(plan.generation())
-            .put(plan.origin().firstGeneration())
-            .put(plan.origin().effort().name())
-            .put(plan.origin().modelId())
-            .put(plan.origin().settings().evaluationsPerTable())
-            .put(plan.origin().settings().repairEvaluations())
-            .put(plan.origin().settings().moveGigabytesPerSecond())
-            .put(plan.origin().settings().moveOverheadMs())
-            .put(plan.origin().settings().paybackSteps())
-            .put(plan.origin().settings().reshardMs())
-            .put(plan.origin().settings().columnCuts().name())
-            .put(plan.origin().settings().risk())
-            .put(plan.prediction().insight().uncertaintyMs())
-            .put(plan.groups().count())
-            .put(plan.groups().layout().name())
-            .put(plan.replication().synchronizationSteps())
-            .put(plan.replication().synchronizationMs());
-    hash.putAll(
-        plan.origin().slow(),
-        speed ->
-            hash.put(speed.device())
-                .put(speed.part().name())
-                .put(speed.slowdown())
-                .put(speed.standardError())
-                .put(speed.since().toEpochMilli()));
-    hash.put(plan.origin().previousPlanId().orElse(""))
+    return new PlanHash().put(plan).hex();
+  }
+
+  private CanonicalHash put(ShardingPlan plan) {
+    PlanOrigin origin = plan.origin();
+    PlanPrediction prediction = plan.prediction();
+    Insight insight = prediction.insight();
+    hash.put(plan.workloadId())
+        .put(plan.generation())
+        .put(origin.firstGeneration())
+        .put(origin.effort().name())
+        .put(origin.modelId());
+    put(origin.settings());
+    hash.put(insight.uncertaintyMs())
+        .put(plan.groups().count())
+        .put(plan.groups().layout().name())
+        .put(plan.replication().synchronizationSteps())
+        .put(plan.replication().synchronizationMs())
+        .putAll(origin.slow(), this::put)
+        .put(origin.previousPlanId().orElse(""))
         .put(plan.reason())
         .put(plan.predictedMs())
         .put(plan.run().evaluations())
-        .put(plan.prediction().outOfRangeCount())
-        .put(plan.prediction().insight().lowerBoundMs())
-        .put(plan.prediction().insight().bottleneck().device())
-        .put(plan.prediction().insight().bottleneck().cause().name())
-        .put(plan.prediction().insight().bottleneck().table())
-        .put(plan.prediction().insight().bottleneck().gainMs());
-    hash.putAll(
-        plan.shards(),
-        shard -> {
-          hash.put(shard.table())
-              .put(shard.kind().name())
-              .put(shard.columnOffset())
-              .put(shard.columns())
-              .put(shard.rowOffset())
-              .put(shard.rows())
-              .put(shard.device())
-              .put(shard.cacheShare().orElse(NO_CACHE));
-        });
-    hash.putAll(
-        plan.prediction().deviceCosts(),
-        cost -> {
-          hash.put(cost.computeMs())
-              .put(cost.forwardCommMs())
-              .put(cost.backwardCommMs())
-              .put(cost.memoryBytes())
-              .put(cost.hostMemoryBytes());
-        });
-    hash.putAll(
-        plan.transition().moves(),
-        move ->
-            hash.put(move.table())
-                .put(move.region().columnOffset())
-                .put(move.region().columns())
-                .put(move.region().rowOffset())
-                .put(move.region().rows())
-                .put(move.fromDevice())
-                .put(move.toDevice())
-                .put(move.bytes()));
-    hash.putAll(
-        plan.transition().moveOrder(), step -> hash.put(step.move()).put(step.stage().name()));
-    hash.putAll(
-        plan.prediction().outOfRange(),
-        place ->
-            hash.put(place.subject())
-                .put(place.quantity())
-                .put(place.value())
-                .put(place.min())
-                .put(place.max()));
-    hash.putAll(
-        plan.prediction().insight().explanations(),
-        explanation ->
-            hash.put(explanation.kind().name())
-                .put(explanation.table())
-                .put(explanation.fromDevice())
-                .put(explanation.toDevice())
-                .put(explanation.cause().name())
-                .put(explanation.gainMs()));
-    hash.putAll(
-        plan.prediction().cacheMisses(),
-        misses -> hash.put(misses.table()).put(misses.lookupShare()).put(misses.known().name()));
-    // Ids of plans without codecs are those of versions that had none.
+        .put(prediction.outOfRangeCount())
+        .put(insight.lowerBoundMs());
+    put(insight.bottleneck());
+    hash.putAll(plan.shards(), this::put)
+        .putAll(prediction.deviceCosts(), this::put)
+        .putAll(plan.transition().moves(), this::put)
+        .putAll(
+            plan.transition().moveOrder(), step -> hash.put(step.move()).put(step.stage().name()))
+        .putAll(prediction.outOfRange(), this::put)
+        .putAll(insight.explanations(), this::put)
+        .putAll(
+            prediction.cacheMisses(),
+            of -> hash.put(of.table()).put(of.lookupShare()).put(of.known().name()));
     if (!plan.codecs().isEmpty()) {
-      hash.putAll(
-          plan.codecs(),
-          of -> {
-            hash.put(of.scope().name()).put(of.direction().name()).put(of.savedMs());
-            SpecHash.put(hash, of.codec());
-          });
+      hash.putAll(plan.codecs(), this::put);
     }
-    // Likewise of plans without kernels.
     if (!plan.kernels().isEmpty()) {
-      hash.putAll(
-          plan.kernels(),
-          of ->
-              SpecHash.put(hash.put("kernel").put(of.table()), of.kernel())
-                  .put(of.enforceHbm() ? 1 : 0));
+      hash.putAll(plan.kernels(), this::put);
     }
-    return hash.hex();
+    return hash;
+  }
+
+  private void put(SearchSettings settings) {
+    hash.put(settings.evaluationsPerTable())
+        .put(settings.repairEvaluations())
+        .put(settings.moveGigabytesPerSecond())
+        .put(settings.moveOverheadMs())
+        .put(settings.paybackSteps())
+        .put(settings.reshardMs())
+        .put(settings.columnCuts().name())
+        .put(settings.risk());
+  }
+
+  private void put(DeviceSpeed speed) {
+    hash.put(speed.device())
+        .put(speed.part().name())
+        .put(speed.slowdown())
+        .put(speed.standardError())
+        .put(speed.since().toEpochMilli());
+  }
+
+  private void put(Bottleneck bottleneck) {
+    hash.put(bottleneck.device())
+        .put(bottleneck.cause().name())
+        .put(bottleneck.table())
+        .put(bottleneck.gainMs());
+  }
+
+  private void put(Shard shard) {
+    hash.put(shard.table()).put(shard.kind().name());
+    put(shard.region());
+    hash.put(shard.device()).put(shard.cacheShare().orElse(NO_CACHE));
+  }
+
+  private void put(Region region) {
+    hash.put(region.columnOffset())
+        .put(region.columns())
+        .put(region.rowOffset())
+        .put(region.rows());
+  }
+
+  private void put(DeviceCost cost) {
+    hash.put(cost.computeMs())
+        .put(cost.forwardCommMs())
+        .put(cost.backwardCommMs())
+        .put(cost.memoryBytes())
+        .put(cost.hostMemoryBytes());
+  }
+
+  private void put(Transfer move) {
+    hash.put(move.table());
+    put(move.region());
+    hash.put(move.fromDevice()).put(move.toDevice()).put(move.bytes());
+  }
+
+  private void put(OutOfRange place) {
+    hash.put(place.subject())
+        .put(place.quantity())
+        .put(place.value())
+        .put(place.min())
+        .put(place.max());
+  }
+
+  private void put(Explanation explanation) {
+    hash.put(explanation.kind().name())
+        .put(explanation.table())
+        .put(explanation.fromDevice())
+        .put(explanation.toDevice())
+        .put(explanation.cause().name())
+        .put(explanation.gainMs());
+  }
+
+  private void put(CollectiveCodec of) {
+    hash.put(of.scope().name()).put(of.direction().name()).put(of.savedMs());
+    SpecHash.put(hash, of.codec());
+  }
+
+  private void put(PlannedKernel of) {
+    SpecHash.put(hash.put("kernel").put(of.table()), of.kernel()).put(of.enforceHbm() ? 1 : 0);
   }
 }

@@ -7,10 +7,10 @@ import java.util.stream.Collectors;
 /**
  * The way from the running plan to a plan.
  *
- * @param moves parts of tables that change their device, in {@link Move#ORDER}
+ * @param moves parts of tables that change their device, in {@link Transfer#ORDER}
  * @param moveOrder an order in which the moves can be made with no device above its memory
  */
-public record PlanMoves(List<Move> moves, List<MoveStep> moveOrder) {
+public record PlanMoves(List<Transfer> moves, List<MoveStep> moveOrder) {
   /** No moves. */
   public static final PlanMoves NONE = new PlanMoves(List.of(), List.of());
 
@@ -27,7 +27,8 @@ public record PlanMoves(List<Move> moves, List<MoveStep> moveOrder) {
    * @param next the plan after the moves
    */
   public int shards(PlanShards next) {
-    Map<String, List<Move>> ofTables = moves.stream().collect(Collectors.groupingBy(Move::table));
+    Map<String, List<Transfer>> ofTables =
+        moves.stream().collect(Collectors.groupingBy(Transfer::table));
     return (int)
         next.shards().stream()
             .filter(
@@ -39,6 +40,6 @@ public record PlanMoves(List<Move> moves, List<MoveStep> moveOrder) {
 
   /** Returns the bytes of all moves. */
   public long bytes() {
-    return moves.stream().mapToLong(Move::bytes).sum();
+    return moves.stream().mapToLong(Transfer::bytes).sum();
   }
 }

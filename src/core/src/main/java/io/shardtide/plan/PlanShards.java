@@ -1,5 +1,7 @@
 package io.shardtide.plan;
 
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.Limits;
 import io.shardtide.workload.ReplicaGroups;
 import java.util.HashMap;
@@ -48,6 +50,29 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
   /** Returns the ranks with a position, one of each group. */
   public List<Integer> ranks(int position) {
     return IntStream.range(0, groups.count()).mapToObj(group -> rank(position, group)).toList();
+  }
+
+  /**
+   * Returns a cluster without its memory by device, as wide as the plan, as one of its groups sees
+   * it.
+   */
+  public ClusterSpec group(ClusterSpec cluster) {
+    return ClusterSpecBuilder.builder(cluster)
+        .devices(ranks())
+        .replicaGroups(List.of(groups.count()))
+        .memoryBytesByDevice(List.of())
+        .build()
+        .group(groups);
+  }
+
+  /** Returns whether the devices form groups as those of another plan do. */
+  boolean isGroupedAs(PlanShards other) {
+    return groups.equals(other.groups);
+  }
+
+  /** Returns whether each rank has the position that it has in another plan. */
+  public boolean keepsPositionsOf(PlanShards other) {
+    return isGroupedAs(other) && (!groups.areSeveral() || devices == other.devices);
   }
 
   /** Returns the group of a rank. */

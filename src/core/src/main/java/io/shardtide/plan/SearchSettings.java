@@ -129,16 +129,16 @@ public record SearchSettings(
   }
 
   /** Returns the price of moves and of the reshard that makes them, in milliseconds a step. */
-  public double moveMs(List<Move> moves) {
+  public double moveMs(List<Transfer> moves) {
     double sum = moves.isEmpty() ? 0 : reshardMsPerStep();
-    for (Move move : moves) {
+    for (Transfer move : moves) {
       sum += moveMs(move);
     }
     return sum;
   }
 
   /** Returns the price of a move, in milliseconds a step. */
-  public double moveMs(Move move) {
+  public double moveMs(Transfer move) {
     return moveMs((double) move.bytes()) + moveOverheadMsPerStep();
   }
 

@@ -4,7 +4,10 @@ import io.shardtide.workload.Names;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.ShardScope;
 import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -72,6 +75,11 @@ public record Shard(
     Region moved =
         new Region(region.columnOffset(), region.columns(), rowOffset() + rowsDown, rows());
     return new Shard(ofTable, moved, device, kind, cacheShare);
+  }
+
+  /** Returns shards by the name of their table, in their order. */
+  public static Map<String, List<Shard>> byTable(List<Shard> shards) {
+    return shards.stream().collect(Collectors.groupingBy(Shard::table));
   }
 
   /** Returns whether each device holds a copy. */

@@ -27,7 +27,7 @@ final class WavePartition {
   private static final double BYTES_PER_MS = 1e6;
 
   private final ShardingPlan plan;
-  private final List<Move> moves;
+  private final List<Transfer> moves;
   private final List<MoveStep> order;
   private final SearchSettings prices;
   private final WaveSettings settings;
@@ -172,7 +172,7 @@ final class WavePartition {
 
   /** Returns the moves that make room for another one. */
   private IntStream blocking(int m) {
-    return Arrays.stream(receivers(move(m)))
+    return Arrays.stream(move(m).overlap().receivers(placed))
         .filter(device -> !hasRoom(device))
         .flatMap(device -> leaving.get(device).stream().mapToInt(before -> before))
         .filter(before -> departs[before] < arrives[m]);
@@ -228,10 +228,10 @@ final class WavePartition {
   /** Adds moves to the bytes that each device sends, and behind them those that each receives. */
   private void add(List<Integer> ofTable, long[] load, int sign) {
     for (int m : ofTable) {
-      Move move = move(m);
+      Transfer move = move(m);
       // Of copies that all devices have, the first one sends.
       int from = Math.max(0, move.fromDevice());
-      int[] receivers = receivers(move);
+      int[] receivers = move.overlap().receivers(placed);
       if (from < ranks) {
         load[from] += sign * move.bytes();
       }
@@ -239,17 +239,6 @@ final class WavePartition {
         load[ranks + device] += sign * (move.bytes() / receivers.length);
       }
     }
-  }
-
-  private int[] receivers(Move move) {
-    int from = move.fromDevice();
-    if (move.toDevice() != Shard.EVERY_DEVICE) {
-      return new int[] {move.toDevice()};
-    }
-    return IntStream.range(0, ranks)
-        .filter(d -> d != from)
-        .filter(d -> from >= ranks || placed.groupOf(d) == placed.groupOf(from))
-        .toArray();
   }
 
   /** Returns how long the device takes that sends or receives most, in one direction. */
@@ -268,7 +257,7 @@ final class WavePartition {
     return steps.stream().mapToLong(step -> move(step.move()).bytes()).sum();
   }
 
-  private Move move(int m) {
+  private Transfer move(int m) {
     return moves.get(m);
   }
 

@@ -1,11 +1,9 @@
 package io.shardtide.pool;
 
 import io.shardtide.workload.RejectedException;
-import java.util.HashSet;
-import java.util.Map;
+import java.util.LinkedHashSet;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.UUID;
 
 /**
@@ -20,8 +18,7 @@ public final class PoolHistory {
    */
   public static final int REMEMBERED_EVENTS = 100_000;
 
-  private final Set<UUID> applied = new HashSet<>();
-  private final Map<Long, UUID> byGeneration = new TreeMap<>();
+  private final Set<UUID> applied = new LinkedHashSet<>();
   private PoolState state;
 
   /** Begins before the pool's first event. */
@@ -44,10 +41,8 @@ public final class PoolHistory {
       return OptionalLong.empty();
     }
     applied.add(event.eventId());
-    byGeneration.put(state.generation(), event.eventId());
-    UUID forgotten = byGeneration.remove(state.generation() - REMEMBERED_EVENTS);
-    if (forgotten != null) {
-      applied.remove(forgotten);
+    if (applied.size() > REMEMBERED_EVENTS) {
+      applied.remove(applied.iterator().next());
     }
     return OptionalLong.of(state.generation());
   }

@@ -54,7 +54,7 @@ public record GroupedProblem(
         model,
         running,
         Synchronization.of(groups, cluster),
-        Slowdowns.of(slow, groups, group.devices()));
+        Slowdowns.of(slow, new PlanShards(List.of(), group.devices(), groups)));
   }
 
   /**

@@ -160,7 +160,8 @@ final class MovePrice {
       TableSpec spec = of.getKey();
       PlanShards next = new PlanShards(of.getValue(), cluster.devices(), counted);
       List<Overlap> overlaps = Overlap.between(before, next);
-      for (io.shardtide.plan.Move move : Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
+      for (io.shardtide.plan.Transfer move :
+          Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
         sum += settings.moveMs(move);
       }
     }

@@ -86,14 +86,10 @@ public record FeedbackState(
         .cluster(Optional.of(next))
         .batchSince(same ? batchSince : generation)
         .speeds(
-            isSameHardware(next)
+            cluster.filter(c -> c.hardware().equals(next.hardware())).isPresent()
                 ? speeds.stream().filter(of -> of.position() < next.devices()).toList()
                 : List.of())
         .build();
-  }
-
-  private boolean isSameHardware(ClusterSpec next) {
-    return cluster.filter(c -> c.hardware().equals(next.hardware())).isPresent();
   }
 
   /** Returns whether a plan for one cluster costs the same on the other. */

@@ -149,16 +149,12 @@ public record PlanHistory(
               .formatted(
                   ids.size(), status.workloadId(), MOST, CanonicalHash.shown(status.planId())));
     }
-    if (isStale(status)) {
+    if (reportedRun.equals(status.run()) && status.step() < reportedStep.orElse(0)) {
       throw new RejectedException(
           RejectionReason.STALE_STATUS,
           "step of a status of workload \"%s\" must be at least %s, which was reported before, got %s. Maybe the trainer restarted from a checkpoint and its run needs another name"
               .formatted(status.workloadId(), reportedStep.orElse(0), status.step()));
     }
-  }
-
-  private boolean isStale(PlanStatus status) {
-    return reportedRun.equals(status.run()) && status.step() < reportedStep.orElse(0);
   }
 
   /**

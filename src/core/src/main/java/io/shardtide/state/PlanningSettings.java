@@ -1,8 +1,8 @@
 package io.shardtide.state;
 
-import io.shardtide.plan.Move;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
+import io.shardtide.plan.Transfer;
 import io.shardtide.workload.NumberRange;
 import java.time.Duration;
 import java.util.List;
@@ -91,7 +91,7 @@ public record PlanningSettings(
    * @param moves its moves
    */
   public boolean pays(
-      SearchSettings search, double nowMs, double paidMs, double nextMs, List<Move> moves) {
+      SearchSettings search, double nowMs, double paidMs, double nextMs, List<Transfer> moves) {
     return nextMs + search.moveMs(moves) <= nowMs + paidMs - deepGain * nowMs;
   }
 

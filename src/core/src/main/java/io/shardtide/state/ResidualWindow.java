@@ -94,8 +94,8 @@ public record ResidualWindow(
    * @param planId the plan, if it may be the reason
    */
   public ResidualWindow back(Optional<String> planId) {
-    return estimated()
-        .with()
+    return with()
+        .residuals(List.of())
         .slowIn(Optional.empty())
         .slowSince(Optional.empty())
         .backIn(planId)

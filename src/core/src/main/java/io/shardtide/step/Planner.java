@@ -9,7 +9,6 @@ import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.Effort;
 import io.shardtide.plan.InfeasibleWorkload;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.OutOfRange;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanMoves;
@@ -22,6 +21,7 @@ import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Transfer;
 import io.shardtide.search.GroupSearch;
 import io.shardtide.search.GroupedProblem;
 import io.shardtide.search.problem.SearchResult;
@@ -156,19 +156,14 @@ public final class Planner {
     double searchMillis = (nanoTime.getAsLong() - start) / 1e6;
     return result instanceof SearchResult.Found found
         ? new PlanningOutcome.Planned(plan(request, found, searchMillis).identified())
-        : infeasible(request, (SearchResult.NotFound) result);
-  }
-
-  private static PlanningOutcome infeasible(Request request, SearchResult.NotFound notFound) {
-    PredictedGeneration predicted = request.predicted();
-    return new PlanningOutcome.Infeasible(
-        new InfeasibleWorkload(
-            request.workloadId(),
-            predicted.generation(),
-            predicted.source(),
-            predicted.modelId(),
-            notFound.shortfall(),
-            Optional.empty()));
+        : new PlanningOutcome.Infeasible(
+            new InfeasibleWorkload(
+                request.workloadId(),
+                request.predicted().generation(),
+                request.predicted().source(),
+                request.predicted().modelId(),
+                ((SearchResult.NotFound) result).shortfall(),
+                Optional.empty()));
   }
 
   private ShardingPlan plan(Request request, SearchResult.Found found, double searchMillis) {
@@ -229,11 +224,11 @@ public final class Planner {
 
   /** Checks an upper bound of the bytes of shards, kernels and moves in a record. */
   private static void checkSize(
-      List<Shard> shards, List<PlannedKernel> kernels, List<Move> moves, int tables) {
+      List<Shard> shards, List<PlannedKernel> kernels, List<Transfer> moves, int tables) {
     long size =
         size(40, shards.stream().map(Shard::table))
             + size(60, kernels.stream().map(PlannedKernel::table))
-            + size(60, moves.stream().map(Move::table));
+            + size(60, moves.stream().map(Transfer::table));
     if (size > MAX_SIZE) {
       throw new IllegalStateException(
           String.format(

@@ -149,15 +149,14 @@ public final class PlanningStep {
         || (!isLatest && header.answered() >= generation)) {
       return Optional.empty();
     }
-    if (outcome instanceof PlanningOutcome.Planned planned) {
-      PendingWork next =
-          settings.deep().isPresent() ? PendingWork.BACKGROUND_SEARCH_DUE : PendingWork.IDLE;
-      remember(
-          store, header.answered(generation, isLatest ? next : header.state()), planned.plan());
-    } else {
-      store.putHeader(
-          id, header.answered(generation, isLatest ? PendingWork.IDLE : header.state()));
-    }
+    boolean isPlanned = outcome instanceof PlanningOutcome.Planned;
+    PendingWork next =
+        !isLatest
+            ? header.state()
+            : isPlanned && settings.deep().isPresent()
+                ? PendingWork.BACKGROUND_SEARCH_DUE
+                : PendingWork.IDLE;
+    remember(store, id, header.answered(generation, next), Optional.of(outcome));
     return Optional.of(outcome);
   }
 
@@ -166,18 +165,11 @@ public final class PlanningStep {
    * milliseconds a step: the priority among many pending workloads.
    */
   public double imbalanceMs(PlanningTables store, String workloadId) {
-    PlanningState header = store.header(workloadId);
-    PredictedGeneration predicted = header.predicted().orElseThrow();
     return store
         .running(workloadId)
         .map(
             plan ->
-                Imbalance.ms(
-                    List.copyOf(store.tables().range(workloadId).values()),
-                    plan,
-                    predicted.cluster(),
-                    models.get(predicted.modelId()),
-                    header.slow()))
+                Imbalance.ms(request(store, workloadId, 0, Effort.QUICK, settings.quick()), plan))
         .orElse(Double.POSITIVE_INFINITY);
   }
 
@@ -247,13 +239,13 @@ public final class PlanningStep {
         || !header.plans().running().equals(search.running())) {
       return Optional.empty();
     }
-    if (outcome instanceof PlanningOutcome.Planned planned
-        && (planned.plan().isExploratory() || pays(planned.plan(), search))) {
-      remember(store, header.with().state(PendingWork.IDLE).build(), planned.plan());
-      return Optional.of(planned);
-    }
-    store.putHeader(id, header.with().state(PendingWork.IDLE).build());
-    return Optional.empty();
+    Optional<PlanningOutcome.Planned> better =
+        Optional.of(outcome)
+            .filter(PlanningOutcome.Planned.class::isInstance)
+            .map(PlanningOutcome.Planned.class::cast)
+            .filter(of -> of.plan().isExploratory() || pays(of.plan(), search));
+    remember(store, id, header.with().state(PendingWork.IDLE).build(), better);
+    return better;
   }
 
   private boolean pays(ShardingPlan plan, SearchTask search) {
@@ -333,21 +325,25 @@ public final class PlanningStep {
     return plan -> store.plans().get(id, plan).flatMap(p -> p.origin().previousPlanId());
   }
 
-  /** Stores a plan as the latest, and removes the oldest ones that nothing runs or returns to. */
-  private static void remember(PlanningTables store, PlanningState header, ShardingPlan plan) {
-    String id = plan.workloadId();
-    store.plans().put(id, plan.planId(), plan);
-    store.putHeader(
-        id,
-        header
-            .with()
-            .plans(
-                header
-                    .plans()
-                    .with(
-                        plan.planId(),
-                        previousOf(store, id),
-                        forgotten -> store.plans().delete(id, forgotten)))
-            .build());
+  /**
+   * Stores a header and, of an outcome with one, the plan as the latest; removes the oldest ones
+   * that nothing runs or returns to.
+   */
+  private static void remember(
+      PlanningTables store,
+      String id,
+      PlanningState header,
+      Optional<? extends PlanningOutcome> outcome) {
+    PlanningState after = header;
+    if (outcome.orElse(null) instanceof PlanningOutcome.Planned planned) {
+      String planId = planned.plan().planId();
+      store.plans().put(id, planId, planned.plan());
+      PlanHistory plans =
+          header
+              .plans()
+              .with(planId, previousOf(store, id), other -> store.plans().delete(id, other));
+      after = header.with().plans(plans).build();
+    }
+    store.putHeader(id, after);
   }
 }

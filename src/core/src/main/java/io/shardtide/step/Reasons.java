@@ -1,7 +1,6 @@
 package io.shardtide.step;
 
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.plan.DeviceSpeed;
@@ -108,10 +107,7 @@ final class Reasons {
     }
     count(parts, added, "added");
     count(parts, changed, "changed");
-    resized.stream().limit(NAMED).forEach(parts::add);
-    if (resized.size() > NAMED) {
-      parts.add(resized.size() - NAMED + " more resized");
-    }
+    parts.addAll(few(resized, " more resized"));
     count(parts, violated, "running against new constraints");
   }
 
@@ -158,16 +154,9 @@ final class Reasons {
   }
 
   private String gain(SearchResult.Found found, PlanMoves moves) {
-    StepCost cost =
-        Imbalance.stepCost(
-            request.tables(),
-            before,
-            request.predicted().cluster(),
-            request.model(),
-            request.slow());
     return SpeedTexts.gain(
         moves.shards(found.placed()),
-        cost.predictedMs(),
+        Imbalance.stepCost(request, before).predictedMs(),
         found.predictedMs() - found.replication().msPerStep());
   }
 
@@ -244,6 +233,12 @@ final class Reasons {
 
   private static List<Integer> holders(List<Shard> shards, int devices) {
     return shards.stream().flatMap(shard -> shard.holders(devices).boxed()).sorted().toList();
+  }
+
+  /** Returns the first texts, and how many more there are. */
+  static List<String> few(List<String> texts, String more) {
+    Stream<String> rest = Stream.of(texts.size() - NAMED + more).filter(of -> texts.size() > NAMED);
+    return Stream.concat(texts.stream().limit(NAMED), rest).toList();
   }
 
   private static void count(List<String> parts, List<String> tables, String what) {

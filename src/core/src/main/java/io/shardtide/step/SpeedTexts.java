@@ -8,9 +8,6 @@ import java.util.Optional;
 
 /** Describes slow devices in the reason of a plan. */
 final class SpeedTexts {
-  /** Devices that are described; further ones are counted. */
-  private static final int DESCRIBED = 3;
-
   private SpeedTexts() {}
 
   /**
@@ -27,7 +24,9 @@ final class SpeedTexts {
       if (!known.equals(Optional.of(speed))) {
         texts.add(
             speed.describe()
-                + known.map(k -> " (%s times before)".formatted(factor(k))).orElse(""));
+                + known
+                    .map(k -> String.format(Locale.ROOT, " (%.1f times before)", k.slowdown()))
+                    .orElse(""));
       }
     }
     for (DeviceSpeed speed : before) {
@@ -36,12 +35,7 @@ final class SpeedTexts {
             "device %s %s at full speed again".formatted(speed.device(), speed.part().verb()));
       }
     }
-    if (texts.size() > DESCRIBED) {
-      int more = texts.size() - DESCRIBED;
-      texts = new ArrayList<>(texts.subList(0, DESCRIBED));
-      texts.add("%s more".formatted(more));
-    }
-    return texts;
+    return Reasons.few(texts, " more");
   }
 
   /**
@@ -65,9 +59,5 @@ final class SpeedTexts {
 
   private static Optional<DeviceSpeed> find(List<DeviceSpeed> speeds, DeviceSpeed like) {
     return speeds.stream().filter(speed -> DeviceSpeed.ORDER.compare(speed, like) == 0).findFirst();
-  }
-
-  private static String factor(DeviceSpeed speed) {
-    return String.format(Locale.ROOT, "%.1f", speed.slowdown());
   }
 }

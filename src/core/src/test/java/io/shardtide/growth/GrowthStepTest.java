@@ -412,11 +412,11 @@ class GrowthStepTest {
                 new ShardFill(0, 0, 500, 100, 10, 1, 2),
                 new ShardFill(1, 0, 500, 101, 11, 0, 2),
                 new ShardFill(2, 500, 400, 50, 5, 5, 0)));
-    assertThat(fill.slots()).isEqualTo(900);
-    assertThat(fill.ids()).isEqualTo(151);
-    assertThat(fill.insertions()).isEqualTo(16);
-    assertThat(fill.evictions()).isEqualTo(6);
-    assertThat(fill.collisions()).isEqualTo(2);
+    assertThat(fill.sum(ShardFill::slots)).isEqualTo(900);
+    assertThat(fill.sum(ShardFill::ids)).isEqualTo(151);
+    assertThat(fill.sum(ShardFill::insertions)).isEqualTo(16);
+    assertThat(fill.sum(ShardFill::evictions)).isEqualTo(6);
+    assertThat(fill.sum(ShardFill::collisions)).isEqualTo(2);
   }
 
   @Test

@@ -10,13 +10,13 @@ import io.shardtide.plan.MeasuredCollective;
 import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.MeasuredCostsBuilder;
 import io.shardtide.plan.MeasuredDevice;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanMoves;
 import io.shardtide.plan.PlanOrigin;
 import io.shardtide.plan.Region;
 import io.shardtide.plan.Replication;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Transfer;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.FeedbackState;
 import io.shardtide.state.PlanHistory;
@@ -251,7 +251,7 @@ class FeedbackStepTest {
     assertThat(measure(plan, 20, one(1, 1.8)))
         .extracting(DriftAlarm::kind)
         .containsExactly(DriftAlarm.AlarmKind.STRAGGLER);
-    Move move = new Move(new Overlap("t1", new Region(0, 64, 0, 1_010_000), 1, 3), 1);
+    Transfer move = new Transfer(new Overlap("t1", new Region(0, 64, 0, 1_010_000), 1, 3), 1);
     ShardingPlan next = adopt(plan, p -> with(p, p.origin().modelId(), List.of(move)));
     List<DriftAlarm> alarms = measure(next, 20, one(3, 1.8));
     assertThat(alarms).extracting(DriftAlarm::kind).containsExactly(DriftAlarm.AlarmKind.MODEL);
@@ -275,7 +275,7 @@ class FeedbackStepTest {
     return next;
   }
 
-  private static ShardingPlan with(ShardingPlan p, String modelId, List<Move> moves) {
+  private static ShardingPlan with(ShardingPlan p, String modelId, List<Transfer> moves) {
     return new ShardingPlan(
         "",
         new PlanOrigin(

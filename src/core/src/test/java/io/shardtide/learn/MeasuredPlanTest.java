@@ -15,7 +15,6 @@ import io.shardtide.plan.MeasuredCollective;
 import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.MeasuredCostsBuilder;
 import io.shardtide.plan.MeasuredDevice;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanMoves;
 import io.shardtide.plan.Region;
@@ -25,6 +24,7 @@ import io.shardtide.plan.Sharding;
 import io.shardtide.plan.Sharding.ColumnPart;
 import io.shardtide.plan.Sharding.NodePart;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Transfer;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
@@ -401,7 +401,7 @@ class MeasuredPlanTest {
       alarms.addAll(trainer.measure(plan, d -> d == 1 ? 1.8 : 1).alarms());
     }
     Region region = new Region(0, 64, 0, 1_000_000);
-    Move copied = new Move(new Overlap("table_wise", region, 1, Shard.EVERY_DEVICE), 1);
+    Transfer copied = new Transfer(new Overlap("table_wise", region, 1, Shard.EVERY_DEVICE), 1);
     ShardingPlan next =
         trainer.onPlan(
             new ShardingPlan(

@@ -86,14 +86,14 @@ class MoveOrderTest {
     overlaps.forEach(o -> last.get(o.toDevice()).add(o));
     // As tight as the new plan allows; a device may begin with more.
     long memory = Math.max(1, last.stream().mapToLong(l -> bytes(l, specs)).max().orElse(1));
-    List<Move> moves = Overlap.moves(overlaps, specs, Plans.placed(after));
+    List<Transfer> moves = Overlap.moves(overlaps, specs, Plans.placed(after));
     List<MoveStep> steps =
         Overlap.moveOrder(
             Plans.placed(before), Plans.placed(after), specs, Fixtures.cluster(devices, memory));
 
     int[] made = new int[moves.size()];
     for (MoveStep step : steps) {
-      Move move = moves.get(step.move());
+      Transfer move = moves.get(step.move());
       if (step.stage() != MoveStep.Stage.TO_HOST) {
         held.get(move.toDevice()).add(move.overlap());
         assertThat(bytes(held.get(move.toDevice()), specs)).isLessThanOrEqualTo(memory);

@@ -67,11 +67,11 @@ class MoveWavesTest {
       }
     }
 
-    private Move move(MoveStep step) {
+    private Transfer move(MoveStep step) {
       return random.plan().transition().moves().get(step.move());
     }
 
-    private void arrive(Move move) {
+    private void arrive(Transfer move) {
       forReceivers(
           move,
           d -> {
@@ -81,13 +81,13 @@ class MoveWavesTest {
           });
     }
 
-    private void leave(Move move) {
+    private void leave(Transfer move) {
       if (!move.overlap().isCopied() && move.fromDevice() < next.ranks()) {
         assertThat(held.get(move.fromDevice()).remove(move.overlap())).isTrue();
       }
     }
 
-    void forReceivers(Move move, IntConsumer receive) {
+    void forReceivers(Transfer move, IntConsumer receive) {
       if (move.toDevice() >= 0) {
         receive.accept(move.toDevice());
         return;
@@ -147,7 +147,7 @@ class MoveWavesTest {
     double[] sent = new double[plan.ranks()];
     double[] received = new double[plan.ranks()];
     for (MoveStep step : wave.steps()) {
-      Move move = plan.transition().moves().get(step.move());
+      Transfer move = plan.transition().moves().get(step.move());
       if (move.bytes() == 0) {
         // A copy for all other devices of a group that has one.
         continue;
@@ -174,7 +174,7 @@ class MoveWavesTest {
     int ranks = random.plan().ranks();
     Set<String> all = new HashSet<>();
     Set<String> lost = new HashSet<>();
-    for (Move move : random.plan().transition().moves()) {
+    for (Transfer move : random.plan().transition().moves()) {
       all.add(move.table());
       if (move.fromDevice() >= ranks) {
         lost.add(move.table());
@@ -191,10 +191,10 @@ class MoveWavesTest {
   private static ShardingPlan swap(List<MoveStep> order) {
     ShardingPlan sample = Samples.plan();
     Region region = new Region(0, 4, 0, 10);
-    List<Move> moves =
+    List<Transfer> moves =
         List.of(
-            new Move(new Overlap("a", region, 0, 1), 160),
-            new Move(new Overlap("b", region, 1, 0), 160));
+            new Transfer(new Overlap("a", region, 0, 1), 160),
+            new Transfer(new Overlap("b", region, 1, 0), 160));
     Explanation gain =
         new Explanation(
             Explanation.ExplainedAction.MOVE, "b", 1, 0, Explanation.Cause.COMPUTATION, 0.5);

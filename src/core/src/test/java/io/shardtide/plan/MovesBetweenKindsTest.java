@@ -140,11 +140,11 @@ class MovesBetweenKindsTest {
         held.add(overlap.fromDevice(), overlap.table(), overlap.region());
       }
     }
-    List<Move> moves = Overlap.moves(overlaps, specs, planned);
+    List<Transfer> moves = Overlap.moves(overlaps, specs, planned);
     long bytes = 0;
     int[] made = new int[moves.size()];
     for (MoveStep step : Overlap.moveOrder(running, planned, specs, cluster)) {
-      Move move = moves.get(step.move());
+      Transfer move = moves.get(step.move());
       int from = move.fromDevice();
       boolean isCopied = from == Shard.EVERY_DEVICE || move.toDevice() == Shard.EVERY_DEVICE;
       if (step.stage() != MoveStep.Stage.TO_HOST) {
@@ -163,7 +163,7 @@ class MovesBetweenKindsTest {
     }
     assertThat(made).doesNotContain(0, 2);
     assertThat(held.held).isEqualTo(expected.held);
-    assertThat(bytes).isEqualTo(moves.stream().mapToLong(Move::bytes).sum());
+    assertThat(bytes).isEqualTo(moves.stream().mapToLong(Transfer::bytes).sum());
   }
 
   @Test
@@ -178,7 +178,7 @@ class MovesBetweenKindsTest {
         .containsExactly(new Overlap("a", Region.of(table), 1, Shard.EVERY_DEVICE));
     assertThat(
             Overlap.moves(Overlap.between(one, copies), Map.of("a", table), copies).stream()
-                .map(Move::bytes))
+                .map(Transfer::bytes))
         .as("to each of the three others")
         .containsExactly(3 * table.bytes());
     assertThat(Overlap.between(copies, one))

@@ -62,8 +62,8 @@ class PlanPartsTest {
     return new Shard(table, new Region(0, 4, 0, 10), device, ShardKind.TABLE_WISE);
   }
 
-  private static Move move(int to, long bytes) {
-    return new Move(new Overlap("a", new Region(0, 4, 0, 10), 0, to), bytes);
+  private static Transfer move(int to, long bytes) {
+    return new Transfer(new Overlap("a", new Region(0, 4, 0, 10), 0, to), bytes);
   }
 
   /** Rows 0 to 4 and 5 to 9 come to device 1; a copy comes to devices 2 and 3. */
@@ -75,10 +75,10 @@ class PlanPartsTest {
     PlanMoves moves =
         new PlanMoves(
             List.of(
-                new Move(new Overlap("a", upper, 0, 1), 1),
-                new Move(new Overlap("a", lower, 2, 1), 1),
-                new Move(new Overlap("b", all, Shard.EVERY_DEVICE, 2), 1),
-                new Move(new Overlap("b", all, Shard.EVERY_DEVICE, 3), 1)),
+                new Transfer(new Overlap("a", upper, 0, 1), 1),
+                new Transfer(new Overlap("a", lower, 2, 1), 1),
+                new Transfer(new Overlap("b", all, Shard.EVERY_DEVICE, 2), 1),
+                new Transfer(new Overlap("b", all, Shard.EVERY_DEVICE, 3), 1)),
             List.of());
     Shard copy = new Shard("b", all, Shard.EVERY_DEVICE, ShardKind.DATA_PARALLEL);
     assertThat(plan("id", moves, shard("a", 1), copy, shard("c", 1)).movedShards()).isEqualTo(2);

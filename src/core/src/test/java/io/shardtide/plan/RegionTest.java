@@ -91,9 +91,9 @@ class RegionTest {
     assertThatThrownBy(() -> new Shard("a", region, 0, ShardKind.DATA_PARALLEL))
         .hasMessage(
             "device of a data_parallel shard of table \"a\" must be -1, each device, got 0");
-    assertThatThrownBy(() -> new Move(new Overlap("a", region, 2, 2), 160))
+    assertThatThrownBy(() -> new Transfer(new Overlap("a", region, 2, 2), 160))
         .hasMessage("a move must be between two devices, got device 2 twice for table \"a\"");
-    assertThatThrownBy(() -> new Move(new Overlap("a", region, 2, 3), -1))
+    assertThatThrownBy(() -> new Transfer(new Overlap("a", region, 2, 3), -1))
         .hasMessage("bytes of a move must be at least 0, got -1");
   }
 }

@@ -45,12 +45,12 @@ class ShardingPlanTest {
                   Explanation.Cause.DEVICE_LOST,
                   0.25)));
   private static final OutOfRange PLACE = new OutOfRange("a", "rows", 10, 1000, 2e7);
-  private static final Move MOVE = move(64, 2560);
+  private static final Transfer MOVE = move(64, 2560);
 
   private static final MoveStep DIRECT = new MoveStep(0, MoveStep.Stage.DIRECT);
 
-  private static Move move(int columns, long bytes) {
-    return new Move(new Overlap("a", new Region(0, columns, 0, 10), 0, 1), bytes);
+  private static Transfer move(int columns, long bytes) {
+    return new Transfer(new Overlap("a", new Region(0, columns, 0, 10), 0, 1), bytes);
   }
 
   /** Of every version: defaults may change, and ids must not. */
@@ -105,7 +105,7 @@ class ShardingPlanTest {
         RUN);
   }
 
-  private static ShardingPlan plan(Move move, MoveStep step) {
+  private static ShardingPlan plan(Transfer move, MoveStep step) {
     PlanMoves moves = new PlanMoves(List.of(move), List.of(step));
     return new ShardingPlan(
         "",
@@ -316,13 +316,13 @@ class ShardingPlanTest {
   void moves_are_what_changes_its_device(
       @ForAll("shardings") List<Shard> before, @ForAll("shardings") List<Shard> after) {
     TableSpec table = Fixtures.table("a", 10, 32, 1);
-    List<Move> moves =
+    List<Transfer> moves =
         Overlap.moves(
             Overlap.between(Plans.placed(before), Plans.placed(after)),
             Map.of("a", table),
             Plans.placed(after));
     int[] deviceNow = devices(before);
-    for (Move move : moves) {
+    for (Transfer move : moves) {
       for (int c = move.region().columnOffset(); c < move.region().columnEnd(); c++) {
         assertThat(deviceNow[c]).isEqualTo(move.fromDevice());
         deviceNow[c] = move.toDevice();
@@ -330,7 +330,7 @@ class ShardingPlanTest {
       assertThat(move.bytes()).isEqualTo(table.bytes(move.region().columns()));
     }
     assertThat(deviceNow).isEqualTo(devices(after));
-    assertThat(moves).isSortedAccordingTo(Move.ORDER);
+    assertThat(moves).isSortedAccordingTo(Transfer.ORDER);
   }
 
   @Test

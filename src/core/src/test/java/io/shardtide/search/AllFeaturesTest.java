@@ -15,11 +15,11 @@ import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.Explanation;
 import io.shardtide.plan.HotRows;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.Sharding;
+import io.shardtide.plan.Transfer;
 import io.shardtide.search.problem.SearchProblem;
 import io.shardtide.search.problem.SearchResult;
 import io.shardtide.testing.Fixtures;
@@ -659,7 +659,7 @@ class AllFeaturesTest {
     if (state != null) {
       Map<String, List<Shard>> byTable = ShardLayout.of(state, search.tables, search.running);
       assertThat(byTable).isEqualTo(byTable(found.shards()));
-      List<Move> moves = found.moves(problem.running(), problem.tables());
+      List<Transfer> moves = found.moves(problem.running(), problem.tables());
       checkPrice(search, problem, state, moves, scene.settings());
       count("moved", !moves.isEmpty());
     }
@@ -679,7 +679,7 @@ class AllFeaturesTest {
               problem.synchronization().groups());
       Map<String, TableSpec> tables =
           TableSpec.byName(problem.tables().stream().map(TablePrediction::table).toList());
-      List<Move> moves =
+      List<Transfer> moves =
           io.shardtide.plan.Overlap.moves(
               io.shardtide.plan.Overlap.between(problem.reusablePlan(), next), tables, next);
       checkPrice(search, problem, state, moves, scene.settings());
@@ -688,7 +688,11 @@ class AllFeaturesTest {
 
   /** Compares the price of each table; of one that had other rows or columns it is an estimate. */
   private static void checkPrice(
-      LocalSearch search, SearchProblem problem, State state, List<Move> moves, SearchSettings of) {
+      LocalSearch search,
+      SearchProblem problem,
+      State state,
+      List<Transfer> moves,
+      SearchSettings of) {
     MovePrice price =
         new MovePrice(
             search.running, search.tables, search.cluster, of, problem.synchronization().groups());

@@ -7,10 +7,10 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.Transfer;
 import io.shardtide.search.problem.SearchProblem;
 import io.shardtide.search.problem.SearchResult;
 import io.shardtide.testing.Fixtures;
@@ -216,7 +216,7 @@ class CodecSearchTest {
 
   private static double totalMs(
       SearchResult.Found found, List<TableSpec> tables, PlanShards running) {
-    List<Move> moves =
+    List<Transfer> moves =
         Overlap.moves(
             Overlap.between(running, found.placed()), TableSpec.byName(tables), found.placed());
     return found.predictedMs() + BRIEF.moveMs(moves);

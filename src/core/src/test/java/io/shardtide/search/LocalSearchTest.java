@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.plan.Explanation;
 import io.shardtide.plan.Explanation.Cause;
 import io.shardtide.plan.Insight;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
 import io.shardtide.plan.Shard;
+import io.shardtide.plan.Transfer;
 import io.shardtide.search.problem.SearchProblem;
 import io.shardtide.search.problem.SearchResult;
 import io.shardtide.testing.Fixtures;
@@ -188,7 +188,7 @@ class LocalSearchTest {
                 Overlap.between(Plans.placed(running.shards()), Plans.placed(smaller.shards())),
                 TableSpec.byName(tables),
                 Plans.placed(smaller.shards())))
-        .extracting(Move::table)
+        .extracting(Transfer::table)
         .isSubsetOf(lost);
   }
 

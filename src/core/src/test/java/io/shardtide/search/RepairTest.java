@@ -2,11 +2,11 @@ package io.shardtide.search;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
+import io.shardtide.plan.Transfer;
 import io.shardtide.search.problem.SearchProblem;
 import io.shardtide.search.problem.SearchResult;
 import io.shardtide.testing.Fixtures;
@@ -50,7 +50,7 @@ class RepairTest {
         search(problem(tables, cluster, PlanShards.NONE), BRIEF).shards(), cluster.devices());
   }
 
-  private static List<Move> moves(SearchProblem problem, SearchResult.Found found) {
+  private static List<Transfer> moves(SearchProblem problem, SearchResult.Found found) {
     List<TableSpec> tables = problem.tables().stream().map(t -> t.table()).toList();
     return Overlap.moves(
         Overlap.between(problem.running(), found.placed()),

@@ -11,6 +11,7 @@ import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.plan.Effort;
 import io.shardtide.plan.OutOfRange;
 import io.shardtide.plan.PlanPrediction;
 import io.shardtide.plan.Replication;
@@ -18,6 +19,7 @@ import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.state.PlanningSettings;
+import io.shardtide.state.PlanningState.PredictedGeneration;
 import io.shardtide.step.PlanningOutcome.Infeasible;
 import io.shardtide.step.PlanningOutcome.Planned;
 import io.shardtide.step.PlanningStep.SearchTask;
@@ -113,12 +115,18 @@ class PlanningDecisionsTest {
               any.prediction(),
               any.transition(),
               any.run());
-      return Imbalance.ms(
-          tables.stream().map(table -> new VersionedPrediction(table, 1)).toList(),
-          plan,
-          cluster,
-          TestModels.model(),
-          List.of());
+      Planner.Request request =
+          new Planner.Request(
+              Fixtures.WORKLOAD,
+              1,
+              new PredictedGeneration(1, any.origin().source(), "model", cluster),
+              tables.stream().map(table -> new VersionedPrediction(table, 1)).toList(),
+              Optional.of(plan),
+              Effort.QUICK,
+              SearchSettings.QUICK,
+              TestModels.model(),
+              List.of());
+      return Imbalance.ms(request, plan);
     }
 
     StepCost cost() {

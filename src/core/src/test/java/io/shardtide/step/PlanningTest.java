@@ -21,11 +21,11 @@ import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.DeviceSpeeds;
 import io.shardtide.plan.Effort;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Transfer;
 import io.shardtide.state.PendingWork;
 import io.shardtide.state.PlanHistory;
 import io.shardtide.state.PlanningSettings;
@@ -1045,7 +1045,7 @@ class PlanningTest {
       return;
     }
     assertThat(plan.origin().previousPlanId()).contains(before.planId());
-    for (Move move : plan.transition().moves()) {
+    for (Transfer move : plan.transition().moves()) {
       assertThat(before.shards())
           .anyMatch(
               s ->

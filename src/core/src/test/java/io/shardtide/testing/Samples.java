@@ -23,7 +23,6 @@ import io.shardtide.plan.MeasuredCollective;
 import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.MeasuredCostsBuilder;
 import io.shardtide.plan.MeasuredDevice;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.MoveStep;
 import io.shardtide.plan.OutOfRange;
 import io.shardtide.plan.Overlap;
@@ -39,6 +38,7 @@ import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.plan.Shortfall;
+import io.shardtide.plan.Transfer;
 import io.shardtide.plan.UseKnowledge;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.DriftAlarmBuilder;
@@ -204,7 +204,7 @@ public final class Samples {
                 2,
                 List.of(new CacheMisses("a", 0.125, UseKnowledge.REUSE_HISTOGRAM))),
             new PlanMoves(
-                List.of(new Move(new Overlap("a", new Region(0, 4, 0, 10), 0, 1), 160)),
+                List.of(new Transfer(new Overlap("a", new Region(0, 4, 0, 10), 0, 1), 160)),
                 List.of(
                     new MoveStep(0, MoveStep.Stage.TO_HOST),
                     new MoveStep(0, MoveStep.Stage.FROM_HOST))),

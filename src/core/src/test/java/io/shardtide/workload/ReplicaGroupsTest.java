@@ -3,12 +3,12 @@ package io.shardtide.workload;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanMoves;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.Region;
 import io.shardtide.plan.Shard;
+import io.shardtide.plan.Transfer;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.List;
@@ -157,8 +157,8 @@ class ReplicaGroupsTest {
         .filteredOn(Overlap::changesDevice)
         .containsExactly(
             new Overlap("t", left.region(), 0, 1), new Overlap("t", left.region(), 2, 3));
-    List<Move> moves = Overlap.moves(Overlap.between(two, one), Map.of("t", table), one);
-    assertThat(moves).extracting(Move::bytes).containsExactly(160L, 160L);
+    List<Transfer> moves = Overlap.moves(Overlap.between(two, one), Map.of("t", table), one);
+    assertThat(moves).extracting(Transfer::bytes).containsExactly(160L, 160L);
     assertThat(new PlanMoves(moves, List.of()).shards(one)).isEqualTo(1);
     assertThat(Overlap.moveOrder(two, one, Map.of("t", table), cluster(4, 4, 2))).hasSize(2);
 
@@ -176,12 +176,12 @@ class ReplicaGroupsTest {
             List.of(new Shard("t", Region.of(table), Shard.EVERY_DEVICE, ShardKind.DATA_PARALLEL)),
             2,
             two.groups());
-    List<Move> copied = Overlap.moves(Overlap.between(one, copies), Map.of("t", table), copies);
+    List<Transfer> copied = Overlap.moves(Overlap.between(one, copies), Map.of("t", table), copies);
     assertThat(copied)
         .extracting(move -> move.overlap())
         .containsExactly(
             new Overlap("t", whole.region(), 1, Shard.EVERY_DEVICE),
             new Overlap("t", whole.region(), 3, Shard.EVERY_DEVICE));
-    assertThat(copied).extracting(Move::bytes).containsExactly(320L, 320L);
+    assertThat(copied).extracting(Transfer::bytes).containsExactly(320L, 320L);
   }
 }

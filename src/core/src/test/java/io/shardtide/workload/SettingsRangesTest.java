@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.Region;
 import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.Transfer;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.testing.Fixtures;
@@ -101,10 +101,10 @@ class SettingsRangesTest {
   @Test
   void moves_have_a_price_for_each_step() {
     Region region = new Region(0, 4, 0, 10);
-    List<Move> moves =
+    List<Transfer> moves =
         List.of(
-            new Move(new Overlap("a", region, 0, 1), 500_000_000),
-            new Move(new Overlap("b", region, 1, 0), 1_500_000_000));
+            new Transfer(new Overlap("a", region, 0, 1), 500_000_000),
+            new Transfer(new Overlap("b", region, 1, 0), 1_500_000_000));
     SearchSettings settings = SearchSettings.DEFAULTS;
     assertThat(settings.moveMs(2e9)).isEqualTo(0.2);
     assertThat(settings.moveOverheadMsPerStep()).isEqualTo(0.0025);

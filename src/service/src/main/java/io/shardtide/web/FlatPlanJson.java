@@ -4,7 +4,6 @@ import com.fasterxml.jackson.annotation.JsonIgnore;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import com.fasterxml.jackson.databind.module.SimpleModule;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanMoves;
 import io.shardtide.plan.PlanOrigin;
@@ -14,6 +13,7 @@ import io.shardtide.plan.Replication;
 import io.shardtide.plan.SearchRun;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Transfer;
 import io.shardtide.workload.ReplicaGroups;
 
 /** Writes plans in JSON without the nesting of the Java types, as Avro records have them. */
@@ -27,7 +27,7 @@ final class FlatPlanJson extends SimpleModule {
     setMixInAnnotation(ReplicaGroups.class, GroupsRenamed.class);
     setMixInAnnotation(Shard.class, RegionUnwrapped.class);
     setMixInAnnotation(Overlap.class, RegionUnwrapped.class);
-    setMixInAnnotation(Move.class, OverlapUnwrapped.class);
+    setMixInAnnotation(Transfer.class, OverlapUnwrapped.class);
   }
 
   interface PartsUnwrapped {

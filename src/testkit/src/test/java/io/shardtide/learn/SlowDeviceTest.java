@@ -47,7 +47,6 @@ import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
-import io.shardtide.workload.ReplicaGroups;
 import io.shardtide.workload.TableSpec;
 import java.time.Duration;
 import java.time.Instant;
@@ -171,7 +170,7 @@ class SlowDeviceTest {
     }
 
     private Slowdowns slowdowns() {
-      return Slowdowns.of(truth, ReplicaGroups.ONE, DEVICES);
+      return Slowdowns.of(truth, new PlanShards(List.of(), DEVICES));
     }
 
     private List<TablePrediction> predictions() {

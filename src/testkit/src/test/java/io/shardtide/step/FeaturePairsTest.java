@@ -22,13 +22,13 @@ import io.shardtide.plan.HotRows;
 import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.MeasuredCostsBuilder;
 import io.shardtide.plan.MeasuredDevice;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.Region;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.Sharding;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Transfer;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
@@ -343,12 +343,12 @@ class FeaturePairsTest {
     /** What the running plan was predicted to take, with devices that are slow. */
     private MeasuredCosts measured() {
       int devices = running.ranks() / running.groups().count();
-      Slowdowns slowdowns = Slowdowns.of(slow, running.groups(), devices);
+      Slowdowns slowdowns = Slowdowns.of(slow, running.placed());
       double[] computeMs = new double[devices];
       double[] forwardMs = new double[devices];
       double[] backwardMs = new double[devices];
       var healthy =
-          Slowdowns.of(running.origin().slow(), running.groups(), devices)
+          Slowdowns.of(running.origin().slow(), running.placed())
               .healthy(running.prediction().deviceCosts());
       double lastStartMs = 0;
       for (var cost : healthy) {
@@ -471,7 +471,7 @@ class FeaturePairsTest {
               plan.shards(),
               StepCollectives.of(group, plan.codecs()),
               new CostModel(bundle),
-              Slowdowns.of(plan.origin().slow(), groups, group.devices()));
+              Slowdowns.of(plan.origin().slow(), plan.placed()));
       assertThat(plan.predictedMs())
           .as("predicted step of %s", plan)
           .isEqualTo(cost.predictedMs() + plan.replication().msPerStep());
@@ -496,7 +496,7 @@ class FeaturePairsTest {
         }
       }
       Map<String, Double> moved = new TreeMap<>();
-      for (Move move : plan.transition().moves()) {
+      for (Transfer move : plan.transition().moves()) {
         int receivers = move.overlap().receivers(after.devices(), after.ranks());
         if (receivers > 0) {
           moved.merge(move.table(), receivers * Fixtures.elements(move.region()), Double::sum);

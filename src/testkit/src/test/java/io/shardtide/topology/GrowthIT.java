@@ -256,12 +256,14 @@ class GrowthIT {
       for (FillReport report : fills) {
         assertThat(report.tables()).hasSize(tables);
         for (TableFill table : report.tables()) {
-          assertThat(table.evictions()).as("%s", report).isZero();
-          assertThat(table.ids()).as("%s", report).isLessThan(table.slots());
+          assertThat(table.sum(ShardFill::evictions)).as("%s", report).isZero();
+          assertThat(table.sum(ShardFill::ids))
+              .as("%s", report)
+              .isLessThan(table.sum(ShardFill::slots));
         }
       }
-      assertThat(fills.get(fills.size() - 1).tables().get(tables - 1).ids())
-          .isGreaterThan(fills.get(0).tables().get(tables - 1).slots());
+      assertThat(fills.get(fills.size() - 1).tables().get(tables - 1).sum(ShardFill::ids))
+          .isGreaterThan(fills.get(0).tables().get(tables - 1).sum(ShardFill::slots));
       int resizes = log.committed(log.topics().workloadChanges()).size() - 1;
       assertThat(resizes).as("reshards").isLessThan(fills.size() / 4);
       assertThat(log.committed(log.topics().rejectedEvents())).isEmpty();

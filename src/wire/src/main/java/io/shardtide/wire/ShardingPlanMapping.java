@@ -2,13 +2,13 @@ package io.shardtide.wire;
 
 import io.shardtide.models.AvroMapping;
 import io.shardtide.plan.CollectiveCodec;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanPrediction;
 import io.shardtide.plan.PlannedKernel;
 import io.shardtide.plan.Replication;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Transfer;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.Named;
 import io.shardtide.workload.ShardScope;
@@ -77,10 +77,10 @@ interface ShardingPlanMapping {
 
   @Mapping(target = ".", source = "overlap")
   @Mapping(target = ".", source = "overlap.region")
-  io.shardtide.avro.Move toAvro(Move move);
+  io.shardtide.avro.Move toAvro(Transfer move);
 
   @Mapping(target = "overlap", source = "avro")
-  Move fromAvro(io.shardtide.avro.Move avro);
+  Transfer fromAvro(io.shardtide.avro.Move avro);
 
   @Mapping(target = "region", source = "avro")
   Overlap overlap(io.shardtide.avro.Move avro);

@@ -44,7 +44,7 @@ final class ChoiceBound {
    * makes it fall below the value of a known choice is in no better one.
    */
   double[][] reductions() {
-    double[][] reductions = new double[problem.groups()][];
+    double[][] reductions = new double[problem.values().length][];
     for (int g = 0; g < reductions.length; g++) {
       int options = problem.values()[g].length;
       reductions[g] = new double[options];
@@ -91,14 +91,12 @@ final class ChoiceBound {
   /** Returns a direction in which the bound, or a violation of the range, grows. */
   private double[] slope(double[] centre, double[] unit) {
     double[] slope = new double[dimensions];
+    double[] prices = new double[dimensions];
     for (int q = 0; q < dimensions; q++) {
       if (centre[q] < 0) {
         slope[q] = -1;
         return slope;
       }
-    }
-    double[] prices = new double[dimensions];
-    for (int q = 0; q < dimensions; q++) {
       prices[q] = centre[q] * unit[q];
     }
     double[] free = evaluate(prices);
@@ -142,7 +140,7 @@ final class ChoiceBound {
     for (int q = 0; q < dimensions; q++) {
       sum += prices[q] * problem.limits()[q];
     }
-    for (int g = 0; g < problem.groups(); g++) {
+    for (int g = 0; g < problem.values().length; g++) {
       int best = 0;
       double bestValue = Double.NEGATIVE_INFINITY;
       for (int o = 0; o < problem.values()[g].length; o++) {

@@ -30,11 +30,6 @@ public record ChoiceProblem(double[][] values, double[][][] uses, double[] limit
     }
   }
 
-  /** Returns the number of groups. */
-  public int groups() {
-    return values.length;
-  }
-
   /** Returns whether a choice is within all limits. */
   public boolean allows(int[] choice) {
     for (int q = 0; q < limits.length; q++) {

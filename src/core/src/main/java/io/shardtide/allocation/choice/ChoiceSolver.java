@@ -93,7 +93,7 @@ public final class ChoiceSolver {
   }
 
   private ChoiceResult solve() {
-    if (problem.groups() == 0) {
+    if (problem.values().length == 0) {
       return new ChoiceResult(new int[0], 0, 0);
     }
     int[] best = problem.fallback();
@@ -138,7 +138,7 @@ public final class ChoiceSolver {
       limits.add(model.newExpression("limit " + q).upper(problem.limits()[q]));
     }
     List<Expression> one = new ArrayList<>();
-    for (int g = 0; g < problem.groups(); g++) {
+    for (int g = 0; g < problem.values().length; g++) {
       one.add(model.newExpression("group " + g).level(1));
     }
     for (CoreOption of : core) {

@@ -4,12 +4,12 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.plan.CollectiveCodec;
 import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.Insight;
-import io.shardtide.plan.Move;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.Replication;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.Shortfall;
+import io.shardtide.plan.Transfer;
 import io.shardtide.workload.TableSpec;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
@@ -62,7 +62,7 @@ public sealed interface SearchResult {
      * @param running the shards of the running plan; none if there is none
      * @param tables the tables of this plan
      */
-    public List<Move> moves(PlanShards running, List<TablePrediction> tables) {
+    public List<Transfer> moves(PlanShards running, List<TablePrediction> tables) {
       Map<String, TableSpec> byName =
           TableSpec.byName(tables.stream().map(TablePrediction::table).toList());
       return Overlap.moves(Overlap.between(running, placed()), byName, placed());

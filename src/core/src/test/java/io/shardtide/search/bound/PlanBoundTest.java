@@ -23,7 +23,6 @@ import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.CommCodec;
-import io.shardtide.workload.ReplicaGroups;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.TableConstraints;
 import io.shardtide.workload.TableSpec;
@@ -159,7 +158,7 @@ class PlanBoundTest {
                     Fixtures.TIME));
     while (true) {
       SearchProblem problem =
-          problem(bundle, tables, cluster, Slowdowns.of(slow, ReplicaGroups.ONE, devices));
+          problem(bundle, tables, cluster, Slowdowns.of(slow, new PlanShards(List.of(), devices)));
       if (tables.size() == 1 || AllPlans.count(problem) <= MOST_PLANS) {
         return problem;
       }

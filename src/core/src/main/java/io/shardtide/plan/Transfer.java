@@ -11,18 +11,18 @@ import java.util.Comparator;
  *     may be gone
  * @param bytes their bytes, on all devices that get them together; at least 0
  */
-public record Move(Overlap overlap, long bytes) {
+public record Transfer(Overlap overlap, long bytes) {
 
   /** The order of moves in a plan: by table, column, row. */
-  public static final Comparator<Move> ORDER =
-      Comparator.comparing(Move::table)
-          .thenComparing(Move::region, Region.ORDER)
-          .thenComparingInt(Move::toDevice);
+  public static final Comparator<Transfer> ORDER =
+      Comparator.comparing(Transfer::table)
+          .thenComparing(Transfer::region, Region.ORDER)
+          .thenComparingInt(Transfer::toDevice);
 
   /**
    * @throws IllegalArgumentException if the overlap stays on its device, or bytes are below 0
    */
-  public Move {
+  public Transfer {
     if (!overlap.changesDevice()) {
       throw new IllegalArgumentException(
           "a move must be between two devices, got device %s twice for table %s"
