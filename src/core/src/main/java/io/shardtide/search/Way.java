@@ -1,6 +1,7 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.ShapeLoad;
+import io.shardtide.cost.Tiers;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
 import io.shardtide.workload.ShardScope;
@@ -38,6 +39,9 @@ final class Way {
    * others the other. Has no bytes and no computation; null in all other ways.
    */
   final ShapeLoad otherCollective;
+
+  /** Bytes on each device of a part by tier, hot rows included. */
+  final long[] memory;
 
   /** What the copies of the hot rows add to all devices; null if there are none. */
   final Way hot;
@@ -95,6 +99,10 @@ final class Way {
     this.load = load;
     this.otherCollective = otherCollective;
     this.hot = hot;
+    memory = load.memory().clone();
+    if (hot != null) {
+      Tiers.add(memory, hot.memory, 1);
+    }
     this.aloneMs = aloneMs;
     scope = part.scope();
     this.units = units.ofDevice(elements(ShardScope.DEVICE));
@@ -123,7 +131,7 @@ final class Way {
 
   /** Returns the bytes of device memory on each device of a part, hot rows included. */
   long bytes() {
-    return load.bytes() + (hot == null ? 0 : hot.load.bytes());
+    return memory[Tiers.DEVICE];
   }
 
   /** Returns the estimated work with a price for each byte of device memory. */
