@@ -10,19 +10,8 @@ import java.util.Map;
 public final class DeviceLoad {
   private final double[] towerSum;
   private final Map<ShardScope, Double> elements = new EnumMap<>(ShardScope.class);
-  private long bytes;
-  private long hostBytes;
-  private long tableBytes;
+  private final long[] memory = new long[Tiers.COUNT];
   private int shards;
-
-  /**
-   * A device without shards that needs no memory for a step.
-   *
-   * @param sumSize length of its sum of towers
-   */
-  public DeviceLoad(int sumSize) {
-    this(sumSize, 0);
-  }
 
   /**
    * A device without shards.
@@ -33,16 +22,14 @@ public final class DeviceLoad {
    */
   public DeviceLoad(int sumSize, long stepBytes) {
     towerSum = new double[sumSize];
-    bytes = stepBytes;
+    memory[Tiers.DEVICE] = stepBytes;
   }
 
   /** Adds a shard. */
   public void add(ShapeLoad shard) {
     TowerSums.add(towerSum, shard.tower());
     elements.merge(shard.scope(), shard.elements(), Double::sum);
-    bytes += shard.bytes();
-    hostBytes += shard.hostBytes();
-    tableBytes += shard.tableBytes();
+    Tiers.add(memory, shard.memory(), 1);
     shards++;
   }
 
@@ -58,17 +45,12 @@ public final class DeviceLoad {
 
   /** Returns the bytes of device memory. */
   public long bytes() {
-    return bytes;
+    return bytes(Tiers.DEVICE);
   }
 
-  /** Returns the bytes of host memory. */
-  public long hostBytes() {
-    return hostBytes;
-  }
-
-  /** Returns the bytes of weights and optimizer state, in either memory. */
-  public long tableBytes() {
-    return tableBytes;
+  /** Returns the bytes of one of {@link Tiers}. */
+  public long bytes(int tier) {
+    return memory[tier];
   }
 
   /** Returns the number of shards. */

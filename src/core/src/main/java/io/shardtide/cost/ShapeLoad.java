@@ -7,25 +7,17 @@ import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableSpec;
 
 /**
- * What a shard of a shape adds to the load of its device. Holds its array without a copy.
+ * What a shard of a shape adds to the load of its device. Holds its arrays without copies.
  *
  * @param tower what it adds to the device's sum of towers: {@link CostEvaluator#addend}
  * @param scope whose collectives the shard takes part in
  * @param elements numbers that the shard contributes to the collectives of its scope: outputs times
  *     columns, scaled by {@link #sentShare}, or rows times columns of a copy; a whole number, so
  *     that sums are exact in any order
- * @param bytes bytes of device memory
- * @param hostBytes bytes of host memory: those of a cached part, 0 of any other
- * @param tableBytes bytes of weights and optimizer state, in either memory
+ * @param memory bytes by {@linkplain Tiers tier}
  */
 @SuppressWarnings("ArrayRecordComponent") // One for each shape of a search, never compared.
-public record ShapeLoad(
-    double[] tower,
-    ShardScope scope,
-    double elements,
-    long bytes,
-    long hostBytes,
-    long tableBytes) {
+public record ShapeLoad(double[] tower, ShardScope scope, double elements, long[] memory) {
 
   private static ShapeLoad of(
       double[] tower,
@@ -34,13 +26,7 @@ public record ShapeLoad(
       ShardMemory memory,
       TableSpec table,
       ClusterSpec cluster) {
-    return new ShapeLoad(
-        tower,
-        scope,
-        Math.rint(elements),
-        memory.bytes(table, cluster),
-        memory.hostBytes(table, cluster),
-        memory.tableBytes(table));
+    return new ShapeLoad(tower, scope, Math.rint(elements), memory.tiers(table, cluster));
   }
 
   /**
@@ -119,12 +105,13 @@ public record ShapeLoad(
     for (int k = 0; k < sum.length; k++) {
       sum[k] += other.tower[k];
     }
-    return new ShapeLoad(
-        sum,
-        scope,
-        elements + other.elements,
-        bytes + other.bytes,
-        hostBytes + other.hostBytes,
-        tableBytes + other.tableBytes);
+    long[] all = memory.clone();
+    Tiers.add(all, other.memory, 1);
+    return new ShapeLoad(sum, scope, elements + other.elements, all);
+  }
+
+  /** Returns the bytes of device memory. */
+  public long bytes() {
+    return memory[Tiers.DEVICE];
   }
 }

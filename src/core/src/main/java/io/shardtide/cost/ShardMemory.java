@@ -34,8 +34,14 @@ record ShardMemory(
     boolean replicated,
     OptionalDouble cacheShare) {
 
-  /** Returns the bytes of device memory that the table's shard needs, rounded up. */
-  long bytes(TableSpec table, ClusterSpec cluster) {
+  /** Returns the bytes of each of {@link Tiers} that the table's shard needs, rounded up. */
+  long[] tiers(TableSpec table, ClusterSpec cluster) {
+    return new long[] {
+      bytes(table, cluster), hostBytes(table, cluster), table.bytes(rows, columns)
+    };
+  }
+
+  private long bytes(TableSpec table, ClusterSpec cluster) {
     long held = table.bytes(rows, columns, cacheShare, cluster.pipeline().isPresent());
     if (cluster.pipeline().isPresent()) {
       double step = StepMemory.ofShard(this, table, cluster.pipeline().get(), cluster);
@@ -57,7 +63,7 @@ record ShardMemory(
    * Returns the bytes of host memory: all of a cached shard, without keys and an optimizer's state
    * that are to be in device memory; 0 otherwise.
    */
-  long hostBytes(TableSpec table, ClusterSpec cluster) {
+  private long hostBytes(TableSpec table, ClusterSpec cluster) {
     return cacheShare.isEmpty()
         ? 0
         : table.hostBytes(rows, columns, cluster.pipeline().isPresent());
@@ -66,10 +72,5 @@ record ShardMemory(
   /** Returns whether a step makes a gradient of each of its weights. */
   boolean hasDenseGradient(TableSpec table) {
     return replicated || table.kernel().computeKernel().equals(Optional.of(ComputeKernel.DENSE));
-  }
-
-  /** Returns the bytes of weights, optimizer state and keys, in either memory. */
-  long tableBytes(TableSpec table) {
-    return table.bytes(rows, columns);
   }
 }

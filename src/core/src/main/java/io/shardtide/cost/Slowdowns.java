@@ -105,13 +105,7 @@ public final class Slowdowns {
     StepCost healthy = StepCost.of(computeMs, new CommunicationCost(forwardMs, backwardMs));
     List<DeviceCost> all = new ArrayList<>();
     for (int d = 0; d < computeMs.length; d++) {
-      all.add(
-          new DeviceCost(
-              computeMs[d],
-              healthy.forwardCommMs()[d],
-              backwardMs[d],
-              costs.get(d).memoryBytes(),
-              costs.get(d).hostMemoryBytes()));
+      all.add(costs.get(d).withMs(computeMs[d], healthy.forwardCommMs()[d], backwardMs[d]));
     }
     return all;
   }

@@ -114,7 +114,7 @@ public record StepCost(
               forwardCommMs[d],
               backwardCommMs[d],
               loads.get(d).bytes(),
-              loads.get(d).hostBytes()));
+              loads.get(d).bytes(Tiers.HOST)));
     }
     return costs;
   }

@@ -43,7 +43,7 @@ public record Synchronization(ReplicaGroups groups, DeviceGroup peers, int steps
 
   /** Predicts the synchronizations of a plan, given the loads of a group's devices. */
   public Replication of(CostEvaluator evaluator, List<DeviceLoad> loads) {
-    long most = loads.stream().mapToLong(DeviceLoad::tableBytes).max().orElse(0);
+    long most = loads.stream().mapToLong(load -> load.bytes(Tiers.TABLES)).max().orElse(0);
     return new Replication(groups, steps, ms(evaluator, (double) most));
   }
 }

@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.ObjDoubleConsumer;
 
 /** The training ranges of a model, and what is outside of them. */
 public final class TrainedRanges {
@@ -110,15 +111,7 @@ public final class TrainedRanges {
       shards.addAll(sample.shards());
     }
     shards.forEach(shard -> values(TableShapes.of(shard)).forEach((q, v) -> extend(seen, q, v)));
-    for (CollectiveSample sample : samples.collectives()) {
-      values(sample)
-          .forEach(
-              (quantity, values) -> {
-                for (double value : values) {
-                  extend(seen, quantity, value);
-                }
-              });
-    }
+    samples.collectives().forEach(sample -> values(sample, (q, v) -> extend(seen, q, v)));
   }
 
   private static Map<String, Double> values(ShardShape shape) {
@@ -134,14 +127,13 @@ public final class TrainedRanges {
     return values;
   }
 
-  private static Map<String, double[]> values(CollectiveSample sample) {
-    Map<String, double[]> values = new LinkedHashMap<>();
-    values.put(DEVICES, new double[] {sample.devices()});
-    values.put(DEVICES_PER_NODE, new double[] {sample.devicesPerNode()});
-    values.put(
-        sample.collective() == Collective.ALL_TO_ALL ? BYTES_PER_PEER : BUFFER_BYTES,
-        sample.bytes());
-    return values;
+  private static void values(CollectiveSample sample, ObjDoubleConsumer<String> each) {
+    each.accept(DEVICES, sample.devices());
+    each.accept(DEVICES_PER_NODE, sample.devicesPerNode());
+    String bytes = sample.collective() == Collective.ALL_TO_ALL ? BYTES_PER_PEER : BUFFER_BYTES;
+    for (double value : sample.bytes()) {
+      each.accept(bytes, value);
+    }
   }
 
   private static void extend(Map<String, double[]> seen, String quantity, double value) {
@@ -210,13 +202,7 @@ public final class TrainedRanges {
   /** Returns the values of a measured collective that are out of range. */
   List<OutOfRange> ofCollective(CollectiveSample sample) {
     List<OutOfRange> outside = new ArrayList<>();
-    values(sample)
-        .forEach(
-            (quantity, values) -> {
-              for (double value : values) {
-                check(outside, "sample", quantity, value);
-              }
-            });
+    values(sample, (quantity, value) -> check(outside, "sample", quantity, value));
     return outside;
   }
 

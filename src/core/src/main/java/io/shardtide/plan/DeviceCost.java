@@ -17,6 +17,11 @@ public record DeviceCost(
     long hostMemoryBytes)
     implements StepTimes {
 
+  /** Returns this cost with other times. */
+  public DeviceCost withMs(double computeMs, double forwardCommMs, double backwardCommMs) {
+    return new DeviceCost(computeMs, forwardCommMs, backwardCommMs, memoryBytes, hostMemoryBytes);
+  }
+
   /** Returns the sum of computation and both communications, in milliseconds. */
   public double totalMs() {
     return computeMs + backwardCommMs + forwardCommMs;

@@ -1,5 +1,6 @@
 package io.shardtide.search;
 
+import io.shardtide.cost.Tiers;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
 import io.shardtide.plan.Bottleneck;
@@ -122,10 +123,7 @@ final class Explainer {
 
   private boolean isNewlyCut(int table) {
     Way way = state.way(table);
-    return way.part.isByColumns()
-        && way.parts > 1
-        && !way.isCached()
-        && running.parts(table).size() != way.parts;
+    return way.part.isOnDevice() && way.parts > 1 && running.parts(table).size() != way.parts;
   }
 
   /** Merges a table's shards on one of their devices. */
@@ -133,7 +131,7 @@ final class Explainer {
     Way way = state.way(table);
     int columns = tables.get(table).columns();
     Way whole = ways.find(table, way.option.with(Option.ofColumns(columns).part()));
-    if (whole == null || whole.load.bytes() > state.memory[state.place(table, 0)]) {
+    if (whole == null || whole.load.bytes() > state.memory[state.place(table, 0)][Tiers.DEVICE]) {
       return explanation(ExplainedAction.SPLIT, table, Cause.MEMORY, 0);
     }
     int unitsBefore = objective.maxUnits();
@@ -424,7 +422,7 @@ final class Explainer {
 
   private boolean hasRoomElsewhere(int device, Way way) {
     for (int d = 0; d < state.devices; d++) {
-      if (d != device && state.hasRoom(d, way.load.bytes(), way.load.hostBytes())) {
+      if (d != device && state.hasRoom(d, way.load.memory())) {
         return true;
       }
     }

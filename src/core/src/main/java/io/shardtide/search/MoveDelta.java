@@ -1,5 +1,6 @@
 package io.shardtide.search;
 
+import io.shardtide.cost.Tiers;
 import io.shardtide.workload.ShardScope;
 import java.util.Arrays;
 
@@ -19,9 +20,7 @@ final class MoveDelta {
 
   // Of each of those devices, what it gains.
   final int[] units;
-  final long[] bytes;
-  final long[] hostBytes;
-  final long[] tableBytes;
+  final long[][] bytes;
   final int[] parts;
 
   int totalUnits;
@@ -58,9 +57,7 @@ final class MoveDelta {
     int devices = state.devices;
     device = new int[devices];
     units = new int[devices];
-    bytes = new long[devices];
-    hostBytes = new long[devices];
-    tableBytes = new long[devices];
+    bytes = new long[devices][Tiers.COUNT];
     parts = new int[devices];
     indexOf = new int[devices];
     stampOf = new int[devices];
@@ -93,7 +90,7 @@ final class MoveDelta {
     collect(move);
     for (int i = 0; i < count; i++) {
       boolean hasRoom =
-          state.hasRoom(device[i], bytes[i], hostBytes[i])
+          state.hasRoom(device[i], bytes[i])
               && (units[i] <= 0 || state.units[device[i]] + units[i] <= mostUnits);
       if (!hasRoom) {
         return false;
@@ -184,17 +181,13 @@ final class MoveDelta {
         indexOf[d] = i;
         device[i] = d;
         units[i] = 0;
-        bytes[i] = 0;
-        hostBytes[i] = 0;
-        tableBytes[i] = 0;
+        Arrays.fill(bytes[i], 0);
         parts[i] = 0;
       }
       units[i] += sign * way.units;
       unitsOfNode[places.nodeOf(d)] += sign * way.units;
       totalUnits += sign * way.units;
-      bytes[i] += sign * way.load.bytes();
-      hostBytes[i] += sign * way.load.hostBytes();
-      tableBytes[i] += sign * way.load.tableBytes();
+      Tiers.add(bytes[i], way.load.memory(), sign);
       parts[i] += sign;
     }
   }

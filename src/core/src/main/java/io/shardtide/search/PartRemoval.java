@@ -1,7 +1,7 @@
 package io.shardtide.search;
 
+import io.shardtide.cost.Tiers;
 import io.shardtide.workload.ShardScope;
-import java.util.function.ToLongFunction;
 
 /** Makes a running plan fit devices that have less memory, or tables that have become larger. */
 final class PartRemoval {
@@ -12,26 +12,25 @@ final class PartRemoval {
   }
 
   /**
-   * Removes parts from devices whose memory, or host memory, is exceeded: each time the smallest
-   * that is enough, or else the largest. Parts on one device go before split ones, because less has
-   * to move.
+   * Removes parts from devices of which a tier of memory is exceeded: each time the smallest that
+   * is enough, or else the largest. Parts on one device go before split ones, because less has to
+   * move.
    */
   void run() {
     for (int d = 0; d < state.devices; d++) {
-      while (state.bytes[d] > state.memory[d]) {
-        remove(d, state.bytes[d] - state.memory[d], Way::bytes);
-      }
-      while (state.hostBytes[d] > state.hostMemory) {
-        remove(d, state.hostBytes[d] - state.hostMemory, way -> way.load.hostBytes());
+      for (int tier = 0; tier < Tiers.COUNT; tier++) {
+        while (state.bytes[d][tier] > state.memory[d][tier]) {
+          remove(d, state.bytes[d][tier] - state.memory[d][tier], tier);
+        }
       }
     }
   }
 
   /** Removes a part of a device that has some of the bytes that are too many. */
-  private void remove(int device, long over, ToLongFunction<Way> bytes) {
+  private void remove(int device, long over, int tier) {
     for (ShardScope scope : ShardScope.values()) {
       int place = state.places.of(scope, device);
-      int chosen = smallestOf(place, over, bytes);
+      int chosen = smallestOf(place, over, tier);
       if (chosen >= 0) {
         int table = state.tableAt(place, chosen);
         if (scope == ShardScope.DEVICE && state.way(table).onAll == null) {
@@ -57,11 +56,11 @@ final class PartRemoval {
   }
 
   /** Returns the smallest part of a place with so many bytes, or else the largest with any. */
-  private int smallestOf(int place, long least, ToLongFunction<Way> of) {
+  private int smallestOf(int place, long least, int tier) {
     int chosen = -1;
     long best = 0;
     for (int i = 0; i < state.countAt(place); i++) {
-      long bytes = of.applyAsLong(state.way(state.tableAt(place, i)));
+      long bytes = state.way(state.tableAt(place, i)).memory[tier];
       boolean isBetter = best >= least ? bytes >= least && bytes < best : bytes > best;
       if (isBetter) {
         chosen = i;

@@ -1,6 +1,7 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.StepCollectives;
+import io.shardtide.cost.Tiers;
 import io.shardtide.workload.ShardScope;
 import java.util.stream.IntStream;
 
@@ -44,6 +45,9 @@ final class Proposals {
 
   /** Places that the way has already which is being placed: those with the stamp of now. */
   private final int[] takenStamp;
+
+  /** Bytes that a device gains, by tier; each look at a place makes it anew. */
+  private final long[] more = new long[Tiers.COUNT];
 
   private int stamp;
   private final int otherWayEvery;
@@ -305,17 +309,17 @@ final class Proposals {
   /** Returns whether a place has room, once the table has left it. */
   private boolean hasRoom(int table, int place, Way way) {
     Way before = state.way(table);
-    long ofAll = before == null || before.onAll == null ? 0 : before.onAll.load.bytes();
     for (int d = places.first(place); d < places.end(place); d++) {
-      long more = way.bytes() - ofAll;
-      long moreOnHost = way.load.hostBytes();
+      System.arraycopy(way.memory, 0, more, 0, Tiers.COUNT);
+      if (before != null && before.onAll != null) {
+        Tiers.add(more, before.onAll.load.memory(), -1);
+      }
       for (int i = 0; i < state.count(table); i++) {
         if (places.covers(state.place(table, i), d)) {
-          more -= before.load.bytes();
-          moreOnHost -= before.load.hostBytes();
+          Tiers.add(more, before.load.memory(), -1);
         }
       }
-      if (!state.hasRoom(d, more, moreOnHost)) {
+      if (!state.hasRoom(d, more)) {
         return false;
       }
     }

@@ -2,6 +2,7 @@ package io.shardtide.search;
 
 import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.StepCollectives;
+import io.shardtide.cost.Tiers;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
@@ -44,9 +45,10 @@ final class State {
   final int[] units;
   final int[] unitsOfNode;
   final int[] nodeUnits;
-  final long[] bytes;
-  final long[] hostBytes;
-  final long[] tableBytes;
+
+  /** Bytes of each device, by tier. */
+  final long[][] bytes;
+
   final int[] parts;
 
   /** The candidate of each collective; see {@link Communication}. */
@@ -55,32 +57,23 @@ final class State {
   /** Bytes of device memory that a step needs on each device without parts. */
   private final long stepBytes;
 
-  /** Bytes that each device may hold. */
-  final long[] memory;
+  /** Bytes that each device may hold, by tier. */
+  final long[][] memory;
 
-  final long hostMemory;
   int totalUnits;
   double rowElements;
   double copyElements;
 
   /** Creates a state without parts, of devices that need so many bytes for a step without them. */
   State(int tables, int sumSize, Places places, long stepBytes, ClusterSpec cluster) {
-    this(tables, sumSize, places, stepBytes, memory(cluster), cluster.hostMemoryBytesPerDevice());
+    this(tables, sumSize, places, stepBytes, Tiers.limits(cluster));
   }
 
-  private static long[] memory(ClusterSpec cluster) {
-    long[] memory = new long[cluster.devices()];
-    Arrays.setAll(memory, cluster.usableMemory()::bytes);
-    return memory;
-  }
-
-  private State(
-      int tables, int sumSize, Places places, long stepBytes, long[] memory, long hostMemory) {
+  private State(int tables, int sumSize, Places places, long stepBytes, long[][] memory) {
     this.places = places;
     this.sumSize = sumSize;
     this.stepBytes = stepBytes;
     this.memory = memory;
-    this.hostMemory = hostMemory;
     devices = places.devices();
     way = new Way[tables];
     at = new int[tables][1];
@@ -93,16 +86,16 @@ final class State {
     units = new int[devices];
     unitsOfNode = new int[places.nodes()];
     nodeUnits = new int[places.nodes()];
-    bytes = new long[devices];
-    Arrays.fill(bytes, stepBytes);
-    hostBytes = new long[devices];
-    tableBytes = new long[devices];
+    bytes = new long[devices][Tiers.COUNT];
+    for (long[] ofDevice : bytes) {
+      ofDevice[Tiers.DEVICE] = stepBytes;
+    }
     parts = new int[devices];
   }
 
   /** Returns a state of the same parts and collectives. */
   State copy() {
-    State copy = new State(way.length, sumSize, places, stepBytes, memory, hostMemory);
+    State copy = new State(way.length, sumSize, places, stepBytes, memory);
     for (int t = 0; t < way.length; t++) {
       for (int i = 0; i < count[t]; i++) {
         copy.add(t, way[t], at[t][i]);
@@ -169,13 +162,17 @@ final class State {
 
   /** Returns how many bytes of a device's memory are free. */
   long room(int device) {
-    return memory[device] - bytes[device];
+    return memory[device][Tiers.DEVICE] - bytes[device][Tiers.DEVICE];
   }
 
-  /** Returns whether a device has room for so many more bytes of its memory and of host memory. */
-  boolean hasRoom(int device, long moreBytes, long moreHostBytes) {
-    return (moreBytes <= 0 || bytes[device] + moreBytes <= memory[device])
-        && (moreHostBytes <= 0 || hostBytes[device] + moreHostBytes <= hostMemory);
+  /** Returns whether a device has room for so many more bytes of each tier. */
+  boolean hasRoom(int device, long[] more) {
+    for (int tier = 0; tier < Tiers.COUNT; tier++) {
+      if (more[tier] > 0 && bytes[device][tier] + more[tier] > memory[device][tier]) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Returns whether a part of a table, or its first one, may be added at a place. */
@@ -183,18 +180,14 @@ final class State {
     if (isAt(table, place)) {
       return false;
     }
-    long bytes = of.load.bytes();
-    if (count[table] == 0 && of.onAll != null) {
-      long ofAll = of.onAll.load.bytes();
-      for (int d = 0; d < devices; d++) {
-        if (!hasRoom(d, ofAll, 0)) {
-          return false;
-        }
+    boolean isFirst = count[table] == 0 && of.onAll != null;
+    for (int d = 0; isFirst && d < devices; d++) {
+      if (!hasRoom(d, of.onAll.load.memory())) {
+        return false;
       }
-      bytes += ofAll;
     }
     for (int d = places.first(place); d < places.end(place); d++) {
-      if (!hasRoom(d, bytes, of.load.hostBytes())) {
+      if (!hasRoom(d, isFirst ? of.memory : of.load.memory())) {
         return false;
       }
     }
@@ -339,9 +332,7 @@ final class State {
       shift(sums, d * sumSize, of, sign);
       units[d] += sign * of.units;
       unitsOfNode[places.nodeOf(d)] += sign * of.units;
-      bytes[d] += sign * of.load.bytes();
-      hostBytes[d] += sign * of.load.hostBytes();
-      tableBytes[d] += sign * of.load.tableBytes();
+      Tiers.add(bytes[d], of.load.memory(), sign);
       parts[d] += sign;
     }
   }

@@ -2,6 +2,7 @@ package io.shardtide.search;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.Synchronization;
+import io.shardtide.cost.Tiers;
 
 /**
  * What keeping replica groups equal adds to a step: it grows with the bytes of the fullest device.
@@ -36,8 +37,8 @@ final class SynchronizationPrice {
       return;
     }
     long largest = 0;
-    for (long ofDevice : state.tableBytes) {
-      largest = Math.max(largest, ofDevice);
+    for (long[] ofDevice : state.bytes) {
+      largest = Math.max(largest, ofDevice[Tiers.TABLES]);
     }
     if (largest != most) {
       most = largest;
@@ -53,11 +54,13 @@ final class SynchronizationPrice {
     long largest = 0;
     for (int d = 0; d < state.devices; d++) {
       if (!delta.touches(d)) {
-        largest = Math.max(largest, state.tableBytes[d]);
+        largest = Math.max(largest, state.bytes[d][Tiers.TABLES]);
       }
     }
     for (int i = 0; i < delta.count; i++) {
-      largest = Math.max(largest, state.tableBytes[delta.device[i]] + delta.tableBytes[i]);
+      largest =
+          Math.max(
+              largest, state.bytes[delta.device[i]][Tiers.TABLES] + delta.bytes[i][Tiers.TABLES]);
     }
     return largest == most ? 0 : ms(largest) - ms;
   }

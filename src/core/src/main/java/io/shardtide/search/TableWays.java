@@ -7,6 +7,7 @@ import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.StepCollective;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.Tiers;
 import io.shardtide.option.Option;
 import io.shardtide.search.problem.PartMemory;
 import io.shardtide.search.problem.TableGroup;
@@ -192,9 +193,7 @@ final class TableWays {
 
   private boolean fits(Way way) {
     long ofAll = way.onAll == null ? 0 : way.onAll.load.bytes();
-    return way.bytes() <= memory.most(way.scope, way.parts)
-        && ofAll <= memory.least()
-        && way.load.hostBytes() <= cluster.hostMemoryBytesPerDevice();
+    return memory.holds(way.memory, way.scope, way.parts) && ofAll <= memory.least();
   }
 
   private Way known(int table, Option option) {
@@ -218,11 +217,13 @@ final class TableWays {
           member.load(group.of(option, member.table()), evaluator, cluster).orElseThrow();
       if (sum != null && load.scope() != sum.scope()) {
         ShapeLoad sent =
-            new ShapeLoad(new double[load.tower().length], load.scope(), load.elements(), 0, 0, 0);
-        other = other == null ? sent : other.plus(sent);
-        load =
             new ShapeLoad(
-                load.tower(), sum.scope(), 0, load.bytes(), load.hostBytes(), load.tableBytes());
+                new double[load.tower().length],
+                load.scope(),
+                load.elements(),
+                new long[Tiers.COUNT]);
+        other = other == null ? sent : other.plus(sent);
+        load = new ShapeLoad(load.tower(), sum.scope(), 0, load.memory());
       }
       sum = sum == null ? load : sum.plus(load);
     }
@@ -285,7 +286,7 @@ final class TableWays {
 
   /** Returns the tables that may be cached, by position. */
   int[] cacheable() {
-    return cluster.hostMemoryBytesPerDevice() == 0
+    return !memory.hasHost()
         ? new int[0]
         : IntStream.range(0, tables.size())
             .filter(

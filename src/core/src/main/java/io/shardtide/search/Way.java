@@ -1,6 +1,7 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.ShapeLoad;
+import io.shardtide.cost.Tiers;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
 import io.shardtide.workload.ShardScope;
@@ -35,6 +36,9 @@ final class Way {
    * others the other. Has no bytes and no computation; null in all other ways.
    */
   final ShapeLoad otherCollective;
+
+  /** Bytes on each device of a part by tier, with those of {@link #onAll}. */
+  final long[] memory;
 
   /** What the table adds to all devices beside the parts; null if nothing. */
   final Way onAll;
@@ -91,6 +95,10 @@ final class Way {
     this.load = load;
     this.otherCollective = otherCollective;
     this.onAll = onAll;
+    memory = load.memory().clone();
+    if (onAll != null) {
+      Tiers.add(memory, onAll.memory, 1);
+    }
     this.aloneMs = aloneMs;
     scope = part.scope();
     this.units = units.ofDevice(elements(ShardScope.DEVICE));
@@ -119,7 +127,7 @@ final class Way {
 
   /** Returns the bytes of device memory on each device of a part. */
   long bytes() {
-    return load.bytes() + (onAll == null ? 0 : onAll.load.bytes());
+    return memory[Tiers.DEVICE];
   }
 
   /** Returns the estimated work with a price for each byte of device memory. */

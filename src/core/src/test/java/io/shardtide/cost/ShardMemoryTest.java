@@ -136,10 +136,12 @@ class ShardMemoryTest {
     for (ClusterSpec cluster : List.of(SHARDS_ALONE, WITH_STEP, with(TrainingPipeline.NONE))) {
       for (OptionalDouble share : List.of(OptionalDouble.empty(), OptionalDouble.of(0.25))) {
         ShardMemory memory = new ShardMemory(250, 16, 100, 200, false, share);
-        assertThat(memory.bytes(hashed, cluster))
-            .isEqualTo(memory.bytes(plain, cluster) + 250 * 16);
-        assertThat(memory.hostBytes(hashed, cluster)).isEqualTo(memory.hostBytes(plain, cluster));
-        assertThat(memory.tableBytes(hashed)).isEqualTo(memory.tableBytes(plain) + 250 * 16);
+        assertThat(memory.tiers(hashed, cluster)[Tiers.DEVICE])
+            .isEqualTo(memory.tiers(plain, cluster)[Tiers.DEVICE] + 250 * 16);
+        assertThat(memory.tiers(hashed, cluster)[Tiers.HOST])
+            .isEqualTo(memory.tiers(plain, cluster)[Tiers.HOST]);
+        assertThat(memory.tiers(hashed, cluster)[Tiers.TABLES])
+            .isEqualTo(memory.tiers(plain, cluster)[Tiers.TABLES] + 250 * 16);
       }
     }
   }
@@ -191,14 +193,14 @@ class ShardMemoryTest {
     ShardMemory cached = new ShardMemory(1_000, 64, 1_024, 2_560, false, OptionalDouble.of(0.25));
     ShardMemory whole = new ShardMemory(1_000, 64, 1_024, 2_560, false, OptionalDouble.empty());
     ClusterSpec prefetch = with(TrainingPipeline.PREFETCH);
-    long step = whole.bytes(table, prefetch) - table.bytes();
-    assertThat(cached.bytes(table, prefetch))
+    long step = whole.tiers(table, prefetch)[Tiers.DEVICE] - table.bytes();
+    assertThat(cached.tiers(table, prefetch)[Tiers.DEVICE])
         .isEqualTo(250 * 64 * 4 + 1_000 * 4 + 1_000 * 4 + 250 * 16 + step + 7 * 2_560 * 8);
-    assertThat(cached.hostBytes(table, prefetch)).isEqualTo(1_000 * 64 * 4);
-    assertThat(whole.hostBytes(table, prefetch)).isZero();
-    assertThat(cached.bytes(table, with(TrainingPipeline.SPARSE_DIST)))
+    assertThat(cached.tiers(table, prefetch)[Tiers.HOST]).isEqualTo(1_000 * 64 * 4);
+    assertThat(whole.tiers(table, prefetch)[Tiers.HOST]).isZero();
+    assertThat(cached.tiers(table, with(TrainingPipeline.SPARSE_DIST))[Tiers.DEVICE])
         .as("without prefetched rows")
-        .isLessThan(cached.bytes(table, prefetch) - 7 * 2_560 * 8);
+        .isLessThan(cached.tiers(table, prefetch)[Tiers.DEVICE] - 7 * 2_560 * 8);
   }
 
   @Test

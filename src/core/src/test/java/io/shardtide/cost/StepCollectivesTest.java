@@ -62,7 +62,7 @@ class StepCollectivesTest {
     int towerSize = TestModels.bundle().towerSize();
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
-      loads.add(new DeviceLoad(towerSize));
+      loads.add(new DeviceLoad(towerSize, 0));
     }
     TableShapes shapes = new TableShapes(TABLE, cluster.batchSize());
     for (Sharding sharding : shardings) {
@@ -347,9 +347,9 @@ class StepCollectivesTest {
     double[] tower = new double[TestModels.bundle().towerSize()];
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
-      DeviceLoad load = new DeviceLoad(tower.length);
+      DeviceLoad load = new DeviceLoad(tower.length, 0);
       double elements = (double) columns[cluster.node(d)] * cluster.batchSize();
-      load.add(new ShapeLoad(tower, ShardScope.NODE, elements, 0, 0, 0));
+      load.add(new ShapeLoad(tower, ShardScope.NODE, elements, new long[3]));
       loads.add(load);
     }
     return loads;

@@ -44,7 +44,7 @@ class StepCostTest {
   @Test
   void a_load_is_the_sum_of_its_shards_in_any_order() {
     List<ShapeLoad> shards = List.of(load(0, 64), load(1, 8), load(1, 24), load(2, 4));
-    DeviceLoad load = new DeviceLoad(model.sumSize());
+    DeviceLoad load = new DeviceLoad(model.sumSize(), 0);
     shards.forEach(load::add);
     assertThat(load.bytes()).isEqualTo(256_000_000 + 320_000 + 960_000 + 1_600);
     assertThat(load.elements(ShardScope.DEVICE)).isEqualTo(100.0 * BATCH);
@@ -53,7 +53,7 @@ class StepCostTest {
     for (int seed = 0; seed < 20; seed++) {
       List<ShapeLoad> shuffled = new ArrayList<>(shards);
       Collections.shuffle(shuffled, new Random(seed));
-      DeviceLoad other = new DeviceLoad(model.sumSize());
+      DeviceLoad other = new DeviceLoad(model.sumSize(), 0);
       shuffled.forEach(other::add);
       assertThat(other.towerSum()).isEqualTo(load.towerSum());
     }
@@ -63,7 +63,7 @@ class StepCostTest {
   @Test
   void a_step_costs_the_same_however_it_is_predicted() {
     List<DeviceLoad> loads =
-        List.of(new DeviceLoad(model.sumSize()), new DeviceLoad(model.sumSize()));
+        List.of(new DeviceLoad(model.sumSize(), 0), new DeviceLoad(model.sumSize(), 0));
     loads.get(0).add(load(0, 64));
     loads.get(1).add(load(1, 32));
     loads.get(1).add(load(2, 4));
@@ -102,9 +102,10 @@ class StepCostTest {
 
   @Test
   void a_device_without_shards_computes_nothing() {
-    DeviceLoad one = new DeviceLoad(model.sumSize());
+    DeviceLoad one = new DeviceLoad(model.sumSize(), 0);
     one.add(load(0, 64));
-    StepCost cost = StepCost.of(evaluator, CLUSTER, List.of(one, new DeviceLoad(model.sumSize())));
+    StepCost cost =
+        StepCost.of(evaluator, CLUSTER, List.of(one, new DeviceLoad(model.sumSize(), 0)));
     assertThat(cost.computeMs()[0]).isPositive();
     assertThat(cost.computeMs()[1]).isZero();
     assertThat(evaluator.evaluations()).isEqualTo(1);
@@ -115,7 +116,7 @@ class StepCostTest {
     assertThatThrownBy(
             () ->
                 StepCost.of(
-                    evaluator, Fixtures.cluster(3, 1), List.of(new DeviceLoad(model.sumSize()))))
+                    evaluator, Fixtures.cluster(3, 1), List.of(new DeviceLoad(model.sumSize(), 0))))
         .hasMessage("loads must be one for each of 3 devices, got 1");
   }
 

@@ -119,8 +119,7 @@ final class WayList {
       double share = rows * spec.columns() / (held * own.part().columns() * count);
       bytes += Math.max(0, count * (share * one.bytes() * devices - devices));
     }
-    if (load.bytes() > memory.most(scope, count)
-        || load.hostBytes() > cluster.hostMemoryBytesPerDevice()) {
+    if (!memory.holds(load.memory(), scope, count)) {
       return Optional.empty();
     }
     for (int s = 0; s < Scopes.COUNT; s++) {

@@ -1,8 +1,8 @@
 package io.shardtide.search.problem;
 
+import io.shardtide.cost.Tiers;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ShardScope;
-import io.shardtide.workload.UsableMemory;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.Map;
@@ -15,15 +15,18 @@ public final class PartMemory {
   /** By scope, the least memory of the devices of each place; the largest last. */
   private final Map<ShardScope, long[]> ofPlaces = new EnumMap<>(ShardScope.class);
 
+  private final long[] limits;
+
   /** Reads the memory of a cluster. */
   public PartMemory(ClusterSpec cluster) {
-    UsableMemory memory = cluster.usableMemory();
+    long[][] ofDevices = Tiers.limits(cluster);
+    limits = ofDevices[0];
     for (ShardScope scope : ShardScope.values()) {
       int size = scope.devices(cluster);
       long[] least = new long[scope.places(cluster)];
       Arrays.fill(least, Long.MAX_VALUE);
       for (int d = 0; d < cluster.devices(); d++) {
-        least[d / size] = Math.min(least[d / size], memory.bytes(d));
+        least[d / size] = Math.min(least[d / size], ofDevices[d][Tiers.DEVICE]);
       }
       Arrays.sort(least);
       ofPlaces.put(scope, least);
@@ -41,6 +44,19 @@ public final class PartMemory {
   public long most(ShardScope scope, int parts) {
     long[] ascending = ofPlaces.get(scope);
     return ascending[Math.max(0, ascending.length - parts)];
+  }
+
+  /**
+   * Returns whether a table's parts of such bytes by tier fit, each at a place of its own; see
+   * {@link #most}.
+   */
+  public boolean holds(long[] bytes, ShardScope scope, int parts) {
+    return bytes[Tiers.DEVICE] <= most(scope, parts) && bytes[Tiers.HOST] <= limits[Tiers.HOST];
+  }
+
+  /** Returns whether devices have a share of host memory. */
+  public boolean hasHost() {
+    return limits[Tiers.HOST] > 0;
   }
 
   /** Returns the bytes that embeddings may use on the device with the least memory. */

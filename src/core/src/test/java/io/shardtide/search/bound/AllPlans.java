@@ -8,6 +8,7 @@ import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.StepMemory;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.cost.Tiers;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
 import io.shardtide.search.problem.SearchProblem;
@@ -160,7 +161,7 @@ final class AllPlans {
             .allMatch(
                 d ->
                     loads.get(d).bytes() <= memory.bytes(d)
-                        && loads.get(d).hostBytes() <= cluster.hostMemoryBytesPerDevice());
+                        && loads.get(d).bytes(Tiers.HOST) <= cluster.hostMemoryBytesPerDevice());
     if (fits) {
       StepCollectives collectives =
           StepCollectives.of(

@@ -164,11 +164,11 @@ class CommunicationFloorTest {
     double[] ofNodes = loads(random, cluster.nodes());
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
-      DeviceLoad load = new DeviceLoad(evaluator.sumSize());
+      DeviceLoad load = new DeviceLoad(evaluator.sumSize(), 0);
       double elements = ofNodes[cluster.node(d)];
       if (elements > 0) {
         load.add(
-            new ShapeLoad(new double[evaluator.sumSize()], ShardScope.NODE, elements, 0, 0, 0));
+            new ShapeLoad(new double[evaluator.sumSize()], ShardScope.NODE, elements, new long[3]));
       }
       loads.add(load);
     }
