@@ -21,10 +21,7 @@ final class FairShares {
    */
   static double[] of(List<Demand> demands, int nodes) {
     double low = 0;
-    double high = 0;
-    for (Demand demand : demands) {
-      high = Math.max(high, demand.mostNodes());
-    }
+    double high = demands.stream().mapToInt(Demand::mostNodes).max().orElse(0);
     if (sum(shares(demands, high)) <= nodes) {
       return shares(demands, high);
     }

@@ -118,10 +118,9 @@ final class NodeChoice {
     if (!has.isEmpty() || !isMeasured) {
       return groups.from(groups.next(groups.nearHeld));
     }
-    List<Integer> starts = groups.starts();
-    List<String> best = groups.from(starts.get(0));
-    double most = groups.nearness;
-    for (int start : starts) {
+    List<String> best = List.of();
+    double most = Double.NEGATIVE_INFINITY;
+    for (int start : groups.starts()) {
       List<String> other = groups.from(start);
       if (groups.nearness > most) {
         most = groups.nearness;

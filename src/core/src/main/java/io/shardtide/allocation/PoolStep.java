@@ -199,24 +199,16 @@ public final class PoolStep {
   private static Optional<Sent> send(
       StoredPool header, Allocation allocation, PoolMember member, Instant at) {
     String workloadId = member.request().workloadId();
+    Optional<Pool> pool = header.state().pool();
     Optional<ClusterSpec> wanted =
-        member
-            .cluster()
+        allocation
+            .of(workloadId)
+            .filter(w -> w.devices() > 0)
             .flatMap(
-                cluster ->
-                    allocation
-                        .of(workloadId)
-                        .filter(w -> w.devices() > 0)
-                        .flatMap(
-                            w ->
-                                header
-                                    .state()
-                                    .pool()
-                                    .flatMap(p -> p.clusterOf(cluster, w.devices()))));
-    if (wanted.isEmpty() || wanted.equals(member.cluster())) {
-      return Optional.empty();
-    }
-    if (wanted.equals(member.sent()) && !member.isConfirmed()) {
+                w -> member.cluster().flatMap(c -> pool.flatMap(p -> p.clusterOf(c, w.devices()))));
+    if (wanted.isEmpty()
+        || wanted.equals(member.cluster())
+        || (wanted.equals(member.sent()) && !member.isConfirmed())) {
       return Optional.empty();
     }
     WorkloadChange change =

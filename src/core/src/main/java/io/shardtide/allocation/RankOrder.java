@@ -166,16 +166,9 @@ public final class RankOrder {
   /** Returns the ring from the least node, in the direction of its lesser neighbour. */
   private static List<Integer> canonical(int[] ring) {
     int size = ring.length;
-    int start = 0;
-    while (ring[start] != 0) {
-      start++;
-    }
+    int start = IntStream.range(0, size).filter(i -> ring[i] == 0).findFirst().orElseThrow();
     int step = ring[(start + 1) % size] < ring[(start + size - 1) % size] ? 1 : size - 1;
-    List<Integer> order = new ArrayList<>();
-    for (int i = 0; i < size; i++) {
-      order.add(ring[(start + i * step) % size]);
-    }
-    return order;
+    return IntStream.range(0, size).mapToObj(i -> ring[(start + i * step) % size]).toList();
   }
 
   /** All rings that begin at the least node, but for those that cannot be better. */

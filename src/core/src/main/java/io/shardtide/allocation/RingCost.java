@@ -37,8 +37,7 @@ final class RingCost {
     TreeMap<String, Integer> numbers = new TreeMap<>();
     int[] ofNodes = new int[size];
     for (int i = 0; i < size; i++) {
-      Integer known = numbers.putIfAbsent(links.group(nodes.get(i)), numbers.size());
-      ofNodes[i] = known == null ? numbers.size() - 1 : known;
+      ofNodes[i] = numbers.computeIfAbsent(links.group(nodes.get(i)), group -> numbers.size());
     }
     groups = links.isSharedBetweenGroups() ? ofNodes : new int[size];
     groupCount = links.isSharedBetweenGroups() ? numbers.size() : 1;
