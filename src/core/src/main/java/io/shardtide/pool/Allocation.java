@@ -97,39 +97,20 @@ public record Allocation(
 
   private String hash() {
     CanonicalHash hash = new CanonicalHash(FORMAT);
-    hash.put(poolId)
-        .put(generation)
-        .put(previousId.orElse(""))
-        .put(policy.adjustedAtOnce())
-        .put(policy.fairnessLoss())
-        .put(policy.adjustmentSeconds())
-        .put(policy.paybackSeconds())
-        .put(policy.solverIterations());
-    hash.putAll(curveIds.entrySet(), c -> hash.put(c.getKey()).put(c.getValue()));
+    hash.put(poolId).put(generation).put(previousId).put(policy).put(curveIds);
     hash.putAll(
         workloads,
         w -> {
-          hash.put(w.workloadId()).putAll(w.nodes(), hash::put);
-          hash.put(w.devices())
+          hash.put(w.workloadId())
+              .put(w.nodes())
+              .put(w.devices())
               .put(w.samplesPerSecond())
               .put(w.fairNodes())
-              .put(w.change().name())
+              .put(w.change())
               .put(w.reason());
           // Allocations of pools without links keep the ids that they had before there were any.
-          w.ring()
-              .ifPresent(
-                  ring ->
-                      hash.put(ring.gigabytesPerSecond())
-                          .put(ring.byNameGigabytesPerSecond())
-                          .put(ring.mostGigabytesPerSecond())
-                          .put(ring.slowestPairGigabytesPerSecond()));
+          w.ring().ifPresent(hash::put);
         });
-    hash.putAll(
-        transfers, t -> hash.put(t.node()).put(t.from()).put(t.to().orElse("")).put(t.reason()));
-    return hash.put(quality.weightedThroughput())
-        .put(quality.gap())
-        .put(quality.fairnessLoss())
-        .put(quality.adjusted())
-        .hex();
+    return hash.put(transfers).put(quality).hex();
   }
 }

@@ -37,10 +37,12 @@ public record ThroughputCurve(
 
   /** Returns the SHA-256 of the curve in hexadecimal digits. */
   public String id() {
-    CanonicalHash hash = new CanonicalHash("throughput curve 1");
-    hash.put(workloadId).put(generation).put(modelId).put(cluster.batchSize());
-    return hash.putAll(
-            points, p -> hash.put(p.devices()).put(p.stepMs().orElse(CurvePoint.DOES_NOT_FIT)))
+    return new CanonicalHash("throughput curve 1")
+        .put(workloadId)
+        .put(generation)
+        .put(modelId)
+        .put(cluster.batchSize())
+        .put(points)
         .hex();
   }
 

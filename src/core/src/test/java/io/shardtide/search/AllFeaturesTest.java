@@ -195,14 +195,9 @@ class AllFeaturesTest {
         codecs.add(new CommCodec("fp16", 2));
       }
       if (random.nextInt(3) == 0) {
-        codecs.add(
-            new CommCodec(
-                "int8",
-                random.nextBoolean() ? List.of(Direction.FORWARD) : List.of(),
-                1,
-                50 + random.nextInt(500),
-                1,
-                random.nextBoolean()));
+        List<Direction> directions = random.nextBoolean() ? List.of(Direction.FORWARD) : List.of();
+        double speed = 50 + random.nextInt(500);
+        codecs.add(new CommCodec("int8", 1, speed, 1, random.nextBoolean(), directions));
       }
       return codecs;
     }

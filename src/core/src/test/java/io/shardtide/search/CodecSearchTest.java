@@ -127,7 +127,7 @@ class CodecSearchTest {
   @Test
   void a_codec_that_takes_too_long_changes_nothing() {
     List<TableSpec> tables = Plans.randomTables(new Random(4), 12);
-    CommCodec slow = new CommCodec("slow", List.of(), 1, 0.001, 1, true);
+    CommCodec slow = new CommCodec("slow", 1, 0.001, 1, true, List.of());
     SearchResult.Found found = plan(problem(tables, with(slow), PlanShards.NONE));
     SearchResult.Found plain = plan(problem(tables, PLAIN, PlanShards.NONE));
     assertThat(found.codecs()).isEmpty();
@@ -147,8 +147,8 @@ class CodecSearchTest {
     List<TableSpec> tables = Plans.randomTables(random, 4 + random.nextInt(8));
     ClusterSpec cluster =
         with(
-            new CommCodec("a", List.of(), 2, random.nextBoolean() ? 0 : 200, 1, true),
-            new CommCodec("b", List.of(), 1, 50 + random.nextInt(500), 1, random.nextBoolean()));
+            new CommCodec("a", 2, random.nextBoolean() ? 0 : 200, 1, true, List.of()),
+            new CommCodec("b", 1, 50 + random.nextInt(500), 1, random.nextBoolean(), List.of()));
     SearchProblem first = problem(tables, cluster, PlanShards.NONE);
     SearchResult.Found running = checked(first, tables, PlanShards.NONE);
     tables.remove(random.nextInt(tables.size()));
@@ -186,7 +186,7 @@ class CodecSearchTest {
     PlanShards running =
         plan(inGroup(tables, inGroups(16, 2, 4), PlanShards.NONE, before)).placed();
     tables.add(Plans.randomTable(random, "new"));
-    CommCodec codec = new CommCodec("a", List.of(), 1 + random.nextInt(2), 200, 1, true);
+    CommCodec codec = new CommCodec("a", 1 + random.nextInt(2), 200, 1, true, List.of());
     ClusterSpec cluster = ClusterSpecBuilder.builder(plain).codecs(List.of(codec)).build();
     for (ReplicaGroups groups : plain.groupings()) {
       SearchResult.Found with = plan(inGroup(tables, cluster, running, groups), ENOUGH);

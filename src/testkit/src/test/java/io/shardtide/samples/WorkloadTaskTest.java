@@ -164,7 +164,7 @@ class WorkloadTaskTest {
                     10,
                     List.of(
                         new CommCodec("fp16", 2),
-                        new CommCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)),
+                        new CommCodec("top", 8, 100, 0.1, false, List.of(Direction.FORWARD))),
                     Optional.of(Optimizer.SGD),
                     Optional.of(TrainingPipeline.NONE),
                     List.of(new DeviceMemory(15, 2048)),

@@ -664,7 +664,7 @@ class FeaturePairsTest {
       codecs.add(new CommCodec("fp16", 2));
     }
     if (random.nextBoolean()) {
-      codecs.add(new CommCodec("int8", List.of(Direction.FORWARD), 1, 200, 1, false));
+      codecs.add(new CommCodec("int8", 1, 200, 1, false, List.of(Direction.FORWARD)));
     }
     return codecs;
   }

@@ -37,7 +37,7 @@ class CommunicationFloorTest {
   private static final List<CostModel> MODELS =
       List.of(new CostModel(TestModels.nodes()), new CostModel(TestModels.h200()));
 
-  private static final CommCodec CODEC = new CommCodec("half", List.of(), 2, 300, 1, true);
+  private static final CommCodec CODEC = new CommCodec("half", 2, 300, 1, true, List.of());
 
   private static CostModel model(Random random) {
     return MODELS.get(random.nextInt(MODELS.size()));
