@@ -105,14 +105,14 @@ public final class CostEvaluator {
    */
   public double computeMs(double[] towerSum) {
     double ms = 0;
-    for (int group = 0; group < groups(); group++) {
+    for (int group = 0; group < launchGroups(); group++) {
       ms += groupMs(towerSum, 0, group);
     }
     return ms;
   }
 
   /** Returns how many launch groups a device has: its computation is the sum of theirs. */
-  public int groups() {
+  public int launchGroups() {
     return hasGroups ? LaunchGroups.COUNT : 1;
   }
 
@@ -122,7 +122,7 @@ public final class CostEvaluator {
    *
    * @param sums sums of towers of many devices, one after another
    * @param at where the device's begin
-   * @param group the group, 0 to below {@link #groups}
+   * @param group the group, 0 to below {@link #launchGroups}
    */
   public double groupMs(double[] sums, int at, int group) {
     double ms = groupMs(sums, at + group * towerSize, group, components);
@@ -149,7 +149,7 @@ public final class CostEvaluator {
   /** Predicts the first latency components: those of the forward pass, or all. */
   private double computeMs(double[] towerSum, int to) {
     double ms = 0;
-    for (int group = 0; group < groups(); group++) {
+    for (int group = 0; group < launchGroups(); group++) {
       ms += groupMs(towerSum, group * towerSize, group, to);
     }
     return ms;

@@ -274,6 +274,12 @@ public record ModelBundle(
             : "costs of " + Named.join(used) + " by the bytes of their state");
   }
 
+  /** Returns whose costs a plan has where the hardware's own were not measured, for people. */
+  public Stream<String> describeUnmeasured(Collection<TableSpec> tables, List<Shard> shards) {
+    return Stream.of(describeLinks(), describeOptimizers(tables), describeCaches(shards))
+        .flatMap(Optional::stream);
+  }
+
   /**
    * Returns the card's description, after how the model began as that of other hardware and what
    * was not measured.

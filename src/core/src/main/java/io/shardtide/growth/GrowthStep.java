@@ -248,8 +248,7 @@ public final class GrowthStep {
             ? 0
             : (double) cluster.devices()
                 * StepMemory.ofDevice(store.tables().range(id).values(), cluster);
-    return FILLED * (cluster.usableBytes() - stepBytes + cluster.hostBytes())
-        - store.header(id).fixedBytes();
+    return FILLED * (cluster.allBytes() - stepBytes) - store.header(id).fixedBytes();
   }
 
   private static TableForecast forecast(

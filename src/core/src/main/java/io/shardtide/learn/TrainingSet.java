@@ -6,7 +6,6 @@ import io.shardtide.cost.SampleSet;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.workload.CanonicalHash;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalInt;
@@ -83,8 +82,8 @@ public record TrainingSet(SampleSplit recent, SampleSplit old, List<String> sour
     for (CostSample sample : samples) {
       SampleSet one = SampleSet.of(List.of(sample));
       boolean isHeldOut = heldOut.contains(sample.measurementId());
-      computations.addAll(Collections.nCopies(one.compute().size(), isHeldOut));
-      collectives.addAll(Collections.nCopies(one.collectives().size(), isHeldOut));
+      one.compute().forEach(of -> computations.add(isHeldOut));
+      one.collectives().forEach(of -> collectives.add(isHeldOut));
     }
     Evaluation all =
         Winsorizer.winsorized(

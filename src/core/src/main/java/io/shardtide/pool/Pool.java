@@ -154,7 +154,7 @@ public record Pool(
     }
     SortedMap<String, PoolNode> more = new TreeMap<>(nodes);
     more.put(node.name(), node);
-    return with(more);
+    return with(more, links);
   }
 
   /**
@@ -170,12 +170,13 @@ public record Pool(
           "a lost node must be one of the pool's %s, got %s"
               .formatted(nodes.size(), Names.quote(node)));
     }
-    return with(fewer);
+    return with(fewer, links);
   }
 
-  private Pool with(SortedMap<String, PoolNode> others) {
+  /** Returns a pool of other nodes that are like these. */
+  Pool with(SortedMap<String, PoolNode> others, Optional<PoolLinks> measured) {
     return new Pool(
-        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, others, links);
+        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, others, measured);
   }
 
   private static RejectedException duplicate(PoolNode node) {

@@ -31,7 +31,7 @@ final class Communication {
   private final int nodes;
 
   /** The candidates of each collective, {@link StepCollectives#number}; the first has no codec. */
-  private final CachedCollective[][] candidates = new CachedCollective[StepCollectives.COUNT][];
+  private final Candidate[][] candidates = new Candidate[StepCollectives.COUNT][];
 
   /** What the cost of collectives depends on. */
   static final class Loads {
@@ -109,12 +109,12 @@ final class Communication {
   }
 
   /** A collective with its costs. */
-  private final class CachedCollective {
+  private final class Candidate {
     final StepCollective of;
     final AllToAllCosts allToAll;
     private final RememberedCosts buffers = new RememberedCosts();
 
-    CachedCollective(StepCollective of, double elementsPerUnit, int choices) {
+    Candidate(StepCollective of, double elementsPerUnit, int choices) {
       this.of = of;
       allToAll = new AllToAllCosts(evaluator, of, elementsPerUnit, choices);
     }
@@ -141,8 +141,8 @@ final class Communication {
           c < OF_NODES ? loadUnits.elementsPerUnit() : loadUnits.elementsPerNodeUnit();
       candidates[c] =
           of.stream()
-              .map(candidate -> new CachedCollective(candidate, elementsPerUnit, of.size()))
-              .toArray(CachedCollective[]::new);
+              .map(candidate -> new Candidate(candidate, elementsPerUnit, of.size()))
+              .toArray(Candidate[]::new);
     }
   }
 
@@ -221,11 +221,11 @@ final class Communication {
     }
   }
 
-  private CachedCollective chosen(Loads loads, int collective) {
+  private Candidate chosen(Loads loads, int collective) {
     return candidates[collective][loads.chosen[collective]];
   }
 
-  private void computeNodes(double[] ms, Loads loads, CachedCollective chosen) {
+  private void computeNodes(double[] ms, Loads loads, Candidate chosen) {
     int max = 0;
     int total = 0;
     for (int units : loads.nodeUnits) {

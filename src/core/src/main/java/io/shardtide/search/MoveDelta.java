@@ -207,13 +207,13 @@ final class MoveDelta {
    */
   int sum(int d, double[] sum) {
     System.arraycopy(state.sums, d * sum.length, sum, 0, sum.length);
-    int groups = 0;
+    int changed = 0;
     for (int e = 0; e < edits; e++) {
       if (places.covers(editPlace[e], d)) {
         State.shift(sum, 0, edit[e], editSign[e]);
-        groups |= edit[e].groups;
+        changed |= edit[e].launchGroups;
       }
     }
-    return groups;
+    return changed;
   }
 }

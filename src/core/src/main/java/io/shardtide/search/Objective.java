@@ -93,7 +93,7 @@ final class Objective {
     places = state.places;
     devices = state.devices;
     sumSize = state.sumSize;
-    launchGroups = evaluator.groups();
+    launchGroups = evaluator.launchGroups();
     tieBreaker = new TieBreaker(devices, msPerUnit);
     computeFactor = new double[devices];
     commFactor = new double[devices];

@@ -236,7 +236,7 @@ final class TableWays {
             other,
             onAll,
             units,
-            sum.tower().length / evaluator.groups(),
+            sum.tower().length / evaluator.launchGroups(),
             evaluator.computeMs(sum.tower()));
     way.workMs = workMs(way) * way.parts;
     way.totalBytes = (double) sum.bytes() * way.parts * way.scope.devices(cluster);

@@ -61,7 +61,7 @@ final class Way {
   final int to;
 
   /** Launch groups that a part changes, one bit each. */
-  final int groups;
+  final int launchGroups;
 
   /** Predicted computation of a device with one part and nothing else, in milliseconds. */
   final double aloneMs;
@@ -112,7 +112,7 @@ final class Way {
         mask |= 1 << (k / groupSize);
       }
     }
-    groups = mask;
+    launchGroups = mask;
     from = mask == 0 ? 0 : Integer.numberOfTrailingZeros(mask) * groupSize;
     to = mask == 0 ? 0 : (Integer.SIZE - Integer.numberOfLeadingZeros(mask)) * groupSize;
   }

@@ -3,6 +3,7 @@ package io.shardtide.step;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.option.Option;
 import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.Effort;
 import io.shardtide.plan.HotRows;
@@ -162,12 +163,9 @@ final class Reasons {
 
   private static String suffix(Planner.Request request, List<Shard> shards) {
     ModelBundle model = request.model().bundle();
-    return Stream.of(
-            model.proxyHardware().flatMap(proxy -> model.describeOrigin()),
-            model.describeLinks(),
-            model.describeOptimizers(specs(request)),
-            model.describeCaches(shards))
-        .flatMap(Optional::stream)
+    return Stream.concat(
+            model.proxyHardware().flatMap(proxy -> model.describeOrigin()).stream(),
+            model.describeUnmeasured(specs(request), shards))
         .map(", "::concat)
         .collect(Collectors.joining());
   }
@@ -198,8 +196,8 @@ final class Reasons {
         constraints.allows(kind)
             || (kind == ShardKind.TABLE_COLUMN_WISE && constraints.allows(ShardKind.COLUMN_WISE));
     boolean isComputed =
-        HotRows.others(shards).stream()
-            .allMatch(s -> table.kernel().allows(kind.scope(), s.cacheShare().isPresent()));
+        Option.of(HotRows.others(shards)).stream()
+            .allMatch(option -> option.part().isComputedBy(table.kernel()));
     boolean isCut = shards.stream().anyMatch(shard -> shard.columnOffset() > 0);
     boolean isNarrow =
         shards.stream().anyMatch(shard -> shard.columns() < constraints.leastColumns());

@@ -250,9 +250,9 @@ public record ClusterSpec(
         : ByteSizes.describe(least) + " to " + ByteSizes.describe(most);
   }
 
-  /** Returns the bytes of host memory of all devices. */
-  public long hostBytes() {
-    return devices * hostMemoryBytesPerDevice;
+  /** Returns the bytes that embeddings may use in all memory together, of devices and of hosts. */
+  public long allBytes() {
+    return usableBytes() + devices * hostMemoryBytesPerDevice;
   }
 
   /**

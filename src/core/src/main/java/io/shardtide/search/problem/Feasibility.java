@@ -318,11 +318,11 @@ public final class Feasibility {
   /** Of tables with caches: device memory and host memory together. */
   private static Optional<Shortfall> tooManyBytesInAll(
       List<TableSpec> tables, ClusterSpec cluster) {
-    if (cluster.hostBytes() == 0) {
+    if (cluster.hostMemoryBytesPerDevice() == 0) {
       return Optional.empty();
     }
     double bytes = tables.stream().mapToDouble(TableSpec::bytes).sum();
-    double available = cluster.usableBytes() + (double) cluster.hostBytes();
+    double available = (double) cluster.allBytes();
     return shortfall(
         tables,
         bytes - available,

@@ -180,7 +180,7 @@ final class ComputeNet implements AutoCloseable {
    * A batch of samples as flat arrays.
    *
    * @param rows row of features of each shard
-   * @param groups launch group of each shard, those of a sample after those of the one before
+   * @param launchGroups launch group of each shard, those of a sample after those of the one before
    * @param widest of each launch group, what the head reads of its widest shard
    * @param launchMs of each launch group, what its launch costs, forward and backward
    * @param labels cost of each sample, in milliseconds
@@ -192,7 +192,7 @@ final class ComputeNet implements AutoCloseable {
   @SuppressWarnings("ArrayRecordComponent") // Used for one run.
   record ComputeBatch(
       int[] rows,
-      int[] groups,
+      int[] launchGroups,
       float[] widest,
       float[] launchMs,
       float[] labels,
@@ -226,7 +226,7 @@ final class ComputeNet implements AutoCloseable {
   double train(ComputeBatch batch, double learningRate) {
     Session.Runner runner = session.runner().fetch(loss);
     try (TInt32 fedRows = Tensors.vector(batch.rows);
-        TInt32 fedGroups = Tensors.vector(batch.groups);
+        TInt32 fedGroups = Tensors.vector(batch.launchGroups);
         TInt32 fedCount = TInt32.scalarOf(batch.widest.length);
         TFloat32 fedWidest = Tensors.matrix(batch.widest, batch.widest.length, 1);
         TFloat32 fedLaunches = Tensors.matrix(batch.launchMs, batch.widest.length, 2);
@@ -252,7 +252,7 @@ final class ComputeNet implements AutoCloseable {
   /** Returns the predicted cost of each sample, in milliseconds. */
   float[] predict(ComputeBatch batch) {
     try (TInt32 fedRows = Tensors.vector(batch.rows);
-        TInt32 fedGroups = Tensors.vector(batch.groups);
+        TInt32 fedGroups = Tensors.vector(batch.launchGroups);
         TInt32 fedCount = TInt32.scalarOf(batch.widest.length);
         TFloat32 fedWidest = Tensors.matrix(batch.widest, batch.widest.length, 1);
         TFloat32 fedLaunches = Tensors.matrix(batch.launchMs, batch.widest.length, 2);

@@ -116,20 +116,13 @@ final class ComputeTraining {
     }
     split = DataSplit.of(known, random);
     this.start = start;
-    computed = new LinkedHashSet<>(withCaches());
+    computed = new LinkedHashSet<>();
+    start.ifPresent(
+        model -> computed.addAll(model.computed(samples, split.train(), settings.seed())));
     split.train().addAll(computed);
     List<ComputeSample> all = new ArrayList<>(samples.compute());
     all.addAll(computed);
     shards = new ShardTable(all, split.train(), start);
-  }
-
-  /** Returns computed samples with caches, if there are too few measured ones. */
-  private List<ComputeSample> withCaches() {
-    long measured = samples.compute().stream().filter(ComputeSample::hasCaches).count();
-    return start
-        .filter(model -> measured < ModelTraining.MIN_SAMPLES && model.caches().isPresent())
-        .map(model -> model.withCaches(split.train(), settings.seed()))
-        .orElse(List.of());
   }
 
   /** Returns the milliseconds of a direction, an assumed share of the sum if it is all there is. */
@@ -226,7 +219,7 @@ final class ComputeTraining {
           shards.state.optimizers(),
           split.train().size() - computed.size() + split.validation().size() + split.test().size(),
           heldOut,
-          start.flatMap(StartingModel::caches).filter(origin -> !computed.isEmpty()),
+          start.flatMap(StartingModel::cachesFrom).filter(origin -> !computed.isEmpty()),
           shards.first.map(
               model -> new ModelOrigin(model.bundle().hardware(), model.bundle().modelId())));
     }
@@ -289,7 +282,7 @@ final class ComputeTraining {
       UseMask known = masks.apply(s);
       for (DeviceShard shard : list.get(s).shards()) {
         batch.rows()[at] = shards.row(shard, known);
-        batch.groups()[at++] = s * LaunchGroups.COUNT + group(shard);
+        batch.launchGroups()[at++] = s * LaunchGroups.COUNT + group(shard);
       }
       shards.launch(s, list.get(s), batch);
       batch.label(s, list.get(s));

@@ -62,7 +62,7 @@ final class StartingModel {
   }
 
   /** Returns whose costs of caches the model has; empty if it knows none. */
-  Optional<ModelOrigin> caches() {
+  Optional<ModelOrigin> cachesFrom() {
     return bundle
         .cachesFrom()
         .or(() -> Optional.of(new ModelOrigin(bundle.hardware(), bundle.modelId())))
@@ -74,13 +74,20 @@ final class StartingModel {
   }
 
   /**
-   * Returns samples with caches. Each is a measured set of shards some of which now have a cache;
-   * it takes the measured time, by direction, times what the model predicts with caches over what
-   * it predicts without. So the measured device's speed scales what the model says of caches.
+   * Returns samples with caches, if too few were measured and the model knows their costs. Each is
+   * a measured set of shards some of which now have a cache; it takes the measured time, by
+   * direction, times what the model predicts with caches over what it predicts without. So the
+   * measured device's speed scales what the model says of caches.
    *
-   * @param measured the samples
+   * @param all all measured samples
+   * @param measured those that others are computed from
    */
-  List<ComputeSample> withCaches(List<ComputeSample> measured, long seed) {
+  List<ComputeSample> computed(SampleSet all, List<ComputeSample> measured, long seed) {
+    if (cachesFrom().isEmpty()
+        || all.compute().stream().filter(ComputeSample::hasCaches).count()
+            >= ModelTraining.MIN_SAMPLES) {
+      return List.of();
+    }
     Random random = new Random(seed);
     List<ComputeSample> chosen = new ArrayList<>();
     List<ComputeSample> cached = new ArrayList<>();

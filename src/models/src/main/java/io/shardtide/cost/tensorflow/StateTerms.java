@@ -56,7 +56,7 @@ final class StateTerms {
       if (shard.replicated()) {
         return COPIES;
       }
-      return shard.cacheShare().isPresent() && !shard.table().enforceHbm() ? HOST : DEVICE;
+      return shard.isStateInHostMemory() ? HOST : DEVICE;
     }
   }
 
