@@ -189,9 +189,6 @@ final class Reasons {
     TableConstraints constraints = table.constraints();
     List<Shard> shards = running.get(table.name());
     ShardKind kind = HotRows.others(shards).get(0).kind();
-    boolean isCutByUse = HotRows.of(shards).isPresent();
-    boolean mayBeCutByUse =
-        constraints.mayHaveHotRows() && constraints.allows(ShardKind.DATA_PARALLEL);
     boolean isAllowed =
         constraints.allows(kind)
             || (kind == ShardKind.TABLE_COLUMN_WISE && constraints.allows(ShardKind.COLUMN_WISE));
@@ -205,7 +202,7 @@ final class Reasons {
         constraints.sameDevicesAs().map(name -> running.getOrDefault(name, shards)).orElse(shards);
     return !isAllowed
         || !isComputed
-        || (isCutByUse && !mayBeCutByUse)
+        || (HotRows.of(shards).isPresent() && !constraints.mayBeCutByUse())
         || (isCut && isNarrow)
         || HotRows.others(others).get(0).kind() != kind
         || !holders(others, devices).equals(holders(shards, devices));

@@ -141,11 +141,20 @@ public record TableConstraints(
           "constraints of hashed table %s must allow a kind other than %s, since each copy would store other ids; got %s"
               .formatted(Names.quote(table), ShardKind.DATA_PARALLEL.label(), describeKinds()));
     }
-    Set<ShardKind> others =
+    return notCopied().withMayHaveHotRows(false);
+  }
+
+  /** Returns these constraints without copies of all rows. */
+  public TableConstraints notCopied() {
+    return withKinds(
         Arrays.stream(ShardKind.values())
             .filter(kind -> kind != ShardKind.DATA_PARALLEL && allows(kind))
-            .collect(Collectors.toSet());
-    return withKinds(others).withMayHaveHotRows(false);
+            .collect(Collectors.toSet()));
+  }
+
+  /** Returns whether a plan may cut a table by use: into copies of hot rows, and other parts. */
+  public boolean mayBeCutByUse() {
+    return mayHaveHotRows && allows(ShardKind.DATA_PARALLEL);
   }
 
   /** Returns these constraints with another least width. */
