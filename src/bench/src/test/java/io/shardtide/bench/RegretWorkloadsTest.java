@@ -72,7 +72,8 @@ class RegretWorkloadsTest {
         assertThat(filled).as(task.name()).isBetween(0.89, 0.96);
       } else if (task.name().endsWith("cached")) {
         assertThat(filled).isBetween(1.9, 2.1);
-        assertThat(bytes).isLessThan((double) task.cluster().allBytes() - task.cluster().usableBytes());
+        assertThat(bytes)
+            .isLessThan((double) task.cluster().allBytes() - task.cluster().usableBytes());
       } else {
         assertThat(filled).as(task.name()).isLessThan(0.5);
       }

@@ -72,31 +72,6 @@ public final class TableShapes {
     return table;
   }
 
-  /** Returns the shape of some columns with all rows, on one device. */
-  public ShardShape ofColumns(int columns) {
-    return ofRows(columns, 1);
-  }
-
-  /** Returns the shape of some columns of a share of the rows, in the memory of one device. */
-  public ShardShape ofRows(int columns, double rowShare) {
-    return ofRows(columns, rowShare, OptionalDouble.empty());
-  }
-
-  /**
-   * Returns the shape of some columns of a share of the rows, on one device.
-   *
-   * @param rowShare share of the table's rows, above 0 and at most 1
-   * @param cacheShare share of the shard's rows that device memory holds; empty if all
-   */
-  public ShardShape ofRows(int columns, double rowShare, OptionalDouble cacheShare) {
-    return shape(columns, batchSize, rowShare, false, cacheShare);
-  }
-
-  /** Returns the shape of a copy on each of so many devices, which serves its device's samples. */
-  public ShardShape ofCopy(int columns, int devices) {
-    return shape(columns, (double) batchSize / devices, 1, true, OptionalDouble.empty());
-  }
-
   /**
    * Returns the shape of a shard of the table in a plan. Of a part whose rows are split, all shards
    * have the shape of the first one, although the last one may have fewer rows.
@@ -110,12 +85,13 @@ public final class TableShapes {
 
   /** Returns the shape of each shard of a part; of one that is split over a node, a full node. */
   ShardShape of(TablePart part, PredictionInputs inputs) {
-    return part.scope() == ShardScope.COPIES
-        ? ofCopy(part.columns(), inputs.devices())
-        : ofRows(
-            part.columns(),
-            part.rowShare(table, inputs.devices(), inputs.devicesPerNode()),
-            part.cacheShare());
+    boolean isCopy = part.scope() == ShardScope.COPIES;
+    return shape(
+        part.columns(),
+        isCopy ? (double) batchSize / inputs.devices() : batchSize,
+        part.rowShare(table, inputs.devices(), inputs.devicesPerNode()),
+        isCopy,
+        part.cacheShare());
   }
 
   /** Returns the shape of a sampled shard. */
@@ -123,7 +99,7 @@ public final class TableShapes {
     return new TableShapes(shard.table(), shard.reuseBatchSize()).shape(shard);
   }
 
-  private ShardShape shape(DeviceShard shard) {
+  ShardShape shape(DeviceShard shard) {
     return shape(
         shard.table().columns(),
         shard.samples(),

@@ -53,35 +53,18 @@ public record Pool(
     nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes));
   }
 
-  /** Returns a pool of nodes whose links were not measured; see the other method. */
-  public static Pool of(
-      int devicesPerNode,
-      long memoryBytesPerDevice,
-      long hostMemoryBytesPerDevice,
-      String hardware,
-      Collection<PoolNode> nodes) {
-    return of(
-        devicesPerNode,
-        memoryBytesPerDevice,
-        hostMemoryBytesPerDevice,
-        hardware,
-        nodes,
-        Optional.empty());
-  }
-
   /**
-   * Returns a pool of nodes.
+   * Returns a pool of nodes whose links were not measured.
    *
-   * @throws RejectedException if a value is outside its range, there is no node, two nodes have one
-   *     name, or the links are not those of the nodes
+   * @throws RejectedException if a value is outside its range, there is no node, or two nodes have
+   *     one name
    */
   public static Pool of(
       int devicesPerNode,
       long memoryBytesPerDevice,
       long hostMemoryBytesPerDevice,
       String hardware,
-      Collection<PoolNode> nodes,
-      Optional<PoolLinks> links) {
+      Collection<PoolNode> nodes) {
     SortedMap<String, PoolNode> byName = new TreeMap<>();
     for (PoolNode node : nodes) {
       if (byName.put(node.name(), node) != null) {
@@ -89,9 +72,23 @@ public record Pool(
       }
     }
     LIMITS.whole("nodes", byName.size(), 1, ClusterSpec.MAX_DEVICES);
-    links.ifPresent(measured -> measured.check(byName.values()));
     return new Pool(
-        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, byName, links);
+        devicesPerNode,
+        memoryBytesPerDevice,
+        hostMemoryBytesPerDevice,
+        hardware,
+        byName,
+        Optional.empty());
+  }
+
+  /**
+   * Returns the pool with the measured bandwidth between its nodes.
+   *
+   * @throws RejectedException if the links are not those of the nodes
+   */
+  public Pool withLinks(PoolLinks measured) {
+    measured.check(nodes.values());
+    return with(nodes, Optional.of(measured));
   }
 
   /** Returns the number of devices. */

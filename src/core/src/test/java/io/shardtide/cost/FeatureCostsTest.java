@@ -79,7 +79,7 @@ class FeatureCostsTest {
       CostEvaluator evaluator = model.evaluator();
       List<DeviceLoad> loads =
           StepCost.loads(List.of(other), shards, of, evaluator, new PlainTowers(bundle));
-      return new Cost(StepCost.of(evaluator, of, loads), loads);
+      return new Cost(StepCosts.of(evaluator, of, loads), loads);
     }
 
     TableSpec with(TableFeature... features) {
@@ -136,7 +136,7 @@ class FeatureCostsTest {
     double outputs = any.outputsPerSample();
     TableSpec one = scene.with(new TableFeature("sum", any.poolingFactor() / outputs, outputs, 1));
     scene.cost(any, BATCH).assertSame(scene.cost(one, BATCH));
-    ShardShape shape = new TableShapes(any, BATCH).ofColumns(4);
+    ShardShape shape = new Shapes(any, BATCH).ofColumns(4);
     assertThat(shape.lookups()).isEqualTo(BATCH * any.poolingFactor());
     assertThat(shape.outputs()).isEqualTo(BATCH * (any.pooled() ? outputs : any.poolingFactor()));
   }

@@ -41,7 +41,7 @@ class ShardMemoryTest {
   private static final ClusterSpec WITH_STEP =
       ClusterSpecBuilder.builder(SHARDS_ALONE).countsStepMemory(true).build();
 
-  private final TableShapes shapes = new TableShapes(TABLE, 1_024);
+  private final Shapes shapes = new Shapes(TABLE, 1_024);
 
   private static final CostEvaluator EVALUATOR = new CostModel(TestModels.bundle()).evaluator();
 

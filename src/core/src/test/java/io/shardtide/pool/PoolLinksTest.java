@@ -8,7 +8,6 @@ import io.shardtide.workload.RejectionReason;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -25,7 +24,7 @@ class PoolLinksTest {
   }
 
   private static Pool pool(PoolLinks links) {
-    return Pool.of(8, 1L << 36, 0, "h100", List.of(A, B, C), Optional.of(links));
+    return Pool.of(8, 1L << 36, 0, "h100", List.of(A, B, C)).withLinks(links);
   }
 
   private static void rejects(String message, ThrowingCallable call) {

@@ -53,13 +53,7 @@ public final class PoolSamples {
 
   /** Returns a pool whose links were measured. */
   public static Pool measured(Pool pool, PoolLinks links) {
-    return Pool.of(
-        pool.devicesPerNode(),
-        pool.memoryBytesPerDevice(),
-        pool.hostMemoryBytesPerDevice(),
-        pool.hardware(),
-        pool.nodes().values(),
-        Optional.of(links));
+    return pool.withLinks(links);
   }
 
   private static PoolLinks racks() {

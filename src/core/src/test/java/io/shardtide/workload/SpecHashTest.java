@@ -124,11 +124,11 @@ class SpecHashTest {
   void each_field_of_a_codec_is_in_its_id() {
     Map<String, Consumer<CommCodecBuilder>> changes = new LinkedHashMap<>();
     changes.put("name", b -> b.name("bf16"));
-    changes.put("directions", b -> b.directions(List.of(Direction.BACKWARD)));
     changes.put("bytesPerElement", b -> b.bytesPerElement(1));
     changes.put("gigabytesPerSecond", b -> b.gigabytesPerSecond(200));
     changes.put("density", b -> b.density(0.5));
     changes.put("canBeSummed", b -> b.canBeSummed(false));
+    changes.put("directions", b -> b.directions(List.of(Direction.BACKWARD)));
     check(
         CommCodec.class,
         changes,
