@@ -84,8 +84,7 @@ public final class CurveStep {
       if (request.isWithdrawn()) {
         return;
       }
-      throw new RejectedException(
-          RejectionReason.INVALID_CLAIM,
+      throw RejectionReason.INVALID_CLAIM.failure(
           "workload %s must have a claim on one pool, got one on %s besides that on %s. Maybe withdraw one, then set the other again"
               .formatted(
                   Names.quote(request.workloadId()),

@@ -61,8 +61,7 @@ public final class PoolStep {
   public List<CurveRequest> apply(PoolTables store, PoolChange event) {
     String id = event.poolId();
     if (store.applied().contains(id, event.eventId())) {
-      throw new RejectedException(
-          RejectionReason.DUPLICATE_EVENT,
+      throw RejectionReason.DUPLICATE_EVENT.failure(
           "event id must be new for pool %s, got %s, which was applied before"
               .formatted(Names.quote(id), event.eventId()));
     }

@@ -153,21 +153,18 @@ public final class GrowthStep {
   private static void check(GrowthState header, FillReport report, long loggedAtMs) {
     String id = report.workloadId();
     if (header.cluster().isEmpty()) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_WORKLOAD,
+      throw RejectionReason.UNKNOWN_WORKLOAD.failure(
           "workload of a report of fill must have predictions, got unknown or deleted workload %s"
               .formatted(Names.quote(id)));
     }
     if (header.reports().contains(report.reportId())) {
-      throw new RejectedException(
-          RejectionReason.DUPLICATE_MEASUREMENT,
+      throw RejectionReason.DUPLICATE_MEASUREMENT.failure(
           "Report %s of workload %s was already processed; each report must have a new id"
               .formatted(Names.quote(report.reportId()), Names.quote(id)));
     }
     int run = header.runs().indexOf(report.run());
     if (run >= 0 && run < header.runs().size() - 1) {
-      throw new RejectedException(
-          RejectionReason.OUTDATED_MEASUREMENT,
+      throw RejectionReason.OUTDATED_MEASUREMENT.failure(
           "run of a report of workload %s must be %s, which began to report later, or a new one, got %s. Maybe two jobs train the workload"
               .formatted(
                   Names.quote(id),
@@ -175,8 +172,7 @@ public final class GrowthStep {
                   Names.quote(report.run())));
     }
     if (report.measuredAt().toEpochMilli() > loggedAtMs + MOST_AHEAD.toMillis()) {
-      throw new RejectedException(
-          RejectionReason.INVALID_MEASUREMENT,
+      throw RejectionReason.INVALID_MEASUREMENT.failure(
           "time of a report of workload %s must be at most an hour after its record's, %s, got %s. Maybe the clock of %s is wrong"
               .formatted(
                   Names.quote(id),
@@ -193,8 +189,7 @@ public final class GrowthStep {
         .filter(table -> table.storage().isPresent())
         .orElseThrow(
             () ->
-                new RejectedException(
-                    RejectionReason.UNKNOWN_TABLE,
+                RejectionReason.UNKNOWN_TABLE.failure(
                     "tables of a report of fill must be hashed tables of workload %s, got %s"
                         .formatted(Names.quote(id), Names.quote(name))));
   }
@@ -208,8 +203,7 @@ public final class GrowthStep {
     }
     long last = before.get().history().last().atMs();
     if (now.atMs() <= last) {
-      throw new RejectedException(
-          RejectionReason.STALE_MEASUREMENT,
+      throw RejectionReason.STALE_MEASUREMENT.failure(
           "time of a report of table %s must be after %s, that of the latest one, got %s"
               .formatted(
                   Names.quote(fill.table()), Instant.ofEpochMilli(last), report.measuredAt()));

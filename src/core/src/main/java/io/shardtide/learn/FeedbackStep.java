@@ -204,8 +204,7 @@ public final class FeedbackStep {
 
   private static void checkOrder(FeedbackState header, MeasuredCosts measured) {
     if (header.measurements().contains(measured.measurementId())) {
-      throw new RejectedException(
-          RejectionReason.DUPLICATE_MEASUREMENT,
+      throw RejectionReason.DUPLICATE_MEASUREMENT.failure(
           "Measurement \"%s\" of workload \"%s\" was already processed; each measurement must have a new id"
               .formatted(measured.measurementId(), measured.workloadId()));
     }
@@ -215,8 +214,7 @@ public final class FeedbackStep {
     }
     Optional<String> running = header.plans().running();
     if (running.isPresent() && index < header.plans().ids().indexOf(running.get())) {
-      throw new RejectedException(
-          RejectionReason.OUTDATED_MEASUREMENT,
+      throw RejectionReason.OUTDATED_MEASUREMENT.failure(
           "The measurement of workload \"%s\" must be of the running plan %s or a later one, got plan %s"
               .formatted(
                   measured.workloadId(),
@@ -225,16 +223,14 @@ public final class FeedbackStep {
     }
     OptionalLong last = header.lastStep(measured.run());
     if (last.isPresent() && measured.step() <= last.getAsLong()) {
-      throw new RejectedException(
-          RejectionReason.STALE_MEASUREMENT,
+      throw RejectionReason.STALE_MEASUREMENT.failure(
           "The step of a measurement of workload \"%s\" must be above %s, the last one of its run, got %s. A trainer that restarts from a checkpoint needs a new run id"
               .formatted(measured.workloadId(), last.getAsLong(), measured.step()));
     }
   }
 
   private static RejectedException unknown(FeedbackState header, MeasuredCosts measured) {
-    return new RejectedException(
-        RejectionReason.UNKNOWN_PLAN,
+    return RejectionReason.UNKNOWN_PLAN.failure(
         "The measurement is of unknown plan %s; workload \"%s\" has %s stored plans (the latest %s, the running one and the one before it)"
             .formatted(
                 CanonicalHash.shown(measured.planId()),

@@ -165,8 +165,7 @@ public record Pool(
   Pool without(String node) {
     SortedMap<String, PoolNode> fewer = new TreeMap<>(nodes);
     if (fewer.remove(node) == null) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_NODE,
+      throw RejectionReason.UNKNOWN_NODE.failure(
           "a lost node must be one of the pool's %s, got %s"
               .formatted(nodes.size(), Names.quote(node)));
     }
@@ -179,8 +178,7 @@ public record Pool(
   }
 
   private static RejectedException duplicate(PoolNode node) {
-    return new RejectedException(
-        RejectionReason.DUPLICATE_NODE,
+    return RejectionReason.DUPLICATE_NODE.failure(
         "names of nodes must differ, got %s twice".formatted(Names.quote(node.name())));
   }
 }

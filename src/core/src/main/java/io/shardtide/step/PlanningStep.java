@@ -289,8 +289,7 @@ public final class PlanningStep {
             .predicted()
             .orElseThrow(
                 () ->
-                    new RejectedException(
-                        RejectionReason.UNKNOWN_WORKLOAD,
+                    RejectionReason.UNKNOWN_WORKLOAD.failure(
                         "workload of device speeds must have predictions, got unknown or deleted workload \"%s\""
                             .formatted(id)));
     speeds.check(predicted.cluster().devices());

@@ -72,8 +72,7 @@ public final class WorkloadStep {
       Consumer<CostPredictions> check) {
     String id = event.workloadId();
     if (store.applied().contains(id, event.eventId())) {
-      throw new RejectedException(
-          RejectionReason.DUPLICATE_EVENT,
+      throw RejectionReason.DUPLICATE_EVENT.failure(
           "event id must be new for workload \"%s\", got %s, which was applied before"
               .formatted(id, event.eventId()));
     }
@@ -176,8 +175,7 @@ public final class WorkloadStep {
     }
     int tables = store.tableCount(id) + added;
     if (tables > Workload.MAX_TABLES) {
-      throw new RejectedException(
-          RejectionReason.TOO_MANY_TABLES,
+      throw RejectionReason.TOO_MANY_TABLES.failure(
           "tables of workload \"%s\" must be at most %s, got %s with those that the event adds. Maybe drop unused tables, or plan parts of the model as workloads of their own"
               .formatted(id, Workload.MAX_TABLES, tables));
     }
@@ -223,8 +221,7 @@ public final class WorkloadStep {
         .or(() -> predictors.begin(cluster))
         .orElseThrow(
             () ->
-                new RejectedException(
-                    RejectionReason.UNKNOWN_HARDWARE,
+                RejectionReason.UNKNOWN_HARDWARE.failure(
                     "hardware must be one with a cost model, %s, got \"%s\"; correct the name, or train a model of this hardware: docs/MODELS.md. With models.unknown.hardware=nearest the planner begins with the nearest model"
                         .formatted(predictors.hardware(), cluster.hardware())));
   }

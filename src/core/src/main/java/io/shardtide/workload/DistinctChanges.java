@@ -31,8 +31,7 @@ final class DistinctChanges {
       Optional<String> table = table(changes.get(c));
       Integer same = positions.putIfAbsent(table, c);
       if (same != null) {
-        throw new RejectedException(
-            RejectionReason.TOO_MANY_CHANGES,
+        throw RejectionReason.TOO_MANY_CHANGES.failure(
             "an event must have at most one change of %s, got changes[%s] and changes[%s]: %s. Maybe rename one, leave one out, or publish two events"
                 .formatted(
                     table.map(name -> "table " + Names.quote(name)).orElse("the cluster"),

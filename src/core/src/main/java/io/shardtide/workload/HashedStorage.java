@@ -85,8 +85,7 @@ public record HashedStorage(
             ? "has " + characters + " characters"
             : Names.flaw(reason).orElse(null);
     if (flaw != null) {
-      throw new RejectedException(
-          RejectionReason.INVALID_STORAGE,
+      throw RejectionReason.INVALID_STORAGE.failure(
           "reason of a resize must have at most %s characters, none of them a control character, got %s: it %s"
               .formatted(MAX_REASON, Names.quote(reason), flaw));
     }

@@ -36,7 +36,7 @@ public final class Limits {
 
   /** Returns checks of a thing with a name that throw {@link RejectedException}. */
   public static Limits of(RejectionReason reason, String thing, String name) {
-    return new Limits(message -> new RejectedException(reason, message), thing, name, "");
+    return new Limits(reason::failure, thing, name, "");
   }
 
   /** Returns these checks with a unit, such as " ms", after expected and actual values. */

@@ -38,8 +38,7 @@ public final class Names {
                 ? "has " + characters(name) + " characters"
                 : flaw(name).orElse(null);
     if (flaw != null) {
-      throw new RejectedException(
-          reason,
+      throw reason.failure(
           "%s must have 1 to %s characters, none of them a control character, got %s: it %s"
               .formatted(what, MAX_LENGTH, quote(name), flaw));
     }

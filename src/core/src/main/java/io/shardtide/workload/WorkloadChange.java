@@ -38,8 +38,7 @@ public record WorkloadChange(
     checkCount(changes.size());
     changes = List.copyOf(changes);
     if (changes.size() > 1 && changes.stream().anyMatch(Change.WorkloadDeleted.class::isInstance)) {
-      throw new RejectedException(
-          RejectionReason.TOO_MANY_CHANGES,
+      throw RejectionReason.TOO_MANY_CHANGES.failure(
           "the deletion of a workload must be the only change of its event, got %s changes"
               .formatted(changes.size()));
     }
@@ -67,13 +66,11 @@ public record WorkloadChange(
    */
   public static void checkCount(int changes) {
     if (changes == 0) {
-      throw new RejectedException(
-          RejectionReason.NO_CHANGES,
+      throw RejectionReason.NO_CHANGES.failure(
           "changes of an event must be between 1 and %s, got 0".formatted(MAX_CHANGES));
     }
     if (changes > MAX_CHANGES) {
-      throw new RejectedException(
-          RejectionReason.TOO_MANY_CHANGES,
+      throw RejectionReason.TOO_MANY_CHANGES.failure(
           "changes of an event must be between 1 and %s, got %s. Maybe split it into several events"
               .formatted(MAX_CHANGES, changes));
     }
