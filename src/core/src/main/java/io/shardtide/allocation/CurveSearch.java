@@ -86,20 +86,15 @@ public final class CurveSearch {
     curve
         .next(Effort.QUICK)
         .ifPresent(
-            devices -> {
-              SearchedPoint quick = points.get(devices);
-              points.put(
-                  devices,
-                  search(curve, devices, PlanShards.NONE, refinement)
-                      .filter(plan -> isBetter(plan, quick))
-                      .map(plan -> point(Effort.REFINED, plan))
-                      .orElse(new SearchedPoint(Effort.REFINED, quick.stepMs(), quick.plan())));
-            });
+            devices -> points.computeIfPresent(devices, (d, quick) -> refine(curve, d, quick)));
     return curve.with(points);
   }
 
-  private static boolean isBetter(SearchResult.Found plan, SearchedPoint than) {
-    return than.stepMs().isEmpty() || plan.predictedMs() < than.stepMs().getAsDouble();
+  private SearchedPoint refine(Curve curve, int devices, SearchedPoint quick) {
+    return search(curve, devices, PlanShards.NONE, refinement)
+        .filter(plan -> plan.predictedMs() < quick.stepMs().orElse(Double.POSITIVE_INFINITY))
+        .map(plan -> point(Effort.REFINED, plan))
+        .orElse(new SearchedPoint(Effort.REFINED, quick.stepMs(), quick.plan()));
   }
 
   private static SearchedPoint point(Effort effort, SearchResult.Found plan) {

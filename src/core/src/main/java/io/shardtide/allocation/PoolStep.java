@@ -15,9 +15,7 @@ import io.shardtide.pool.ThroughputCurve;
 import io.shardtide.workload.CanonicalHash;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
-import io.shardtide.workload.Names;
 import io.shardtide.workload.RejectedException;
-import io.shardtide.workload.RejectionReason;
 import io.shardtide.workload.SpecHash;
 import io.shardtide.workload.WorkloadChange;
 import java.time.Instant;
@@ -29,8 +27,6 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -60,11 +56,7 @@ public final class PoolStep {
    */
   public List<CurveRequest> apply(PoolTables store, PoolChange event) {
     String id = event.poolId();
-    if (store.applied().contains(id, event.eventId())) {
-      throw RejectionReason.DUPLICATE_EVENT.failure(
-          "event id must be new for pool %s, got %s, which was applied before"
-              .formatted(Names.quote(id), event.eventId()));
-    }
+    store.applied().check("pool", id, event.eventId());
     StoredPool before = store.header(id);
     PoolState after = before.state().apply(event);
     List<PoolMember> changed = new ArrayList<>();
@@ -74,11 +66,7 @@ public final class PoolStep {
             .map(member -> member.request().withdrawn())
             .filter(request -> !after.claims().containsKey(request.workloadId()))
             .toList();
-    Set<Claim> set =
-        event.updates().stream()
-            .filter(PoolUpdate.ClaimSet.class::isInstance)
-            .map(update -> ((PoolUpdate.ClaimSet) update).claim())
-            .collect(Collectors.toSet());
+    Set<PoolUpdate> updates = Set.copyOf(event.updates());
     for (Claim claim : after.claims().values()) {
       Pool pool = after.pool().orElseThrow();
       CurveRequest request =
@@ -86,7 +74,8 @@ public final class PoolStep {
               id, claim.workloadId(), pool, List.copyOf(CurveSearch.devices(pool, claim)));
       PoolMember member = members.get(claim.workloadId());
       // A claim that is set again repeats its request: one on another pool may have been withdrawn.
-      if (member == null || !member.request().equals(request) || set.contains(claim)) {
+      boolean isSet = updates.contains(new PoolUpdate.ClaimSet(claim));
+      if (member == null || !member.request().equals(request) || isSet) {
         changed.add(
             member == null
                 ? new PoolMember(request, Optional.empty(), Optional.empty(), false)
@@ -142,8 +131,7 @@ public final class PoolStep {
     }
     Pool pool = state.pool().orElseThrow();
     Claim claim = state.claims().get(workloadId);
-    int most = Math.min(pool.nodesFor(claim.mostDevices()), pool.nodes().size());
-    return IntStream.rangeClosed(pool.nodesFor(claim.leastDevices()), most)
+    return pool.counts(claim)
         .map(nodes -> pool.devices(claim, nodes))
         .allMatch(d -> before.get().samplesPerSecond(d).equals(after.get().samplesPerSecond(d)));
   }

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /**
  * Identical devices on identical nodes. A node is given to one workload as a whole: its devices
@@ -102,6 +103,12 @@ public record Pool(
   /** Returns how many nodes have at least so many devices. */
   public int nodesFor(int devices) {
     return (devices - 1) / devicesPerNode + 1;
+  }
+
+  /** Returns the numbers of nodes that a claim may have, ascending. */
+  public IntStream counts(Claim claim) {
+    int most = Math.min(nodesFor(claim.mostDevices()), nodes.size());
+    return IntStream.rangeClosed(nodesFor(claim.leastDevices()), most);
   }
 
   /** Returns how many devices of so many nodes a workload uses. */

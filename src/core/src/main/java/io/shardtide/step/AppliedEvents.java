@@ -1,5 +1,8 @@
 package io.shardtide.step;
 
+import io.shardtide.workload.Names;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
 import java.util.UUID;
 
 /** The ids of the latest events of each workload or pool, to detect duplicates. */
@@ -20,9 +23,18 @@ public final class AppliedEvents {
     this.entries = entries;
   }
 
-  /** Returns whether an event was applied to the workload. */
-  public boolean contains(String workloadId, UUID eventId) {
-    return entries.get(workloadId, eventId.toString()).isPresent();
+  /**
+   * Checks that an event was not applied yet.
+   *
+   * @param what a workload or a pool
+   * @throws RejectedException if it was
+   */
+  public void check(String what, String id, UUID eventId) {
+    if (entries.get(id, eventId.toString()).isPresent()) {
+      throw RejectionReason.DUPLICATE_EVENT.failure(
+          "event id must be new for %s %s, got %s, which was applied before"
+              .formatted(what, Names.quote(id), eventId));
+    }
   }
 
   /** Stores that an event was applied and gave this generation. */

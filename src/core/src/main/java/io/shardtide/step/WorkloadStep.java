@@ -71,11 +71,7 @@ public final class WorkloadStep {
       WorkloadChange event,
       Consumer<CostPredictions> check) {
     String id = event.workloadId();
-    if (store.applied().contains(id, event.eventId())) {
-      throw RejectionReason.DUPLICATE_EVENT.failure(
-          "event id must be new for workload \"%s\", got %s, which was applied before"
-              .formatted(id, event.eventId()));
-    }
+    store.applied().check("workload", id, event.eventId());
     event.checkDistinct();
     WorkloadState header = store.header(id);
     Workload before = new Workload(id, header.generation(), header.cluster(), named(store, event));
@@ -191,13 +187,11 @@ public final class WorkloadStep {
     }
     Set<String> names = new TreeSet<>();
     for (Change change : event.changes()) {
+      if (change instanceof Change.OfTable of) {
+        names.add(of.name());
+      }
       if (change instanceof Change.TableUpserted upserted) {
-        names.add(upserted.table().name());
         upserted.table().constraints().sameDevicesAs().ifPresent(names::add);
-      } else if (change instanceof Change.TableResized resized) {
-        names.add(resized.name());
-      } else if (change instanceof Change.TableDropped dropped) {
-        names.add(dropped.name());
       }
     }
     SortedMap<String, TableSpec> tables = new TreeMap<>();

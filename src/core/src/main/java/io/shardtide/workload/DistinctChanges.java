@@ -44,32 +44,23 @@ final class DistinctChanges {
 
   /** Returns the table that is changed; none if the cluster is. */
   private static Optional<String> table(Change change) {
-    if (change instanceof Change.TableUpserted upserted) {
-      return Optional.of(upserted.table().name());
-    }
-    if (change instanceof Change.TableResized resized) {
-      return Optional.of(resized.name());
-    }
-    return change instanceof Change.TableDropped dropped
-        ? Optional.of(dropped.name())
-        : Optional.empty();
+    return change instanceof Change.OfTable of ? Optional.of(of.name()) : Optional.empty();
   }
 
   private static String difference(Change first, Change second) {
-    Optional<Record> before = spec(first);
-    Optional<Record> after = spec(second);
     if (first.getClass() != second.getClass()) {
       List<String> verbs = new ArrayList<>(VERBS);
       verbs.retainAll(List.of(verb(first), verb(second)));
       return "one %s it, the other %s it".formatted(verbs.get(0), verbs.get(1));
     }
-    if (before.isEmpty() || after.isEmpty()) {
+    if (first instanceof Change.TableDropped) {
       return "both drop it";
     }
+    Record before = spec(first);
     List<String> fields = new ArrayList<>();
-    for (RecordComponent field : before.get().getClass().getRecordComponents()) {
-      Object was = value(field, before.get());
-      Object is = value(field, after.get());
+    for (RecordComponent field : before.getClass().getRecordComponents()) {
+      Object was = value(field, before);
+      Object is = value(field, spec(second));
       if (!was.equals(is)) {
         String values = "%s and %s".formatted(was, is);
         fields.add(field.getName() + (values.length() <= MAX_SHOWN ? " " + values : ""));
@@ -85,14 +76,11 @@ final class DistinctChanges {
     return change instanceof Change.TableResized ? RESIZES : SETS;
   }
 
-  private static Optional<Record> spec(Change change) {
+  private static Record spec(Change change) {
     if (change instanceof Change.TableUpserted upserted) {
-      return Optional.of(upserted.table());
+      return upserted.table();
     }
-    if (change instanceof Change.TableResized resized) {
-      return Optional.of(resized);
-    }
-    return change instanceof Change.ClusterSet set ? Optional.of(set.cluster()) : Optional.empty();
+    return change instanceof Change.ClusterSet set ? set.cluster() : (Record) change;
   }
 
   private static Object value(RecordComponent field, Record of) {

@@ -1,6 +1,10 @@
 package io.shardtide.workload;
 
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /** Checks of the properties of one thing: "WHAT of THING must be EXPECTED, got VALUE". */
 public final class Limits {
@@ -50,6 +54,13 @@ public final class Limits {
       throw failure(what, expected, value);
     }
     return this;
+  }
+
+  /** Checks that names differ. */
+  public Limits different(String what, Stream<String> names) {
+    Set<String> known = new HashSet<>();
+    Optional<String> twice = names.filter(of -> !known.add(of)).findFirst();
+    return check(twice.isEmpty(), what, "different", Names.quote(twice.orElse("")) + " twice");
   }
 
   /** Checks a whole number. */

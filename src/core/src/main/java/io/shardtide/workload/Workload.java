@@ -55,16 +55,12 @@ public record Workload(
    *     one that does not exist or allows none of its kinds
    */
   public Workload apply(WorkloadChange event) {
-    event
-        .expectedGeneration()
-        .ifPresent(
-            expected -> {
-              if (expected != generation) {
-                throw RejectionReason.STALE_GENERATION.failure(
-                    "expected generation of workload %s must be its current one, %s, or absent, got %s. Maybe read the workload and publish the change again"
-                        .formatted(Names.quote(id), generation, expected));
-              }
-            });
+    long expected = event.expectedGeneration().orElse(generation);
+    if (expected != generation) {
+      throw RejectionReason.STALE_GENERATION.failure(
+          "expected generation of workload %s must be its current one, %s, or absent, got %s. Maybe read the workload and publish the change again"
+              .formatted(Names.quote(id), generation, expected));
+    }
     SortedMap<String, TableSpec> next = new TreeMap<>(tables);
     Optional<ClusterSpec> nextCluster = cluster;
     List<TableSpec> upserts = new ArrayList<>();
