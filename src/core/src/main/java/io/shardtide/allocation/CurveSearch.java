@@ -25,23 +25,12 @@ import java.util.TreeSet;
  * generation before, and later, point by point, by the search of {@code plan}, from scratch. Of
  * several results, that of the running plan among them, the best counts, and one of fewer devices
  * where it is better: a workload need not use all devices that it has.
+ *
+ * @param predictor predicts the tables' costs
+ * @param model the same model
+ * @param refinement settings of searches from scratch
  */
-public final class CurveSearch {
-  private final TowerPredictor predictor;
-  private final CostModel model;
-
-  private final SearchSettings refinement;
-
-  /**
-   * @param predictor predicts the tables' costs
-   * @param model the same model
-   * @param refinement settings of searches from scratch
-   */
-  public CurveSearch(TowerPredictor predictor, CostModel model, SearchSettings refinement) {
-    this.predictor = predictor;
-    this.model = model;
-    this.refinement = refinement;
-  }
+public record CurveSearch(TowerPredictor predictor, CostModel model, SearchSettings refinement) {
 
   /**
    * Returns numbers of devices at which a claim's curve is searched, ascending: its least and most,

@@ -32,19 +32,12 @@ import java.util.stream.Stream;
 /**
  * Applies events and curves to pools, and allocates them. An allocation names the generation, the
  * curves and the allocation that it was made from, so that it can be recomputed.
+ *
+ * @param policy how pools are allocated
  */
-public final class PoolStep {
+public record PoolStep(AllocationPolicy policy) {
   /** Begins the source of events that give a workload the cluster of a pool, before its id. */
   public static final String SOURCE_PREFIX = "pool ";
-
-  private final AllocationPolicy policy;
-
-  /**
-   * @param policy how pools are allocated
-   */
-  public PoolStep(AllocationPolicy policy) {
-    this.policy = policy;
-  }
 
   /**
    * Applies an event.

@@ -4,18 +4,13 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /** What has to be added to the expected growth of a table, by horizon: its bias and its range. */
-final class ErrorRanges {
+@SuppressWarnings("ArrayRecordComponent") // Never compared.
+record ErrorRanges(Range[] ranges) {
   /** Days at which past errors are compared; ranges between them are interpolated. */
   private static final int[] HORIZONS = {1, 2, 4, 7, 14, 28, 42};
 
   /** Before a week is known, growth may stop or be so many times as fast. */
   private static final double UNKNOWN_FACTOR = 3;
-
-  private final Range[] ranges;
-
-  private ErrorRanges(Range[] ranges) {
-    this.ranges = ranges;
-  }
 
   /**
    * @param days ids that each day added

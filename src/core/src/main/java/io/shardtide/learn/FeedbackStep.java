@@ -32,16 +32,10 @@ import java.util.stream.Stream;
 /**
  * Compares measured with predicted costs. Tracks each workload's tables, plans and running plan;
  * turns measurements into training samples and raises drift alarms.
+ *
+ * @param isOtherHardware whether a model, by id, still has the costs of other hardware
  */
-public final class FeedbackStep {
-  private final Predicate<String> isOtherHardware;
-
-  /**
-   * @param isOtherHardware whether a model, by id, still has the costs of other hardware
-   */
-  public FeedbackStep(Predicate<String> isOtherHardware) {
-    this.isOtherHardware = isOtherHardware;
-  }
+public record FeedbackStep(Predicate<String> isOtherHardware) {
 
   /** Applies one part of a generation's predictions. */
   public void onPredictions(FeedbackTables store, CostPredictions part) {

@@ -5,23 +5,18 @@ import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.RejectionReason;
 import java.util.UUID;
 
-/** The ids of the latest events of each workload or pool, to detect duplicates. */
-public final class AppliedEvents {
+/**
+ * The ids of the latest events of each workload or pool, to detect duplicates.
+ *
+ * @param entries the generation of each event, and the event of each generation
+ */
+public record AppliedEvents(KeyValues<String> entries) {
   /**
    * How many ids of a workload's latest events are stored. A publisher repeats events within
    * seconds or, after an outage, days; at one change a second this is more than a day, at one an
    * hour eleven years, and it bounds the store.
    */
   public static final long REMEMBERED = 100_000;
-
-  private final KeyValues<String> entries;
-
-  /**
-   * @param entries the generation of each event, and the event of each generation
-   */
-  public AppliedEvents(KeyValues<String> entries) {
-    this.entries = entries;
-  }
 
   /**
    * Checks that an event was not applied yet.

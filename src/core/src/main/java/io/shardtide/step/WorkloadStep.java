@@ -36,16 +36,10 @@ import java.util.stream.IntStream;
  * Hardware without a model begins with that of the nearest hardware, if the settings say so.
  * Otherwise only the tables that an event names are read. The deletion of a workload is followed by
  * the removal of each table, and a last part that says so.
+ *
+ * @param predictors the current models
  */
-public final class WorkloadStep {
-  private final Predictors predictors;
-
-  /**
-   * @param predictors the current models
-   */
-  public WorkloadStep(Predictors predictors) {
-    this.predictors = predictors;
-  }
+public record WorkloadStep(Predictors predictors) {
 
   /** Applies an event whose predictions may have any size; see the other method. */
   public List<CostPredictions> apply(Workloads store, SourcePosition source, WorkloadChange event) {

@@ -6,23 +6,18 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** Checks of the properties of one thing: "WHAT of THING must be EXPECTED, got VALUE". */
-public final class Limits {
+/**
+ * Checks of the properties of one thing: "WHAT of THING must be EXPECTED, got VALUE".
+ *
+ * @param failure makes what a failed check throws
+ * @param thing such as "a pool"; empty if a message names none
+ * @param name name of the thing; empty if it has none
+ * @param unit such as " ms", after expected and actual values; may be empty
+ */
+public record Limits(
+    Function<String, RuntimeException> failure, String thing, String name, String unit) {
   /** Checks of arguments, without a thing. */
   public static final Limits ARGUMENTS = of(IllegalArgumentException::new, "");
-
-  private final Function<String, RuntimeException> failure;
-  private final String thing;
-  private final String name;
-  private final String unit;
-
-  private Limits(
-      Function<String, RuntimeException> failure, String thing, String name, String unit) {
-    this.failure = failure;
-    this.thing = thing;
-    this.name = name;
-    this.unit = unit;
-  }
 
   /**
    * Returns the checks of a thing.
