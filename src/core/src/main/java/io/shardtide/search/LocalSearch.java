@@ -88,7 +88,7 @@ public final class LocalSearch {
   /** Seed of a search that is alone. */
   private static final long SEED = 1;
 
-  private final SearchProblem problem;
+  final SearchProblem problem;
   final ClusterSpec cluster;
   final List<TableGroup> tables;
 
@@ -338,7 +338,7 @@ public final class LocalSearch {
     CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
     state.choose(communication.chosen(found.codecs()));
     Objective objective = objective(state, nothing, null);
-    Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
+    Explainer explainer = new Explainer(this, state, objective);
     Insight insight =
         explainer.insight(
             found.shards(),

@@ -18,7 +18,7 @@ final class Move {
   final int[][] places = new int[MOST_TABLES][4];
 
   /** The number of the collective that changes, or {@link #NO_COLLECTIVE}; see {@link State}. */
-  int collective;
+  int collective = NO_COLLECTIVE;
 
   /** Its candidate. */
   int candidate;
@@ -60,7 +60,6 @@ final class Move {
   /** Returns a new move that restores some tables as they are. */
   static Move restoring(State state, int... tables) {
     Move move = new Move();
-    move.begin();
     for (int table : tables) {
       move.restore(state, table);
     }
