@@ -1,7 +1,6 @@
 package io.shardtide.growth;
 
 import java.util.Arrays;
-import java.util.Optional;
 
 /** What has to be added to the expected growth of a table, by horizon: its bias and its range. */
 @SuppressWarnings("ArrayRecordComponent") // Never compared.
@@ -21,14 +20,8 @@ record ErrorRanges(Range[] ranges) {
     Range[] ranges = new Range[HORIZONS.length];
     PastErrors errors = new PastErrors(days, lastWeekday);
     for (int h = 0; h < HORIZONS.length; h++) {
-      Optional<Range> range = errors.range(HORIZONS[h]);
-      if (range.isPresent()) {
-        ranges[h] = range.get();
-      } else if (h > 0) {
-        ranges[h] = extended(ranges[h - 1], h, growth);
-      } else {
-        ranges[h] = ofDays(days, growth.on(1));
-      }
+      Range other = h > 0 ? extended(ranges[h - 1], h, growth) : ofDays(days, growth.on(1));
+      ranges[h] = errors.range(HORIZONS[h]).orElse(other);
     }
     return new ErrorRanges(ranges);
   }

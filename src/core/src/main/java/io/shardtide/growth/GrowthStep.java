@@ -28,8 +28,10 @@ import java.util.TreeSet;
  * Follows how full hashed tables are, forecasts it, and asks for other capacities before a table is
  * full. What it asks for is a change of the workload as any other: predicted, planned and replayed
  * like those of publishers.
+ *
+ * @param policy when tables are resized, and for how long
  */
-public final class GrowthStep {
+public record GrowthStep(CapacityPolicy policy) {
   /** The source of the changes. */
   public static final String SOURCE = "growth";
 
@@ -41,17 +43,6 @@ public final class GrowthStep {
 
   /** A clock that is further ahead of the log than this is wrong. */
   private static final Duration MOST_AHEAD = Duration.ofHours(1);
-
-  private final CapacityPolicy policy;
-  private final Capacities capacities;
-
-  /**
-   * @param policy when tables are resized, and for how long
-   */
-  public GrowthStep(CapacityPolicy policy) {
-    this.policy = policy;
-    capacities = new Capacities(policy);
-  }
 
   /**
    * What follows from a report.
@@ -122,21 +113,17 @@ public final class GrowthStep {
     List<HashedTable> tables = tables(store, id, growths, now);
     double memory = memory(store, id);
     List<Resize> resizes =
-        capacities.resizes(tables, memory).stream()
-            .map(resize -> growths.get(resize.table()).afterAsked(resize))
-            .toList();
+        new Capacities(policy)
+            .resizes(tables, memory).stream()
+                .map(resize -> growths.get(resize.table()).afterAsked(resize))
+                .toList();
     SortedSet<String> changed = new TreeSet<>(fills.keySet());
     for (Resize resize : resizes) {
       growths.compute(resize.table(), (name, growth) -> growth.asked(resize.capacity(), now));
       changed.add(resize.table());
     }
     List<TableForecast> forecasts =
-        tables.stream()
-            .map(
-                table ->
-                    forecast(
-                        store, id, table, growths, Optional.ofNullable(fills.get(table.name()))))
-            .toList();
+        tables.stream().map(table -> forecast(store, id, table, growths, fills)).toList();
     TableForecasts all =
         forecasts(
             header, id, report.reportId(), report.measuredAt(), forecasts, resizes, tables, memory);
@@ -251,7 +238,8 @@ public final class GrowthStep {
       String id,
       HashedTable table,
       SortedMap<String, TableGrowth> growths,
-      Optional<TableFill> fill) {
+      Map<String, TableFill> fills) {
+    Optional<TableFill> fill = Optional.ofNullable(fills.get(table.name()));
     Forecast forecast = table.forecast();
     TableGrowth growth = growths.get(table.name());
     long slots = growth.slots();
@@ -311,7 +299,7 @@ public final class GrowthStep {
             header.reports().get(header.reports().size() - 1),
             Instant.ofEpochMilli(now),
             tables.stream()
-                .map(table -> forecast(store, workloadId, table, growths, Optional.empty()))
+                .map(table -> forecast(store, workloadId, table, growths, Map.of()))
                 .toList(),
             List.of(),
             tables,
@@ -334,7 +322,7 @@ public final class GrowthStep {
         header.generation(),
         forecasts,
         resizes,
-        capacities.memoryEnd(tables, memory),
+        new Capacities(policy).memoryEnd(tables, memory),
         Optional.of(new GrowthInputs(header.parts(), memory, policy)));
   }
 }

@@ -12,12 +12,8 @@ final class DistinctChanges {
   /** Longer values, such as histograms, are named and not shown. */
   private static final int MAX_SHOWN = 40;
 
-  private static final String SETS = "sets";
-  private static final String RESIZES = "resizes";
-  private static final String DROPS = "drops";
-
   /** In the order in which messages say them, whichever change comes first. */
-  private static final List<String> VERBS = List.of(SETS, RESIZES, DROPS);
+  private static final List<String> VERBS = List.of("sets", "resizes", "drops");
 
   private DistinctChanges() {}
 
@@ -49,9 +45,9 @@ final class DistinctChanges {
 
   private static String difference(Change first, Change second) {
     if (first.getClass() != second.getClass()) {
-      List<String> verbs = new ArrayList<>(VERBS);
-      verbs.retainAll(List.of(verb(first), verb(second)));
-      return "one %s it, the other %s it".formatted(verbs.get(0), verbs.get(1));
+      int least = Math.min(verb(first), verb(second));
+      int most = Math.max(verb(first), verb(second));
+      return "one %s it, the other %s it".formatted(VERBS.get(least), VERBS.get(most));
     }
     if (first instanceof Change.TableDropped) {
       return "both drop it";
@@ -69,11 +65,10 @@ final class DistinctChanges {
     return fields.isEmpty() ? "they are equal" : "they differ in " + String.join(", ", fields);
   }
 
-  private static String verb(Change change) {
-    if (change instanceof Change.TableDropped) {
-      return DROPS;
-    }
-    return change instanceof Change.TableResized ? RESIZES : SETS;
+  private static int verb(Change change) {
+    return change instanceof Change.TableDropped
+        ? 2
+        : change instanceof Change.TableResized ? 1 : 0;
   }
 
   private static Record spec(Change change) {
