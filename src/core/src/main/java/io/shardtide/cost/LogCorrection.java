@@ -75,8 +75,8 @@ public record LogCorrection(List<Member> members) {
     for (int m = 0; m < draws.length; m++) {
       Member member = members.get(m);
       double[] functions = basis.of(member.phase());
-      sum += Mlp.dot(functions, member.weights());
-      draws[m] = Mlp.dot(functions, member.draw());
+      sum += dot(functions, member.weights());
+      draws[m] = dot(functions, member.draw());
     }
     double mean = sum / draws.length;
     double squares = 0;
@@ -85,5 +85,14 @@ public record LogCorrection(List<Member> members) {
     }
     return new Estimate(
         Math.max(-MAX_LOG, Math.min(MAX_LOG, mean)), Math.sqrt(squares / draws.length));
+  }
+
+  /** Returns the sum of the products of two lists of numbers. */
+  public static double dot(double[] a, double[] b) {
+    double sum = 0;
+    for (int i = 0; i < a.length; i++) {
+      sum += a[i] * b[i];
+    }
+    return sum;
   }
 }

@@ -125,13 +125,4 @@ public final class Mlp {
       y[j] = Math.max(0f, y[j]);
     }
   }
-
-  /** Returns the sum of products, from the first to the last. */
-  public static double dot(double[] a, double[] b) {
-    double sum = 0;
-    for (int i = 0; i < a.length; i++) {
-      sum += a[i] * b[i];
-    }
-    return sum;
-  }
 }

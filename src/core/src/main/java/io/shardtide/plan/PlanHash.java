@@ -4,7 +4,7 @@ import io.shardtide.workload.CanonicalHash;
 import io.shardtide.workload.SpecHash;
 
 /**
- * The id of a plan: a hash over its content, written part by part. Tables and clusters are not in
+ * The id of a plan: a hash over its content, written field by field. Tables and clusters are not in
  * it, whatever fields they get: what follows from them is, shards, costs, bytes and moves.
  */
 final class PlanHash {
@@ -33,22 +33,28 @@ final class PlanHash {
         .put(origin.modelId());
     put(origin.settings());
     hash.put(insight.uncertaintyMs())
-        .put(plan.replication())
-        .putAll(origin.slow())
+        .put(plan.groups().count())
+        .put(plan.groups().layout().name())
+        .put(plan.replication().synchronizationSteps())
+        .put(plan.replication().synchronizationMs())
+        .putAll(origin.slow(), this::put)
         .put(origin.previousPlanId().orElse(""))
         .put(plan.reason())
         .put(plan.predictedMs())
         .put(plan.run().evaluations())
         .put(prediction.outOfRangeCount())
-        .put(insight.lowerBoundMs())
-        .put(insight.bottleneck())
-        .putAll(plan.shards(), this::put)
-        .putAll(prediction.deviceCosts())
-        .putAll(plan.transition().moves())
-        .putAll(plan.transition().moveOrder())
-        .putAll(prediction.outOfRange())
-        .putAll(insight.explanations())
-        .putAll(prediction.cacheMisses());
+        .put(insight.lowerBoundMs());
+    put(insight.bottleneck());
+    hash.putAll(plan.shards(), this::put)
+        .putAll(prediction.deviceCosts(), this::put)
+        .putAll(plan.transition().moves(), this::put)
+        .putAll(
+            plan.transition().moveOrder(), step -> hash.put(step.move()).put(step.stage().name()))
+        .putAll(prediction.outOfRange(), this::put)
+        .putAll(insight.explanations(), this::put)
+        .putAll(
+            prediction.cacheMisses(),
+            of -> hash.put(of.table()).put(of.lookupShare()).put(of.known().name()));
     if (!plan.codecs().isEmpty()) {
       hash.putAll(plan.codecs(), this::put);
     }
@@ -69,12 +75,63 @@ final class PlanHash {
         .put(settings.risk());
   }
 
+  private void put(DeviceSpeed speed) {
+    hash.put(speed.device())
+        .put(speed.part().name())
+        .put(speed.slowdown())
+        .put(speed.standardError())
+        .put(speed.since().toEpochMilli());
+  }
+
+  private void put(Bottleneck bottleneck) {
+    hash.put(bottleneck.device())
+        .put(bottleneck.cause().name())
+        .put(bottleneck.table())
+        .put(bottleneck.gainMs());
+  }
+
   private void put(Shard shard) {
-    hash.put(shard.table())
-        .put(shard.kind().name())
-        .put(shard.region())
-        .put(shard.device())
-        .put(shard.cacheShare().orElse(NO_CACHE));
+    hash.put(shard.table()).put(shard.kind().name());
+    put(shard.region());
+    hash.put(shard.device()).put(shard.cacheShare().orElse(NO_CACHE));
+  }
+
+  private void put(Region region) {
+    hash.put(region.columnOffset())
+        .put(region.columns())
+        .put(region.rowOffset())
+        .put(region.rows());
+  }
+
+  private void put(DeviceCost cost) {
+    hash.put(cost.computeMs())
+        .put(cost.forwardCommMs())
+        .put(cost.backwardCommMs())
+        .put(cost.memoryBytes())
+        .put(cost.hostMemoryBytes());
+  }
+
+  private void put(Transfer move) {
+    hash.put(move.table());
+    put(move.region());
+    hash.put(move.fromDevice()).put(move.toDevice()).put(move.bytes());
+  }
+
+  private void put(OutOfRange place) {
+    hash.put(place.subject())
+        .put(place.quantity())
+        .put(place.value())
+        .put(place.min())
+        .put(place.max());
+  }
+
+  private void put(Explanation explanation) {
+    hash.put(explanation.kind().name())
+        .put(explanation.table())
+        .put(explanation.fromDevice())
+        .put(explanation.toDevice())
+        .put(explanation.cause().name())
+        .put(explanation.gainMs());
   }
 
   private void put(CollectiveCodec of) {

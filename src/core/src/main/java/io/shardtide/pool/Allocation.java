@@ -89,7 +89,14 @@ public record Allocation(
 
   private String hash() {
     CanonicalHash hash = new CanonicalHash(FORMAT);
-    hash.put(poolId).put(generation).put(previousId.orElse("")).put(policy);
+    hash.put(poolId)
+        .put(generation)
+        .put(previousId.orElse(""))
+        .put(policy.adjustedAtOnce())
+        .put(policy.fairnessLoss())
+        .put(policy.adjustmentSeconds())
+        .put(policy.paybackSeconds())
+        .put(policy.solverIterations());
     hash.putAll(curveIds.entrySet(), c -> hash.put(c.getKey()).put(c.getValue()));
     hash.putAll(
         workloads,
@@ -101,10 +108,20 @@ public record Allocation(
               .put(w.change().name())
               .put(w.reason());
           // Allocations of pools without links keep the ids that they had before there were any.
-          w.ring().ifPresent(hash::put);
+          w.ring()
+              .ifPresent(
+                  ring ->
+                      hash.put(ring.gigabytesPerSecond())
+                          .put(ring.byNameGigabytesPerSecond())
+                          .put(ring.mostGigabytesPerSecond())
+                          .put(ring.slowestPairGigabytesPerSecond()));
         });
     hash.putAll(
         transfers, t -> hash.put(t.node()).put(t.from()).put(t.to().orElse("")).put(t.reason()));
-    return hash.put(quality).hex();
+    return hash.put(quality.weightedThroughput())
+        .put(quality.gap())
+        .put(quality.fairnessLoss())
+        .put(quality.adjusted())
+        .hex();
   }
 }

@@ -1,16 +1,11 @@
 package io.shardtide.workload;
 
-import java.lang.reflect.Method;
-import java.lang.reflect.RecordComponent;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.time.Instant;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.UUID;
 import java.util.function.Consumer;
 
@@ -21,16 +16,6 @@ import java.util.function.Consumer;
  */
 public final class CanonicalHash {
   private static final int SHOWN_DIGITS = 12;
-
-  private static final ClassValue<List<Method>> COMPONENTS =
-      new ClassValue<>() {
-        @Override
-        protected List<Method> computeValue(Class<?> type) {
-          return Arrays.stream(type.getRecordComponents())
-              .map(RecordComponent::getAccessor)
-              .toList();
-        }
-      };
 
   private final MessageDigest digest;
   private final ByteBuffer scratch = ByteBuffer.allocate(Long.BYTES);
@@ -65,37 +50,6 @@ public final class CanonicalHash {
     return this;
   }
 
-  /**
-   * Adds the components of a public record in their order, enums by their names, times in ms: an id
-   * with it changes if its components do.
-   */
-  public CanonicalHash put(Record record) {
-    for (Method component : COMPONENTS.get(record.getClass())) {
-      try {
-        putComponent(component.invoke(record));
-      } catch (ReflectiveOperationException e) {
-        throw new IllegalStateException(e);
-      }
-    }
-    return this;
-  }
-
-  private void putComponent(Object value) {
-    if (value instanceof Record part) {
-      put(part);
-    } else if (value instanceof Double number) {
-      put(number.doubleValue());
-    } else if (value instanceof Number number) {
-      put(number.longValue());
-    } else if (value instanceof Enum<?> named) {
-      put(named.name());
-    } else if (value instanceof Instant time) {
-      put(time.toEpochMilli());
-    } else {
-      put((String) value);
-    }
-  }
-
   /** Adds an array of numbers by their bits. */
   public CanonicalHash put(float[] values) {
     ByteBuffer bytes = ByteBuffer.allocate(values.length * Float.BYTES);
@@ -112,11 +66,6 @@ public final class CanonicalHash {
     put(items.size());
     items.forEach(each);
     return this;
-  }
-
-  /** Adds the number of records, then each in its order. */
-  public CanonicalHash putAll(Collection<? extends Record> records) {
-    return putAll(records, this::put);
   }
 
   /** Returns the beginning of an id, for display. */

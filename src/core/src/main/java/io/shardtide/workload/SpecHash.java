@@ -59,7 +59,7 @@ public final class SpecHash {
       hash.put("enforceHbm");
     }
     if (!table.features().isEmpty()) {
-      hash.put("features").putAll(table.features());
+      hash.put("features").putAll(table.features(), feature -> put(hash, feature));
     }
     table.idWeights().ifPresent(weights -> hash.put("idWeights").put(weights.name()));
     if (!table.kernel().isEmpty()) {
@@ -75,6 +75,13 @@ public final class SpecHash {
         .put(storage.eviction().name())
         .putAll(storage.hitShares().shares(), hash::put)
         .put(storage.resizeReason().orElse(""));
+  }
+
+  private static void put(CanonicalHash hash, TableFeature feature) {
+    hash.put(feature.name())
+        .put(feature.poolingFactor())
+        .put(feature.batchShare())
+        .put(feature.duplicates());
   }
 
   /** Adds a kernel, which its plan's id has too. */

@@ -5,7 +5,6 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.LogCorrection;
-import io.shardtide.cost.Mlp;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.ShapeBasis;
@@ -102,7 +101,7 @@ final class ComputeRetraining {
       double[] weights = ensemble.center(at, at.targets(), variances);
       double[] fitted =
           shapes.stream()
-              .mapToDouble(shape -> Mlp.dot(ShapeBasis.of(shape, Ensemble.CENTER), weights))
+              .mapToDouble(shape -> dot(ShapeBasis.of(shape, Ensemble.CENTER), weights))
               .toArray();
       logs = towards(fitted, logs, all, labels);
     }
@@ -261,5 +260,13 @@ final class ComputeRetraining {
     return new Percentile(90)
         .evaluate(
             Arrays.stream(errors(all, labels, new double[shapes.size()])).map(Math::abs).toArray());
+  }
+
+  private static double dot(double[] a, double[] b) {
+    double sum = 0;
+    for (int i = 0; i < a.length; i++) {
+      sum += a[i] * b[i];
+    }
+    return sum;
   }
 }

@@ -2,7 +2,7 @@ package io.shardtide.search.bound;
 
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.HeadInputs;
-import io.shardtide.cost.Mlp;
+import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
 
 /**
@@ -108,11 +108,11 @@ final class HeadNet {
     }
     double[] units = new double[hidden];
     for (int j = 0; j < hidden; j++) {
-      units[j] = Math.max(0, hiddenBiases[j] + Mlp.dot(hiddenWeights[j], x));
+      units[j] = Math.max(0, hiddenBiases[j] + LogCorrection.dot(hiddenWeights[j], x));
     }
     double[] factors = new double[components];
     for (int k = 0; k < components; k++) {
-      factors[k] = factor(outputBiases[k] + Mlp.dot(outputWeights[k], units));
+      factors[k] = factor(outputBiases[k] + LogCorrection.dot(outputWeights[k], units));
     }
     return factors;
   }
