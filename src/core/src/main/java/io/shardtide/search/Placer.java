@@ -57,6 +57,11 @@ final class Placer {
   /** Tables that may be copied or not, those first whose work grows the least if they are. */
   private List<Integer> copiedFirst;
 
+  /** The ways of each table as a copy, and all others; see {@link #allowed}. */
+  private Way[][] asCopies;
+
+  private Way[][] asOthers;
+
   Placer(
       List<TableGroup> tables,
       ClusterSpec cluster,
@@ -95,29 +100,30 @@ final class Placer {
    * @param copied share of the tables that are copied, those whose work grows the least by it
    */
   boolean spread(State state, double grain, double cap, double copied) {
-    copiedFirst = copiedFirst == null ? copiedFirst() : copiedFirst;
+    if (copiedFirst == null) {
+      rankCopies();
+    }
     Set<Integer> copies =
         new HashSet<>(copiedFirst.subList(0, (int) Math.round(copied * copiedFirst.size())));
-    return spread(
-        state,
-        grain,
-        cap,
-        t -> allowed(t, scope -> (scope == ShardScope.COPIES) == copies.contains(t)));
+    return spread(state, grain, cap, t -> (copies.contains(t) ? asCopies : asOthers)[t]);
   }
 
-  private List<Integer> copiedFirst() {
+  private void rankCopies() {
+    asCopies = new Way[tables.size()][];
+    asOthers = new Way[tables.size()][];
     double[] moreMs = new double[tables.size()];
-    List<Integer> both = new ArrayList<>();
+    copiedFirst = new ArrayList<>();
     for (int t = 0; t < moreMs.length; t++) {
-      if (Arrays.stream(ways.of(t)).map(way -> way.scope == ShardScope.COPIES).distinct().count()
-          == 2) {
-        Way copy = allowed(t, scope -> scope == ShardScope.COPIES)[0];
-        moreMs[t] = copy.workMs - allowed(t, scope -> scope != ShardScope.COPIES)[0].workMs;
-        both.add(t);
+      asCopies[t] = allowed(t, scope -> scope == ShardScope.COPIES);
+      asOthers[t] = allowed(t, scope -> scope != ShardScope.COPIES);
+      int all = ways.of(t).length;
+      // One of them is all ways if there are none of its kind.
+      if (all > 0 && asCopies[t].length + asOthers[t].length == all) {
+        moreMs[t] = asCopies[t][0].workMs - asOthers[t][0].workMs;
+        copiedFirst.add(t);
       }
     }
-    both.sort(Comparator.comparingDouble((Integer t) -> moreMs[t]).thenComparingInt(t -> t));
-    return both;
+    copiedFirst.sort(Comparator.comparingDouble((Integer t) -> moreMs[t]).thenComparingInt(t -> t));
   }
 
   /** Returns the ways of a table in some scopes, or all if it has none there. */
@@ -130,8 +136,11 @@ final class Placer {
   private boolean spread(State state, double grain, double cap, IntFunction<Way[]> allowed) {
     Way[][] of = new Way[tables.size()][];
     Arrays.setAll(of, allowed);
-    double maxUnits =
-        cap * Math.max(1, Arrays.stream(of).mapToInt(Placer::mostUnits).sum()) / cluster.devices();
+    int units = 0;
+    for (Way[] ofTable : of) {
+      units += mostUnits(ofTable);
+    }
+    double maxUnits = cap * Math.max(1, units) / cluster.devices();
     double maxMs = grain * targetMs();
     for (double fill : FILLS) {
       // Of the attempt before.
@@ -149,7 +158,11 @@ final class Placer {
 
   /** Returns the all-to-all load of a table on devices, 0 if it is on all. */
   private static int mostUnits(Way[] of) {
-    return Arrays.stream(of).mapToInt(way -> way.units * way.parts).max().orElse(0);
+    int most = 0;
+    for (Way way : of) {
+      most = Math.max(most, way.units * way.parts);
+    }
+    return most;
   }
 
   /**

@@ -25,14 +25,19 @@ import java.util.stream.IntStream;
  * those of all of them.
  *
  * @param tables predictions of the tables, at least one, in the order of the problem
+ * @param columns of all tables together
  */
-public record TableGroup(List<TablePrediction> tables) {
+public record TableGroup(List<TablePrediction> tables, int columns) {
   /** More than the memory of the largest cluster, and small enough to be added to. */
   private static final long MAX_BYTES = 1L << 60;
 
-  /** Copies what may change. */
-  public TableGroup {
-    tables = List.copyOf(tables);
+  /**
+   * Makes a group.
+   *
+   * @throws IllegalArgumentException if there are no tables
+   */
+  public TableGroup(List<TablePrediction> tables) {
+    this(List.copyOf(tables), tables.stream().mapToInt(of -> of.table().columns()).sum());
     if (tables.isEmpty()) {
       throw new IllegalArgumentException("a group must have at least one table, got none");
     }
@@ -104,15 +109,6 @@ public record TableGroup(List<TablePrediction> tables) {
   /** Returns the name of the first table, which stands for all of them where one is named. */
   public String name() {
     return tables.get(0).table().name();
-  }
-
-  /** Returns the columns of all tables together. */
-  public int columns() {
-    int columns = 0;
-    for (TablePrediction table : tables) {
-      columns += table.table().columns();
-    }
-    return columns;
   }
 
   /** Returns the bytes of all tables together, 2^60 at most. */
