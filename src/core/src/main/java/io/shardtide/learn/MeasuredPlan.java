@@ -180,7 +180,7 @@ record MeasuredPlan(
 
   /** Returns the communication as a training sample, if there is any. */
   private Optional<CostSample.StepCommunication> communication(MeasuredCosts measured) {
-    StepCollectives collectives = StepCollectives.of(cluster, plan.codecs());
+    StepCollectives collectives = StepCollectives.of(cluster, plan);
     // Samples tell what is sent by columns, which says nothing of other outputs, nor of coding.
     if (!communicates() || !haveOneOutputPerSample() || collectives.takeCodingTime()) {
       return Optional.empty();
