@@ -25,25 +25,62 @@ import java.util.stream.IntStream;
  * over other devices than the place has now.
  */
 final class CurrentPlan {
-  private final List<List<RunningPart>> parts;
-
-  /** The shards of each table; none of a table that is new or has another number of columns. */
-  private final List<PlanShards> shards;
+  private final List<RunningTable> tables = new ArrayList<>();
 
   /**
-   * The first row of each table that its parts have: all devices have those before it. 0 of those
-   * that share their devices.
+   * A table, or several that are placed together.
+   *
+   * @param parts the parts that can be kept, by column and row
+   * @param shards the shards, also those whose devices are gone; none of a table that is new or has
+   *     another number of columns
+   * @param firstRow the first row that the parts have: all devices have those before it; 0 of
+   *     tables that share their devices
+   * @param scope where the rows of the parts are; null of a table that did not run
+   * @param partsBefore into how many parts it was cut, also those whose devices are gone
+   * @param isEqual whether the parts are of equal width, at places of their own
    */
-  private final long[] firstRow;
+  record RunningTable(
+      List<RunningPart> parts,
+      PlanShards shards,
+      long firstRow,
+      ShardScope scope,
+      int partsBefore,
+      boolean isEqual) {
+    /** Returns whether it ran with as many columns as it has now. */
+    boolean ran() {
+      return !shards.isEmpty();
+    }
 
-  /** Where the rows of each table's parts are; null of a table that did not run. */
-  private final ShardScope[] scopes;
+    /** Returns the option of the parts, of which there must be some. */
+    Option option() {
+      return new Option(firstRow, parts.get(0).part());
+    }
 
-  /** Into how many parts each table was cut. */
-  private final int[] partsBefore;
+    /**
+     * Returns whether it was cut into so many parts of such width, at places of their own that are
+     * places still but for those that are gone.
+     *
+     * @param group the tables
+     */
+    boolean isCutInto(TableGroup group, TablePart part) {
+      return isEqual
+          && !parts.isEmpty()
+          && scope == part.scope()
+          && part.count(group.columns()) == partsBefore
+          && part.columns() * partsBefore == group.columns();
+    }
 
-  /** Whether each table's parts are of equal width, at places of their own. */
-  private final boolean[] areEqual;
+    /** Returns how many columns can be kept at a place. */
+    int columns(int place) {
+      int columns = 0;
+      for (int i = 0; i < parts.size(); i++) {
+        if (parts.get(i).place() == place) {
+          columns += parts.get(i).columns();
+        }
+      }
+      return columns;
+    }
+  }
 
   /**
    * A part of a table at a place.
@@ -65,63 +102,55 @@ final class CurrentPlan {
    * @param places places that there are now
    */
   CurrentPlan(List<TableGroup> tables, PlanShards plan, Places places) {
-    Map<String, List<Shard>> byTable = new HashMap<>();
-    for (Shard shard : plan.shards()) {
-      byTable.computeIfAbsent(shard.table(), name -> new ArrayList<>()).add(shard);
-    }
-    parts = new ArrayList<>();
-    shards = new ArrayList<>();
-    firstRow = new long[tables.size()];
-    scopes = new ShardScope[tables.size()];
-    partsBefore = new int[tables.size()];
-    areEqual = new boolean[tables.size()];
+    Map<String, List<Shard>> byTable = Shard.byTable(plan.shards());
     for (TableGroup group : tables) {
-      List<Shard> ofGroup = new ArrayList<>();
-      List<List<Shard>> others = new ArrayList<>();
-      List<List<RunningPart>> ofTables = new ArrayList<>();
-      for (TablePrediction prediction : group.tables()) {
-        TableSpec table = prediction.table();
-        List<Shard> known = known(table, byTable.getOrDefault(table.name(), List.of()));
-        ofGroup.addAll(known);
-        List<Option> options = Option.of(known);
-        List<Shard> own =
-            IntStream.range(0, known.size())
-                .filter(i -> !options.get(i).isAddition())
-                .mapToObj(known::get)
-                .toList();
-        others.add(own);
-        ofTables.add(parts(table, own, places));
-        if (!group.isShared()) {
-          firstRow[parts.size()] = options.stream().mapToLong(Option::firstRow).max().orElse(0);
-        }
-      }
-      addCuts(parts.size(), group, others, ofGroup);
-      shards.add(new PlanShards(ofGroup, plan.devices(), plan.groups()));
-      parts.add(group.isShared() ? shared(group, ofTables) : ofTables.get(0));
+      this.tables.add(running(group, byTable, plan, places));
     }
   }
 
-  /**
-   * Remembers how the tables of a group were cut.
-   *
-   * @param others the shards of each, without what all devices have beside them
-   * @param ofGroup all shards of all of them
-   */
-  private void addCuts(int table, TableGroup group, List<List<Shard>> others, List<Shard> ofGroup) {
-    List<Shard> first = others.stream().filter(of -> !of.isEmpty()).findFirst().orElse(null);
-    if (first == null) {
-      return;
+  private static RunningTable running(
+      TableGroup group, Map<String, List<Shard>> byTable, PlanShards plan, Places places) {
+    List<Shard> all = new ArrayList<>();
+    // Without what all devices have beside them.
+    List<List<Shard>> parts = new ArrayList<>();
+    long firstRow = 0;
+    for (TablePrediction prediction : group.tables()) {
+      TableSpec table = prediction.table();
+      List<Shard> known = known(table, byTable.getOrDefault(table.name(), List.of()));
+      all.addAll(known);
+      List<Option> options = Option.of(known);
+      parts.add(
+          IntStream.range(0, known.size())
+              .filter(i -> !options.get(i).isAddition())
+              .mapToObj(known::get)
+              .toList());
+      firstRow = options.stream().mapToLong(Option::firstRow).max().orElse(0);
     }
-    scopes[table] = first.get(0).kind().scope();
-    partsBefore[table] =
-        scopes[table] == ShardScope.DEVICE
+    List<Shard> first = parts.stream().filter(of -> !of.isEmpty()).findFirst().orElse(List.of());
+    ShardScope scope = first.isEmpty() ? null : first.get(0).kind().scope();
+    int count =
+        scope == ShardScope.DEVICE
             ? first.size()
             : (int) first.stream().mapToInt(Shard::columnOffset).distinct().count();
-    boolean hasCopies = others.stream().mapToInt(List::size).sum() < ofGroup.size();
-    areEqual[table] = !(hasCopies && group.isShared());
-    for (int t = 0; t < others.size(); t++) {
-      areEqual[table] &= isEqual(group.tables().get(t).table(), others.get(t), partsBefore[table]);
+    boolean hasCopies = parts.stream().mapToInt(List::size).sum() < all.size();
+    boolean areEqual = !(hasCopies && group.isShared());
+    List<List<RunningPart>> ofTables = new ArrayList<>();
+    for (int t = 0; t < parts.size(); t++) {
+      TableSpec table = group.tables().get(t).table();
+      areEqual &= isEqual(table, parts.get(t), count);
+      ofTables.add(parts(table, parts.get(t), places));
     }
+    return new RunningTable(
+        group.isShared() ? shared(group, ofTables) : ofTables.get(0),
+        new PlanShards(all, plan.devices(), plan.groups()),
+        group.isShared() ? 0 : firstRow,
+        scope,
+        count,
+        areEqual);
+  }
+
+  RunningTable of(int table) {
+    return tables.get(table);
   }
 
   /** Returns whether a table was cut into so many parts of equal width, at places of their own. */
@@ -210,66 +239,5 @@ final class CurrentPlan {
                 scope != ShardScope.NODE
                     || blocks.get(part.region().columnOffset()) == places.size(part.place()))
         .toList();
-  }
-
-  /** Returns whether a table ran with as many columns as it has now. */
-  boolean ran(int table) {
-    return !shards.get(table).shards().isEmpty();
-  }
-
-  /** Returns the shards of a table, also those whose devices are gone. */
-  PlanShards shards(int table) {
-    return shards.get(table);
-  }
-
-  /** Returns the first row of a table that its parts have: all devices have those before it. */
-  long firstRow(int table) {
-    return firstRow[table];
-  }
-
-  /** Returns the option of a table's parts, of which there must be some. */
-  Option option(int table) {
-    return new Option(firstRow[table], parts.get(table).get(0).part());
-  }
-
-  /** Returns where the rows of a table's parts are; the table must have run. */
-  ShardScope scope(int table) {
-    return scopes[table];
-  }
-
-  /** Returns into how many parts a table was cut, also those whose devices are gone. */
-  int partsBefore(int table) {
-    return partsBefore[table];
-  }
-
-  /**
-   * Returns whether a table was cut into so many parts of such width, at places of their own that
-   * are places still but for those that are gone.
-   *
-   * @param group the tables that are placed as this table
-   */
-  boolean isCutInto(int table, TableGroup group, TablePart part) {
-    return areEqual[table]
-        && !parts.get(table).isEmpty()
-        && scopes[table] == part.scope()
-        && part.count(group.columns()) == partsBefore[table]
-        && part.columns() * partsBefore[table] == group.columns();
-  }
-
-  /** Returns the parts of a table that can be kept, by column and row. */
-  List<RunningPart> parts(int table) {
-    return parts.get(table);
-  }
-
-  /** Returns how many columns of a table can be kept at a place. */
-  int columns(int table, int place) {
-    int columns = 0;
-    List<RunningPart> of = parts.get(table);
-    for (int i = 0; i < of.size(); i++) {
-      if (of.get(i).place() == place) {
-        columns += of.get(i).columns();
-      }
-    }
-    return columns;
   }
 }

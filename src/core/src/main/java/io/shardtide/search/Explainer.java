@@ -153,7 +153,7 @@ final class Explainer {
 
   private boolean isNewlyCut(int table) {
     Way way = state.way(table);
-    return way.part.isOnDevice() && way.parts > 1 && running.parts(table).size() != way.parts;
+    return way.part.isOnDevice() && way.parts > 1 && running.of(table).parts().size() != way.parts;
   }
 
   /** Returns a table's shards merged on one of their devices, if one could have them all. */
@@ -176,23 +176,21 @@ final class Explainer {
     if (tables.get(table).isAlwaysCopied()) {
       return false;
     }
-    return isKept(table)
-        ? !running.parts(table).get(0).part().isSplitAs(part)
+    return isKept(running.of(table))
+        ? !running.of(table).parts().get(0).part().isSplitAs(part)
         : !part.isByColumns() || lostRows(table);
   }
 
   /** Returns whether a table's parts can be kept; of one that is split over nodes, all of them. */
-  private boolean isKept(int table) {
-    List<CurrentPlan.RunningPart> parts = running.parts(table);
-    return !parts.isEmpty()
-        && (running.scope(table) == ShardScope.DEVICE
-            || parts.size() == running.partsBefore(table));
+  private static boolean isKept(CurrentPlan.RunningTable table) {
+    return !table.parts().isEmpty()
+        && (table.scope() == ShardScope.DEVICE || table.parts().size() == table.partsBefore());
   }
 
   /** Returns whether rows of a table, split before, were on a device that is gone. */
   private boolean lostRows(int table) {
-    return running.scope(table) != ShardScope.DEVICE
-        && running.shards(table).shards().stream()
+    return running.of(table).scope() != ShardScope.DEVICE
+        && running.of(table).shards().shards().stream()
             .anyMatch(shard -> shard.device() >= state.devices);
   }
 
@@ -202,7 +200,7 @@ final class Explainer {
    */
   private void explainKind(int table) {
     boolean goesBack = state.way(table).part.isByColumns();
-    boolean isLost = goesBack && running.parts(table).size() < running.partsBefore(table);
+    boolean isLost = goesBack && running.of(table).parts().size() < running.of(table).partsBefore();
     Move undone = null;
     if (!isLost) {
       Move back = Move.restoring(state, table);
@@ -237,8 +235,8 @@ final class Explainer {
   /** Returns the table where it was, if there is room for it. */
   private Move asBefore(int table) {
     List<Integer> places =
-        running.parts(table).stream().map(CurrentPlan.RunningPart::place).toList();
-    Way way = search.ways.find(table, running.option(table));
+        running.of(table).parts().stream().map(CurrentPlan.RunningPart::place).toList();
+    Way way = search.ways.find(table, running.of(table).option());
     return way == null || way.parts != places.size() ? null : placed(table, way, places);
   }
 
@@ -260,7 +258,7 @@ final class Explainer {
   private boolean isNewCache(int table) {
     Way way = state.way(table);
     return way.isCached()
-        && running.parts(table).stream()
+        && running.of(table).parts().stream()
             .limit(1)
             .noneMatch(before -> before.part().cacheShare().equals(way.part.cacheShare()));
   }
@@ -276,7 +274,7 @@ final class Explainer {
 
   private boolean hasNewRowsOnAll(int table) {
     Option option = state.way(table).option;
-    return !option.hasAllRows() && option.firstRow() != running.firstRow(table);
+    return !option.hasAllRows() && option.firstRow() != running.of(table).firstRow();
   }
 
   private Move allRows(int table) {
@@ -319,7 +317,7 @@ final class Explainer {
     ShardScope scope = shard.kind().scope();
     return !shard.isCopied()
         && scope == state.way(table).scope
-        && (scope == ShardScope.DEVICE || (scope == ShardScope.NODE && isKept(table)));
+        && (scope == ShardScope.DEVICE || (scope == ShardScope.NODE && isKept(running.of(table))));
   }
 
   private int firstDevice(int table, int device) {

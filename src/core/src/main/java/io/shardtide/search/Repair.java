@@ -40,7 +40,7 @@ final class Repair {
     State state = search.empty();
     for (int t = 0; t < tables.size(); t++) {
       Way way = kept(t);
-      for (CurrentPlan.RunningPart part : search.running.parts(t)) {
+      for (CurrentPlan.RunningPart part : search.running.of(t).parts()) {
         if (way != null) {
           state.add(t, way, part.place());
         }
@@ -56,7 +56,7 @@ final class Repair {
 
   /** Returns the way of a running table if a plan may keep its parts; null if not. */
   private Way kept(int table) {
-    List<CurrentPlan.RunningPart> parts = search.running.parts(table);
+    List<CurrentPlan.RunningPart> parts = search.running.of(table).parts();
     if (parts.isEmpty()) {
       return null;
     }
@@ -76,7 +76,7 @@ final class Repair {
     if (!areEqual) {
       return null;
     }
-    Option option = search.running.option(table);
+    Option option = search.running.of(table).option();
     Way way = search.ways.find(table, option);
     return way == null ? search.ways.find(table, option.withAllRows()) : way;
   }

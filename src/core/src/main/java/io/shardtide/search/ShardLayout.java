@@ -27,7 +27,7 @@ final class ShardLayout {
   static Map<String, List<Shard>> of(State state, List<TableGroup> tables, CurrentPlan running) {
     Map<String, List<Shard>> shards = new HashMap<>();
     for (int t = 0; t < tables.size(); t++) {
-      shards(tables.get(t), state.way(t), state.placesOf(t), state.places, running.parts(t))
+      shards(tables.get(t), state.way(t), state.placesOf(t), state.places, running.of(t).parts())
           .forEach((table, ofTable) -> shards.put(table.name(), ofTable));
     }
     return shards;
