@@ -38,7 +38,7 @@ final class Explainer {
   private final List<TableGroup> tables;
   private final State state;
   private final Objective objective;
-  private final CurrentPlan running;
+  private final List<RunningTable> running;
   private final Places places;
   private final List<Explanation> explanations = new ArrayList<>();
 
@@ -153,7 +153,7 @@ final class Explainer {
 
   private boolean isNewlyCut(int table) {
     Way way = state.way(table);
-    return way.part.isOnDevice() && way.parts > 1 && running.of(table).parts().size() != way.parts;
+    return way.part.isOnDevice() && way.parts > 1 && running.get(table).parts().size() != way.parts;
   }
 
   /** Returns a table's shards merged on one of their devices, if one could have them all. */
@@ -176,21 +176,21 @@ final class Explainer {
     if (tables.get(table).isAlwaysCopied()) {
       return false;
     }
-    return isKept(running.of(table))
-        ? !running.of(table).parts().get(0).part().isSplitAs(part)
+    return isKept(running.get(table))
+        ? !running.get(table).parts().get(0).part().isSplitAs(part)
         : !part.isByColumns() || lostRows(table);
   }
 
   /** Returns whether a table's parts can be kept; of one that is split over nodes, all of them. */
-  private static boolean isKept(CurrentPlan.RunningTable table) {
+  private static boolean isKept(RunningTable table) {
     return !table.parts().isEmpty()
         && (table.scope() == ShardScope.DEVICE || table.parts().size() == table.partsBefore());
   }
 
   /** Returns whether rows of a table, split before, were on a device that is gone. */
   private boolean lostRows(int table) {
-    return running.of(table).scope() != ShardScope.DEVICE
-        && running.of(table).shards().shards().stream()
+    return running.get(table).scope() != ShardScope.DEVICE
+        && running.get(table).shards().shards().stream()
             .anyMatch(shard -> shard.device() >= state.devices);
   }
 
@@ -200,7 +200,8 @@ final class Explainer {
    */
   private void explainKind(int table) {
     boolean goesBack = state.way(table).part.isByColumns();
-    boolean isLost = goesBack && running.of(table).parts().size() < running.of(table).partsBefore();
+    boolean isLost =
+        goesBack && running.get(table).parts().size() < running.get(table).partsBefore();
     Move undone = null;
     if (!isLost) {
       Move back = Move.restoring(state, table);
@@ -235,8 +236,8 @@ final class Explainer {
   /** Returns the table where it was, if there is room for it. */
   private Move asBefore(int table) {
     List<Integer> places =
-        running.of(table).parts().stream().map(CurrentPlan.RunningPart::place).toList();
-    Way way = search.ways.find(table, running.of(table).option());
+        running.get(table).parts().stream().map(RunningTable.RunningPart::place).toList();
+    Way way = search.ways.find(table, running.get(table).option());
     return way == null || way.parts != places.size() ? null : placed(table, way, places);
   }
 
@@ -258,7 +259,7 @@ final class Explainer {
   private boolean isNewCache(int table) {
     Way way = state.way(table);
     return way.isCached()
-        && running.of(table).parts().stream()
+        && running.get(table).parts().stream()
             .limit(1)
             .noneMatch(before -> before.part().cacheShare().equals(way.part.cacheShare()));
   }
@@ -274,7 +275,7 @@ final class Explainer {
 
   private boolean hasNewRowsOnAll(int table) {
     Option option = state.way(table).option;
-    return !option.hasAllRows() && option.firstRow() != running.of(table).firstRow();
+    return !option.hasAllRows() && option.firstRow() != running.get(table).firstRow();
   }
 
   private Move allRows(int table) {
@@ -317,7 +318,7 @@ final class Explainer {
     ShardScope scope = shard.kind().scope();
     return !shard.isCopied()
         && scope == state.way(table).scope
-        && (scope == ShardScope.DEVICE || (scope == ShardScope.NODE && isKept(running.of(table))));
+        && (scope == ShardScope.DEVICE || (scope == ShardScope.NODE && isKept(running.get(table))));
   }
 
   private int firstDevice(int table, int device) {

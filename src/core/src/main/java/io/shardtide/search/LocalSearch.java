@@ -102,7 +102,7 @@ public final class LocalSearch {
   final TableWays ways;
   final Placer placer;
   final SearchSettings settings;
-  final CurrentPlan running;
+  final List<RunningTable> running;
   private final boolean checked;
   private final SeededRandom random;
   final SearchWork work;
@@ -126,7 +126,7 @@ public final class LocalSearch {
     communication = new Communication(evaluator, cluster, units);
     ways = new TableWays(tables, cluster, evaluator, units, places, communication);
     placer = new Placer(tables, cluster, evaluator, problem.slowdowns(), ways);
-    running = new CurrentPlan(tables, problem.reusablePlan(), places);
+    running = RunningTable.of(tables, problem.reusablePlan(), places);
   }
 
   /**
@@ -283,7 +283,7 @@ public final class LocalSearch {
     return CodecChoice.forSearch(evaluator, best, present, elements);
   }
 
-  private Objective objective(State state, CurrentPlan before, CostEvaluator checker) {
+  private Objective objective(State state, List<RunningTable> before, CostEvaluator checker) {
     return new Objective(
         state,
         evaluator,
@@ -332,7 +332,7 @@ public final class LocalSearch {
     SearchResult.Found found = found(state, evaluations, loads);
     StepCollectives collectives = found.collectives();
     StepCost worse = cost(problem.model().evaluator(1), collectives, loads);
-    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
+    List<RunningTable> nothing = RunningTable.of(tables, PlanShards.NONE, places);
     state.choose(communication.chosen(collectives));
     Objective objective = objective(state, nothing, null);
     Explainer explainer = new Explainer(this, state, objective);

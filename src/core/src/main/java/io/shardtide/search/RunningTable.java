@@ -20,68 +20,26 @@ import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
- * The running plan, and the part of it that can be kept: the parts of each table at places that are
- * still there. Nothing is kept of a table that is new, has another number of columns, or is split
- * over other devices than the place has now.
+ * A table of the running plan, or several that are placed together, and the parts of it that can be
+ * kept: those at places that are still there. Nothing is kept of a table that is new, has another
+ * number of columns, or is split over other devices than the place has now.
+ *
+ * @param parts the parts that can be kept, by column and row
+ * @param shards the shards, also those whose devices are gone; none of a table that is new or has
+ *     another number of columns
+ * @param firstRow the first row that the parts have: all devices have those before it; 0 of tables
+ *     that share their devices
+ * @param scope where the rows of the parts are; null of a table that did not run
+ * @param partsBefore into how many parts it was cut, also those whose devices are gone
+ * @param isEqual whether the parts are of equal width, at places of their own
  */
-final class CurrentPlan {
-  private final List<RunningTable> tables = new ArrayList<>();
-
-  /**
-   * A table, or several that are placed together.
-   *
-   * @param parts the parts that can be kept, by column and row
-   * @param shards the shards, also those whose devices are gone; none of a table that is new or has
-   *     another number of columns
-   * @param firstRow the first row that the parts have: all devices have those before it; 0 of
-   *     tables that share their devices
-   * @param scope where the rows of the parts are; null of a table that did not run
-   * @param partsBefore into how many parts it was cut, also those whose devices are gone
-   * @param isEqual whether the parts are of equal width, at places of their own
-   */
-  record RunningTable(
-      List<RunningPart> parts,
-      PlanShards shards,
-      long firstRow,
-      ShardScope scope,
-      int partsBefore,
-      boolean isEqual) {
-    /** Returns whether it ran with as many columns as it has now. */
-    boolean ran() {
-      return !shards.isEmpty();
-    }
-
-    /** Returns the option of the parts, of which there must be some. */
-    Option option() {
-      return new Option(firstRow, parts.get(0).part());
-    }
-
-    /**
-     * Returns whether it was cut into so many parts of such width, at places of their own that are
-     * places still but for those that are gone.
-     *
-     * @param group the tables
-     */
-    boolean isCutInto(TableGroup group, TablePart part) {
-      return isEqual
-          && !parts.isEmpty()
-          && scope == part.scope()
-          && part.count(group.columns()) == partsBefore
-          && part.columns() * partsBefore == group.columns();
-    }
-
-    /** Returns how many columns can be kept at a place. */
-    int columns(int place) {
-      int columns = 0;
-      for (int i = 0; i < parts.size(); i++) {
-        if (parts.get(i).place() == place) {
-          columns += parts.get(i).columns();
-        }
-      }
-      return columns;
-    }
-  }
-
+record RunningTable(
+    List<RunningPart> parts,
+    PlanShards shards,
+    long firstRow,
+    ShardScope scope,
+    int partsBefore,
+    boolean isEqual) {
   /**
    * A part of a table at a place.
    *
@@ -97,18 +55,18 @@ final class CurrentPlan {
   }
 
   /**
+   * Returns the tables of a problem, in its order.
+   *
    * @param tables tables of the problem, those that are placed together as one
    * @param plan the running plan; some of its devices may be gone
    * @param places places that there are now
    */
-  CurrentPlan(List<TableGroup> tables, PlanShards plan, Places places) {
+  static List<RunningTable> of(List<TableGroup> tables, PlanShards plan, Places places) {
     Map<String, List<Shard>> byTable = Shard.byTable(plan.shards());
-    for (TableGroup group : tables) {
-      this.tables.add(running(group, byTable, plan, places));
-    }
+    return tables.stream().map(group -> of(group, byTable, plan, places)).toList();
   }
 
-  private static RunningTable running(
+  private static RunningTable of(
       TableGroup group, Map<String, List<Shard>> byTable, PlanShards plan, Places places) {
     List<Shard> all = new ArrayList<>();
     // Without what all devices have beside them.
@@ -149,8 +107,39 @@ final class CurrentPlan {
         areEqual);
   }
 
-  RunningTable of(int table) {
-    return tables.get(table);
+  /** Returns whether it ran with as many columns as it has now. */
+  boolean ran() {
+    return !shards.isEmpty();
+  }
+
+  /** Returns the option of the parts, of which there must be some. */
+  Option option() {
+    return new Option(firstRow, parts.get(0).part());
+  }
+
+  /**
+   * Returns whether it was cut into so many parts of such width, at places of their own that are
+   * places still but for those that are gone.
+   *
+   * @param group the tables
+   */
+  boolean isCutInto(TableGroup group, TablePart part) {
+    return isEqual
+        && !parts.isEmpty()
+        && scope == part.scope()
+        && part.count(group.columns()) == partsBefore
+        && part.columns() * partsBefore == group.columns();
+  }
+
+  /** Returns how many columns can be kept at a place. */
+  int columns(int place) {
+    int columns = 0;
+    for (int i = 0; i < parts.size(); i++) {
+      if (parts.get(i).place() == place) {
+        columns += parts.get(i).columns();
+      }
+    }
+    return columns;
   }
 
   /** Returns whether a table was cut into so many parts of equal width, at places of their own. */
