@@ -162,7 +162,7 @@ public record StepCost(
    */
   private static IntStream holders(Shard shard, Option option, ClusterSpec cluster) {
     int size = option.part().scope().devices(cluster);
-    if (shard.isCopied() || size == 1) {
+    if (size == 1) {
       return shard.holders(cluster.devices());
     }
     int first = shard.device() / size * size;

@@ -291,14 +291,9 @@ final class Explainer {
             .boxed()
             .filter(t -> !tables.get(t).isShared())
             .collect(Collectors.toMap(t -> tables.get(t).name(), t -> t));
-    List<Shard> placed =
-        search.problem.reusablePlan().shards().stream()
-            .filter(shard -> positions.containsKey(shard.table()))
-            .filter(shard -> isPlaced(positions.get(shard.table()), shard))
-            .toList();
-    PlanShards before = new PlanShards(placed, search.problem.reusablePlan().devices());
-    List<Shard> now = shards.stream().filter(shard -> !shard.isCopied()).toList();
-    PlanShards planned = new PlanShards(now, search.cluster.devices());
+    PlanShards plan = search.problem.reusablePlan();
+    PlanShards before = new PlanShards(placed(plan.shards(), positions), plan.devices());
+    PlanShards planned = new PlanShards(placed(shards, positions), state.devices);
     record MovePath(int table, int from, int to) {}
     Set<MovePath> paths = new LinkedHashSet<>();
     for (Overlap overlap : Overlap.between(before, planned)) {
@@ -313,11 +308,16 @@ final class Explainer {
     paths.forEach(path -> explainMove(path.table(), path.from(), path.to()));
   }
 
-  /** Returns whether the search chose a device or a node for a shard, as before. */
-  private boolean isPlaced(int table, Shard shard) {
-    ShardScope scope = shard.kind().scope();
-    return !shard.isCopied()
-        && scope == state.way(table).scope
+  /** Returns the shards for which the search chose a device or a node, as before. */
+  private List<Shard> placed(List<Shard> shards, Map<String, Integer> positions) {
+    return shards.stream()
+        .filter(shard -> positions.containsKey(shard.table()))
+        .filter(shard -> isPlaced(positions.get(shard.table()), shard.kind().scope()))
+        .toList();
+  }
+
+  private boolean isPlaced(int table, ShardScope scope) {
+    return scope == state.way(table).scope
         && (scope == ShardScope.DEVICE || (scope == ShardScope.NODE && isKept(running.get(table))));
   }
 
