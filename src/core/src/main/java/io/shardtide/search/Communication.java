@@ -39,7 +39,7 @@ final class Communication {
     /** Largest all-to-all load of any device, and that of all together. */
     int maxUnits = -1;
 
-    int totalUnits = -1;
+    int totalUnits;
 
     /** Level of the node with the largest load. */
     int level = -1;
@@ -52,7 +52,7 @@ final class Communication {
 
     double copyElements;
 
-    private Loads(int nodes) {
+    Loads(int nodes) {
       nodeUnits = new int[nodes];
     }
 
@@ -61,7 +61,17 @@ final class Communication {
       return maxUnits == max && totalUnits == total && level == ofLevel;
     }
 
-    private void set(Loads other) {
+    /** Adds a part at a place, or takes it away. */
+    void add(Way way, Places places, int place, int sign) {
+      if (way.nodeUnits != 0) {
+        nodeUnits[places.node(place)] += sign * way.nodeUnits;
+      }
+      rowElements += sign * way.rowElements;
+      copyElements += sign * way.copyElements;
+      totalUnits += sign * way.units * places.size(place);
+    }
+
+    void set(Loads other) {
       System.arraycopy(other.chosen, 0, chosen, 0, chosen.length);
       System.arraycopy(other.nodeUnits, 0, nodeUnits, 0, nodeUnits.length);
       maxUnits = other.maxUnits;
@@ -164,10 +174,6 @@ final class Communication {
       }
     }
     return chosen;
-  }
-
-  Loads newLoads() {
-    return new Loads(nodes);
   }
 
   Terms newTerms() {

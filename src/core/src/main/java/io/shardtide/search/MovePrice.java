@@ -5,6 +5,7 @@ import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.Shard;
+import io.shardtide.plan.Transfer;
 import io.shardtide.search.problem.TableGroup;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ReplicaGroups;
@@ -161,8 +162,7 @@ final class MovePrice {
       TableSpec spec = of.getKey();
       PlanShards next = new PlanShards(of.getValue(), cluster.devices(), counted);
       List<Overlap> overlaps = Overlap.between(before, next);
-      for (io.shardtide.plan.Transfer move :
-          Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
+      for (Transfer move : Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
         sum += settings.moveMs(move);
       }
     }

@@ -22,6 +22,9 @@ final class Objective {
   /** Up to so many devices, the largest values of all others are known without a loop. */
   private static final int FEW = 2;
 
+  /** Sums of squares accumulate rounding errors; everything else is exact. */
+  private static final double TOLERANCE = 1e-9;
+
   private final State state;
   private final CostEvaluator evaluator;
   private final Slowdowns slowdowns;
@@ -58,7 +61,6 @@ final class Objective {
   private final double[] sum;
   private final double[] movedGroupMs;
   private final double[] movedComputeMs;
-  private final Communication.Loads loads;
   private Communication.Terms movedTerms;
   private boolean isSame;
   private double movedCostMs;
@@ -113,7 +115,6 @@ final class Objective {
     sum = new double[sumSize];
     movedGroupMs = new double[devices * launchGroups];
     movedComputeMs = new double[devices];
-    loads = communication.newLoads();
     refresh();
   }
 
@@ -164,7 +165,7 @@ final class Objective {
    * paying for it before it gains.
    */
   void setMinMaxUnits(int least) {
-    minMaxUnits = Math.min(least, state.totalUnits);
+    minMaxUnits = Math.min(least, state.collectives.totalUnits);
     refreshCommunication();
   }
 
@@ -217,13 +218,9 @@ final class Objective {
     for (int d = 0; d < devices; d++) {
       max = Math.max(max, state.units[d]);
     }
+    Communication.Loads loads = state.collectives;
     loads.maxUnits = max;
-    loads.totalUnits = state.totalUnits;
-    loads.level = level(state.totalUnits, false);
-    System.arraycopy(state.nodeUnits, 0, loads.nodeUnits, 0, loads.nodeUnits.length);
-    loads.rowElements = state.rowElements;
-    loads.copyElements = state.copyElements;
-    System.arraycopy(state.chosen, 0, loads.chosen, 0, loads.chosen.length);
+    loads.level = level(loads.totalUnits, false);
     communication.compute(terms, loads);
     refreshDevices();
   }
@@ -414,7 +411,7 @@ final class Objective {
 
   /** Computes the costs of collectives after a move, where they are others. */
   private void computeTerms(Move move) {
-    int total = state.totalUnits + delta.totalUnits;
+    Communication.Loads loads = delta.collectives;
     int max = minMaxUnits;
     if (delta.count <= FEW) {
       max = Math.max(max, (int) largestUnits.largestBut(delta.first(), delta.second()));
@@ -428,23 +425,16 @@ final class Objective {
     for (int i = 0; i < delta.count; i++) {
       max = Math.max(max, state.units[delta.device[i]] + delta.units[i]);
     }
-    int level = delta.changesNodes ? level(total, true) : terms.loads.level;
+    int level = delta.changesNodes ? level(loads.totalUnits, true) : terms.loads.level;
     isSame =
-        terms.loads.hasUnits(max, total, level)
+        terms.loads.hasUnits(max, loads.totalUnits, level)
             && !delta.changesSplit
             && move.collective == Move.NO_COLLECTIVE;
     if (isSame) {
       return;
     }
     loads.maxUnits = max;
-    loads.totalUnits = total;
     loads.level = level;
-    for (int node = 0; node < loads.nodeUnits.length; node++) {
-      loads.nodeUnits[node] = state.nodeUnits[node] + delta.nodeUnits[node];
-    }
-    loads.rowElements = state.rowElements + delta.rowElements;
-    loads.copyElements = state.copyElements + delta.copyElements;
-    System.arraycopy(state.chosen, 0, loads.chosen, 0, loads.chosen.length);
     move.choose(loads.chosen);
     communication.compute(movedTerms, loads);
   }
@@ -512,13 +502,20 @@ final class Objective {
     // As it was set: a move may have left fewer units than that in total.
     fresh.minMaxUnits = minMaxUnits;
     fresh.refreshCommunication();
-    CostCheck.same("evaluated cost", movedCostMs, fresh.costMs);
-    CostCheck.same("evaluated score", movedScore, fresh.score);
-    CostCheck.same("cost", costMs, fresh.costMs);
-    CostCheck.same("score", score, fresh.score);
+    checkSame("evaluated cost", movedCostMs, fresh.costMs);
+    checkSame("evaluated score", movedScore, fresh.score);
+    checkSame("cost", costMs, fresh.costMs);
+    checkSame("score", score, fresh.score);
     for (int d = 0; d < devices; d++) {
-      CostCheck.same("start of device " + d, startMs[d], fresh.startMs[d]);
-      CostCheck.same("forward communication of device " + d, forwardMs[d], fresh.forwardMs[d]);
+      checkSame("start of device " + d, startMs[d], fresh.startMs[d]);
+      checkSame("forward communication of device " + d, forwardMs[d], fresh.forwardMs[d]);
+    }
+  }
+
+  private static void checkSame(String what, double kept, double fresh) {
+    if (!(Math.abs(kept - fresh) <= TOLERANCE * Math.abs(fresh))) {
+      throw new IllegalStateException(
+          "%s must be %s ms as computed from scratch, got %s ms".formatted(what, fresh, kept));
     }
   }
 }

@@ -52,7 +52,7 @@ final class Placer {
   private double targetMs = Double.NaN;
 
   /** Tables by the bytes of all their rows, the largest first. */
-  private final List<Integer> largestFirst = new ArrayList<>();
+  private final List<Integer> largestFirst;
 
   /** Tables that may be copied or not, those first whose work grows the least if they are. */
   private List<Integer> copiedFirst;
@@ -74,11 +74,11 @@ final class Placer {
     this.slowdowns = slowdowns;
     this.ways = ways;
     sum = new double[evaluator.sumSize()];
-    for (int t = 0; t < tables.size(); t++) {
-      largestFirst.add(t);
-    }
-    largestFirst.sort(
-        Comparator.comparingLong((Integer t) -> -tables.get(t).bytes()).thenComparingInt(t -> t));
+    largestFirst =
+        IntStream.range(0, tables.size())
+            .boxed()
+            .sorted(Comparator.comparingLong(t -> -tables.get(t).bytes()))
+            .toList();
   }
 
   /**
@@ -417,13 +417,9 @@ final class Placer {
   /** Returns whether a place is in the node of a table's parts, where that is asked for. */
   private boolean isInNode(State state, Way way, int place) {
     Places places = state.places;
-    return !isInOneNode(way)
+    return !way.isInOneNode
         || state.count(way.table) == 0
         || places.nodeOf(state.place(way.table, 0)) == places.nodeOf(place);
-  }
-
-  private boolean isInOneNode(Way way) {
-    return way.scope == ShardScope.DEVICE && ways.keepsPartsInNode(way.table);
   }
 
   /** Takes a table's parts away and shards it in the first way that finds room. */
@@ -435,11 +431,10 @@ final class Placer {
   /** Shards a table in one way, at the places with the most room; false if one lacks it. */
   private boolean placeAt(State state, Way way) {
     Places places = state.places;
-    boolean isInOneNode = isInOneNode(way);
-    for (int range = 0; range < (isInOneNode ? places.nodes() : 1); range++) {
+    for (int range = 0; range < (way.isInOneNode ? places.nodes() : 1); range++) {
       int node = places.ofNode(range);
-      int first = isInOneNode ? places.first(node) : places.firstOf(way.scope);
-      int end = isInOneNode ? places.end(node) : first + places.countOf(way.scope);
+      int first = way.isInOneNode ? places.first(node) : places.firstOf(way.scope);
+      int end = way.isInOneNode ? places.end(node) : first + places.countOf(way.scope);
       if (fill(state, way, first, end, place -> -(double) state.room(places.first(place)))) {
         return true;
       }

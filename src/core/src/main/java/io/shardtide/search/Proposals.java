@@ -149,8 +149,7 @@ final class Proposals {
   private boolean add(Move move, int table, int part, int to) {
     boolean mayMove =
         !state.isAt(table, to)
-            && (to >= state.devices
-                || !ways.keepsPartsInNode(table)
+            && (!state.way(table).isInOneNode
                 || state.count(table) == 1
                 || places.nodeOf(state.place(table, 0)) == places.nodeOf(to));
     if (mayMove) {
@@ -263,7 +262,7 @@ final class Proposals {
       int all = places.firstOf(way.scope);
       return hasRoom(table, all, way) ? all : -1;
     }
-    boolean isInNode = way.scope == ShardScope.DEVICE && ways.keepsPartsInNode(table) && part > 0;
+    boolean isInNode = way.isInOneNode && part > 0;
     if (part < state.count(table)) {
       int now = state.place(table, part);
       if (places.scope(now) == way.scope
@@ -363,7 +362,7 @@ final class Proposals {
     int collective = choices[random.below(choices.length)];
     int candidate = random.below(communication.choices(collective));
     move.begin(collective, candidate);
-    return candidate != state.chosen[collective];
+    return candidate != state.collectives.chosen[collective];
   }
 
   /** Returns a device to take load from: often the last one, or the later of two. */

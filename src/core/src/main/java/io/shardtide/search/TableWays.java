@@ -7,7 +7,6 @@ import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.StepCollective;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.Tiers;
 import io.shardtide.option.Option;
 import io.shardtide.search.problem.PartMemory;
 import io.shardtide.search.problem.TableGroup;
@@ -54,7 +53,6 @@ final class TableWays {
   private final double msPerUnit;
   private final double msPerUnitBetweenNodes;
   private final List<OfTable> ofTables;
-  private final boolean[] keepsPartsInNode;
 
   /** The ways of one table. */
   private static final class OfTable {
@@ -90,12 +88,10 @@ final class TableWays {
     int ofNode = Math.max(1, units.totalOfNodes() / places.nodes());
     msPerUnitBetweenNodes =
         communication.evenAllToAllsMs(ShardScope.NODE, ofNode, units.totalOfNodes()) / ofNode;
-    keepsPartsInNode = new boolean[tables.size()];
     ofTables = new ArrayList<>();
     Set<String> names = new HashSet<>();
     tables.forEach(group -> group.tables().forEach(t -> names.add(t.table().name())));
     for (int t = 0; t < tables.size(); t++) {
-      keepsPartsInNode[t] = tables.get(t).keepsPartsInNode();
       ofTables.add(new OfTable());
       addToAll(t, names);
     }
@@ -116,11 +112,6 @@ final class TableWays {
   /** Returns the milliseconds of both all-to-alls for each unit of a device's load. */
   double msPerUnit() {
     return msPerUnit;
-  }
-
-  /** Returns whether parts of a table on single devices must all be in one node. */
-  boolean keepsPartsInNode(int table) {
-    return keepsPartsInNode[table];
   }
 
   /**
@@ -210,36 +201,20 @@ final class TableWays {
 
   private Way way(int table, Option option, Way onAll) {
     TableGroup group = tables.get(table);
-    ShapeLoad sum = null;
-    ShapeLoad other = null;
-    for (TablePrediction member : group.tables()) {
-      ShapeLoad load =
-          member.load(group.of(option, member.table()), evaluator, cluster).orElseThrow();
-      if (sum != null && load.scope() != sum.scope()) {
-        ShapeLoad sent =
-            new ShapeLoad(
-                new double[load.tower().length],
-                load.scope(),
-                load.elements(),
-                new long[Tiers.COUNT]);
-        other = other == null ? sent : other.plus(sent);
-        load = new ShapeLoad(load.tower(), sum.scope(), 0, load.memory());
-      }
-      sum = sum == null ? load : sum.plus(load);
-    }
+    ShapeLoad load = ShapeLoad.sum(group.loads(option, evaluator, cluster));
     Way way =
         new Way(
             table,
             option,
+            group.keepsPartsInNode(),
             option.part().count(group.columns()),
-            sum,
-            other,
+            load,
             onAll,
             units,
-            sum.tower().length / evaluator.groups(),
-            evaluator.computeMs(sum.tower()));
+            load.tower().length / evaluator.groups(),
+            evaluator.computeMs(load.tower()));
     way.workMs = workMs(way) * way.parts;
-    way.totalBytes = (double) sum.bytes() * way.parts * way.scope.devices(cluster);
+    way.totalBytes = (double) load.bytes() * way.parts * way.scope.devices(cluster);
     if (onAll != null) {
       way.workMs += onAll.workMs;
       way.totalBytes += onAll.totalBytes;
@@ -301,22 +276,13 @@ final class TableWays {
    * computation, and its share of collectives, at the rate of large ones.
    */
   private double workMs(Way way) {
-    double devices = cluster.devices();
-    double elements = way.load.elements();
-    return switch (way.scope) {
-      case DEVICE -> (way.aloneMs + msPerUnit * way.units) / devices;
-      case NODE -> {
-        int size = places.size(places.ofNode(0));
-        yield (way.aloneMs + rateMs(way.scope, elements) + msPerUnitBetweenNodes * way.nodeUnits)
-            * size
-            / devices;
-      }
-      case CLUSTER ->
-          way.aloneMs
-              + (way.rowElements > 0 ? rateMs(way.scope, way.rowElements) : 0)
-              + msPerUnit * way.units;
-      case COPIES -> way.aloneMs + rateMs(way.scope, elements);
-    };
+    double ms =
+        way.aloneMs
+            + rateMs(way.scope, way.load.elements(way.scope))
+            + msPerUnit * way.units
+            + msPerUnitBetweenNodes * way.nodeUnits;
+    int size = way.scope.devices(cluster);
+    return size == cluster.devices() ? ms : ms * size / cluster.devices();
   }
 
   /** Returns the time of numbers that are added to the large buffers of a scope. */

@@ -21,6 +21,7 @@ import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.IdWeights;
+import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableFeature;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
@@ -160,7 +161,9 @@ class FeatureCostsTest {
       ShardShape shape = shapes.of(part, PredictionInputs.of(scene.cluster));
       ShapeLoad load = prediction.load(option, evaluator, scene.cluster).orElseThrow();
       ShapeLoad ofShape = ShapeLoad.of(evaluator, tower, table, shape, part.scope(), scene.cluster);
-      assertThat(load.elements()).isCloseTo(ofShape.elements(), within(1.0));
+      ShardScope scope = part.collectives(table);
+      assertThat(load.elements()).containsOnlyKeys(scope);
+      assertThat(load.elements(scope)).isCloseTo(ofShape.elements(scope), within(1.0));
       assertThat(load.bytes()).isCloseTo(ofShape.bytes(), within(1L));
     }
   }

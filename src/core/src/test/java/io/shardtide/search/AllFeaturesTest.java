@@ -41,7 +41,6 @@ import io.shardtide.workload.OutputType;
 import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.ReplicaGroups;
 import io.shardtide.workload.ShardKind;
-import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableConstraints;
 import io.shardtide.workload.TableFeature;
 import io.shardtide.workload.TableKernel;
@@ -369,7 +368,7 @@ class AllFeaturesTest {
         Way way = any(List.of(search.ways.of(t)));
         int first = search.places.firstOf(way.scope);
         int count = search.places.countOf(way.scope);
-        if (way.scope == ShardScope.DEVICE && search.ways.keepsPartsInNode(t)) {
+        if (way.isInOneNode) {
           int node = search.places.ofNode(search.places.nodeOf(random.nextInt(count)));
           first = search.places.first(node);
           count = search.places.size(node);

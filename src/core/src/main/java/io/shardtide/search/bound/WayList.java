@@ -78,7 +78,7 @@ final class WayList {
   /** Adds all ways to shard a table that a plan may have, and perhaps more. */
   private void add(List<TableWay> ways, TableGroup group) {
     Optional<Option> onAll = Optional.empty();
-    Optional<TableWay> ofAll = Optional.empty();
+    Optional<TableWay> ofAll = Optional.of(TableWay.NOTHING);
     owner++;
     for (Option option : group.options(cluster)) {
       Optional<Option> more = option.onAll(group.columns());
@@ -90,7 +90,7 @@ final class WayList {
       }
       if (group.allows(option.part(), cluster)) {
         Optional<TableWay> way = way(group, option);
-        (more.isEmpty() ? way : ofAll.flatMap(all -> way.map(all::with))).ifPresent(ways::add);
+        ofAll.flatMap(all -> way.map(all::with)).ifPresent(ways::add);
       }
     }
   }
@@ -102,30 +102,28 @@ final class WayList {
     ShardScope scope = option.part().scope();
     int count = option.part().count(group.columns());
     int devices = scope.devices(cluster);
-    ShapeLoad load = null;
-    double[] elements = new double[Scopes.COUNT];
-    int scopes = 0;
+    List<ShapeLoad> loads = group.loads(option, evaluator, cluster);
+    ShapeLoad load = ShapeLoad.sum(loads);
     double bytes = 0;
-    for (TablePrediction table : group.tables()) {
+    for (int t = 0; t < loads.size(); t++) {
+      TablePrediction table = group.tables().get(t);
       Option own = group.of(option, table.table());
       TableSpec spec = table.table(own);
-      ShapeLoad one = table.load(own, evaluator, cluster).orElseThrow();
-      load = load == null ? one : load.plus(one);
-      elements[Scopes.number(one.scope())] += one.elements();
-      scopes |= Scopes.set(one.scope());
       // The last device of a split part may have fewer rows than the others.
       double rows = spec.rows() * (scope == ShardScope.COPIES ? devices : 1.0);
       double held = (double) own.part().rows(spec, cluster) * devices;
       double share = rows * spec.columns() / (held * own.part().columns() * count);
-      bytes += Math.max(0, count * (share * one.bytes() * devices - devices));
+      bytes += Math.max(0, count * (share * loads.get(t).bytes() * devices - devices));
     }
     if (!memory.holds(load.memory(), scope, count)) {
       return Optional.empty();
     }
-    for (int s = 0; s < Scopes.COUNT; s++) {
-      ShardScope of = Scopes.ALL.get(s);
+    double[] elements = new double[Scopes.COUNT];
+    int scopes = 0;
+    for (ShardScope of : load.elements().keySet()) {
       int places = devices / of.devices(cluster);
-      elements[s] = elements[s] * count * places / of.places(cluster);
+      elements[Scopes.number(of)] = load.elements(of) * count * places / of.places(cluster);
+      scopes |= Scopes.set(of);
     }
     towers.add(load.tower());
     owners.add(owner);

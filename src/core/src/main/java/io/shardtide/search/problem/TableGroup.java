@@ -1,5 +1,7 @@
 package io.shardtide.search.problem;
 
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
@@ -94,9 +96,7 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
         .filter(t -> !tables.get(t).isShared())
         .filter(which)
         .boxed()
-        .sorted(
-            Comparator.comparingLong((Integer t) -> -tables.get(t).bytes())
-                .thenComparingInt(t -> t))
+        .sorted(Comparator.comparingLong(t -> -tables.get(t).bytes()))
         .limit(most)
         .toList();
   }
@@ -274,6 +274,13 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
                       && table.towers().containsKey(own)
                       && own.part().hasRowsForEach(table.table(own), cluster);
                 });
+  }
+
+  /** Returns what a part of each table, as an option has it, adds to each of its devices. */
+  public List<ShapeLoad> loads(Option option, CostEvaluator evaluator, ClusterSpec cluster) {
+    return tables.stream()
+        .map(table -> table.load(of(option, table.table()), evaluator, cluster).orElseThrow())
+        .toList();
   }
 
   /** Returns what an option of the group is of one of its tables. */

@@ -24,6 +24,7 @@ import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -168,7 +169,8 @@ class CommunicationFloorTest {
       double elements = ofNodes[cluster.node(d)];
       if (elements > 0) {
         load.add(
-            new ShapeLoad(new double[evaluator.sumSize()], ShardScope.NODE, elements, new long[3]));
+            new ShapeLoad(
+                new double[evaluator.sumSize()], Map.of(ShardScope.NODE, elements), new long[3]));
       }
       loads.add(load);
     }
