@@ -60,20 +60,7 @@ public record StepCost(
    * @param loads the load of each device
    */
   public static StepCost of(CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads) {
-    return of(evaluator, cluster, loads, Slowdowns.none(loads.size()));
-  }
-
-  /**
-   * Predicts the cost of a step.
-   *
-   * @param evaluator predicts
-   * @param cluster the devices
-   * @param loads the load of each device
-   * @param slowdowns how slow the devices are
-   */
-  public static StepCost of(
-      CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads, Slowdowns slowdowns) {
-    return of(evaluator, StepCollectives.of(cluster), loads, slowdowns);
+    return of(evaluator, StepCollectives.of(cluster), loads, Slowdowns.none(loads.size()));
   }
 
   /**
