@@ -48,19 +48,8 @@ public record Allocation(
   }
 
   /** Returns the allocation with its id. */
-  public static Allocation of(
-      String poolId,
-      long generation,
-      Optional<String> previousId,
-      AllocationPolicy policy,
-      SortedMap<String, String> curveIds,
-      List<WorkloadAllocation> workloads,
-      List<NodeTransfer> transfers,
-      AllocationQuality quality) {
-    Allocation unnamed =
-        new Allocation(
-            "", poolId, generation, previousId, policy, curveIds, workloads, transfers, quality);
-    return AllocationBuilder.builder(unnamed).allocationId(unnamed.hash()).build();
+  public Allocation identified() {
+    return AllocationBuilder.builder(this).allocationId(hash()).build();
   }
 
   /** Returns whether the id is that of the other components. */

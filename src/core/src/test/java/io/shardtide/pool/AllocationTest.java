@@ -47,14 +47,16 @@ class AllocationTest {
   }
 
   private static Allocation allocation(List<WorkloadAllocation> workloads) {
-    return Allocation.of(
-        "p",
-        1,
-        Optional.empty(),
-        AllocationPolicy.DEFAULTS,
-        new TreeMap<>(),
-        workloads,
-        List.of(),
-        new AllocationQuality(1, 0, 0, 0));
+    return new Allocation(
+            "",
+            "p",
+            1,
+            Optional.empty(),
+            AllocationPolicy.DEFAULTS,
+            new TreeMap<>(),
+            workloads,
+            List.of(),
+            new AllocationQuality(1, 0, 0, 0))
+        .identified();
   }
 }
