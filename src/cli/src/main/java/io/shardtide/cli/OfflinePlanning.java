@@ -127,10 +127,8 @@ final class OfflinePlanning {
       layout.putReplication(line, found.replication(), cluster);
       List<CollectiveCodec> codecs = found.collectives().codecs();
       layout.putCodecs(line, codecs);
-      if (!codecs.isEmpty()) {
-        compressed++;
-        savedMs += codecs.stream().mapToDouble(CollectiveCodec::savedMs).sum();
-      }
+      compressed += codecs.isEmpty() ? 0 : 1;
+      savedMs += codecs.stream().mapToDouble(CollectiveCodec::savedMs).sum();
       TableShapes.cacheMisses(task.tables(), found.shards(), group).stream()
           .filter(misses -> !misses.reservation().isEmpty())
           .forEach(guessedCaches::add);

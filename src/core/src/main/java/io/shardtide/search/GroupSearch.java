@@ -4,6 +4,7 @@ import io.shardtide.plan.Explanation;
 import io.shardtide.plan.Explanation.Cause;
 import io.shardtide.plan.Explanation.ExplainedAction;
 import io.shardtide.plan.Insight;
+import io.shardtide.plan.InsightBuilder;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
 import io.shardtide.plan.Shortfall;
@@ -224,13 +225,7 @@ public final class GroupSearch {
             .limit(Insight.MAX_EXPLANATIONS)
             .toList();
     return SearchResultFoundBuilder.builder(best)
-        .insight(
-            Optional.of(
-                new Insight(
-                    insight.lowerBoundMs(),
-                    insight.uncertaintyMs(),
-                    insight.bottleneck(),
-                    explanations)))
+        .insight(Optional.of(InsightBuilder.builder(insight).explanations(explanations).build()))
         .evaluations(evaluations)
         .build();
   }

@@ -6,7 +6,6 @@ import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.StepMemory;
-import io.shardtide.cost.TablePrediction;
 import io.shardtide.plan.Insight;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.Replication;
@@ -119,9 +118,7 @@ public final class LocalSearch {
     work = new SearchWork(evaluator);
     expected = problem.model().evaluator();
     units = LoadUnits.of(tables, cluster);
-    stepBytes =
-        StepMemory.ofDevice(
-            problem.tables().stream().map(TablePrediction::table).toList(), cluster);
+    stepBytes = StepMemory.ofDevice(problem.specs(), cluster);
     places = new Places(cluster);
     communication = new Communication(evaluator, cluster, units);
     ways = new TableWays(tables, cluster, evaluator, units, places, communication);
@@ -173,17 +170,10 @@ public final class LocalSearch {
 
   /** Returns searches from tables that are sharded in various ways; none if nothing fits. */
   List<Annealing> starts() {
-    List<Annealing> searches = searches(placements());
-    return searches.isEmpty() ? searches(lastPlacements().limit(1)) : searches;
-  }
-
-  private List<Annealing> searches(Stream<State> from) {
-    return from.map(
-            state -> {
-              work.check();
-              return annealing(state, false);
-            })
-        .toList();
+    List<Annealing> searches = placements().map(state -> annealing(state, false)).toList();
+    return searches.isEmpty()
+        ? lastPlacements().limit(1).map(state -> annealing(state, false)).toList()
+        : searches;
   }
 
   /** Returns the tables sharded in various ways, made one by one as they are asked for. */
@@ -257,6 +247,7 @@ public final class LocalSearch {
   }
 
   Annealing annealing(State state, boolean isRepair) {
+    work.check();
     CostEvaluator checker = checked ? problem.model().evaluator(settings.risk()) : null;
     state.choose(communication.chosen(collectives(state)));
     Objective objective = objective(state, running, checker);

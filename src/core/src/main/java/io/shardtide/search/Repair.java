@@ -47,7 +47,7 @@ final class Repair {
       }
     }
     new PartRemoval(state).run();
-    int[] waiting = waiting(state);
+    int[] waiting = IntStream.range(0, tables.size()).filter(t -> !state.isComplete(t)).toArray();
     if (!search.placer.complete(state, scope -> true)) {
       return null;
     }
@@ -89,10 +89,6 @@ final class Repair {
             || !group.keepsPartsInNode()
             || running.stream().map(of -> places.nodeOf(of.place())).distinct().count() == 1;
     return isInNode && group.columns() % part.columns() == 0 && group.allows(part, search.cluster);
-  }
-
-  private int[] waiting(State state) {
-    return IntStream.range(0, tables.size()).filter(t -> !state.isComplete(t)).toArray();
   }
 
   private State improved(State state, int[] waiting) {

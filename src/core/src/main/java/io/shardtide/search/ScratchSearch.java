@@ -1,11 +1,9 @@
 package io.shardtide.search;
 
-import io.shardtide.cost.TablePrediction;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.search.problem.Feasibility;
 import io.shardtide.search.problem.SearchProblem;
 import io.shardtide.search.problem.SearchResult;
-import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
@@ -120,8 +118,7 @@ public final class ScratchSearch {
       return summary.of(better.search, better.best.best(), evaluations());
     }
     long unplaced = Math.min(first.search.unplacedBytes(), second.search.unplacedBytes());
-    List<TableSpec> tables = problem.tables().stream().map(TablePrediction::table).toList();
     return Relaxations.notFound(
-        problem, Feasibility.notFound(tables, problem.cluster(), unplaced), evaluations());
+        problem, Feasibility.notFound(problem.specs(), problem.cluster(), unplaced), evaluations());
   }
 }

@@ -172,7 +172,7 @@ public final class Feasibility {
   }
 
   private static Shortfall noKind(TableGroup group, ClusterSpec cluster) {
-    List<TableSpec> tables = group.tables().stream().map(TablePrediction::table).toList();
+    List<TableSpec> tables = group.specs().toList();
     String kinds =
         tables.stream()
             .limit(MAX_NAMED)

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * What a search places as one table: a table, or several that must be on the same devices. Each
@@ -101,6 +102,11 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
         .toList();
   }
 
+  /** Returns the tables without their predictions. */
+  public Stream<TableSpec> specs() {
+    return tables.stream().map(TablePrediction::table);
+  }
+
   /** Returns whether it has several tables. */
   public boolean isShared() {
     return tables.size() > 1;
@@ -153,23 +159,21 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
    */
   public boolean isConstrained() {
     return isShared()
-        || tables.stream()
-            .map(TablePrediction::table)
-            .anyMatch(t -> !t.constraints().isEmpty() || t.kernel().isInHostMemory());
+        || specs().anyMatch(t -> !t.constraints().isEmpty() || t.kernel().isInHostMemory());
   }
 
   /** Returns whether each device must have a copy of a table. */
   public boolean isAlwaysCopied() {
-    return tables.stream().anyMatch(table -> table.table().constraints().isAlwaysCopied());
+    return specs().anyMatch(table -> table.constraints().isAlwaysCopied());
   }
 
   /** Returns whether column parts with all rows must be on devices of one node. */
   public boolean keepsPartsInNode() {
-    return tables.stream().anyMatch(table -> table.table().constraints().keepsPartsInNode());
+    return specs().anyMatch(table -> table.constraints().keepsPartsInNode());
   }
 
   private boolean allow(ShardKind kind) {
-    return tables.stream().allMatch(table -> table.table().constraints().allows(kind));
+    return specs().allMatch(table -> table.constraints().allows(kind));
   }
 
   /**
@@ -180,8 +184,7 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
     return Arrays.stream(ShardKind.values())
         .filter(
             kind ->
-                tables.stream()
-                    .map(TablePrediction::table)
+                specs()
                     .allMatch(
                         t ->
                             t.constraints().allows(kind)
@@ -197,7 +200,7 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
    * @param part a part that divides the columns of each table
    */
   public boolean allows(TablePart part, ClusterSpec cluster) {
-    if (!tables.stream().allMatch(of -> part.isComputedBy(of.table().kernel()))) {
+    if (!specs().allMatch(table -> part.isComputedBy(table.kernel()))) {
       return false;
     }
     int parts = part.count(columns());
@@ -207,9 +210,7 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
     }
     return kind.isPresent()
         && (kind.get() != ShardKind.TABLE_COLUMN_WISE || parts <= ShardScope.NODE.devices(cluster))
-        && tables.stream()
-            .map(TablePrediction::table)
-            .allMatch(t -> part.withColumns(columnsOf(t, part.columns())).isAllowed(t));
+        && specs().allMatch(t -> part.withColumns(columnsOf(t, part.columns())).isAllowed(t));
   }
 
   /**
