@@ -38,7 +38,7 @@ final class Explainer {
   private final List<TableGroup> tables;
   private final State state;
   private final Objective objective;
-  private final CurrentPlan running;
+  private final List<RunningTable> running;
   private final Places places;
   private final List<Explanation> explanations = new ArrayList<>();
 
@@ -153,7 +153,7 @@ final class Explainer {
 
   private boolean isNewlyCut(int table) {
     Way way = state.way(table);
-    return way.part.isOnDevice() && way.parts > 1 && running.parts(table).size() != way.parts;
+    return way.part.isOnDevice() && way.parts > 1 && running.get(table).parts().size() != way.parts;
   }
 
   /** Returns a table's shards merged on one of their devices, if one could have them all. */
@@ -176,23 +176,21 @@ final class Explainer {
     if (tables.get(table).isAlwaysCopied()) {
       return false;
     }
-    return isKept(table)
-        ? !running.parts(table).get(0).part().isSplitAs(part)
+    return isKept(running.get(table))
+        ? !running.get(table).parts().get(0).part().isSplitAs(part)
         : !part.isByColumns() || lostRows(table);
   }
 
   /** Returns whether a table's parts can be kept; of one that is split over nodes, all of them. */
-  private boolean isKept(int table) {
-    List<CurrentPlan.RunningPart> parts = running.parts(table);
-    return !parts.isEmpty()
-        && (running.scope(table) == ShardScope.DEVICE
-            || parts.size() == running.partsBefore(table));
+  private static boolean isKept(RunningTable table) {
+    return !table.parts().isEmpty()
+        && (table.scope() == ShardScope.DEVICE || table.parts().size() == table.partsBefore());
   }
 
   /** Returns whether rows of a table, split before, were on a device that is gone. */
   private boolean lostRows(int table) {
-    return running.scope(table) != ShardScope.DEVICE
-        && running.shards(table).shards().stream()
+    return running.get(table).scope() != ShardScope.DEVICE
+        && running.get(table).shards().shards().stream()
             .anyMatch(shard -> shard.device() >= state.devices);
   }
 
@@ -202,7 +200,8 @@ final class Explainer {
    */
   private void explainKind(int table) {
     boolean goesBack = state.way(table).part.isByColumns();
-    boolean isLost = goesBack && running.parts(table).size() < running.partsBefore(table);
+    boolean isLost =
+        goesBack && running.get(table).parts().size() < running.get(table).partsBefore();
     Move undone = null;
     if (!isLost) {
       Move back = Move.restoring(state, table);
@@ -237,8 +236,8 @@ final class Explainer {
   /** Returns the table where it was, if there is room for it. */
   private Move asBefore(int table) {
     List<Integer> places =
-        running.parts(table).stream().map(CurrentPlan.RunningPart::place).toList();
-    Way way = search.ways.find(table, running.option(table));
+        running.get(table).parts().stream().map(RunningTable.RunningPart::place).toList();
+    Way way = search.ways.find(table, running.get(table).option());
     return way == null || way.parts != places.size() ? null : placed(table, way, places);
   }
 
@@ -260,7 +259,7 @@ final class Explainer {
   private boolean isNewCache(int table) {
     Way way = state.way(table);
     return way.isCached()
-        && running.parts(table).stream()
+        && running.get(table).parts().stream()
             .limit(1)
             .noneMatch(before -> before.part().cacheShare().equals(way.part.cacheShare()));
   }
@@ -276,7 +275,7 @@ final class Explainer {
 
   private boolean hasNewRowsOnAll(int table) {
     Option option = state.way(table).option;
-    return !option.hasAllRows() && option.firstRow() != running.firstRow(table);
+    return !option.hasAllRows() && option.firstRow() != running.get(table).firstRow();
   }
 
   private Move allRows(int table) {
@@ -292,14 +291,9 @@ final class Explainer {
             .boxed()
             .filter(t -> !tables.get(t).isShared())
             .collect(Collectors.toMap(t -> tables.get(t).name(), t -> t));
-    List<Shard> placed =
-        search.problem.reusablePlan().shards().stream()
-            .filter(shard -> positions.containsKey(shard.table()))
-            .filter(shard -> isPlaced(positions.get(shard.table()), shard))
-            .toList();
-    PlanShards before = new PlanShards(placed, search.problem.reusablePlan().devices());
-    List<Shard> now = shards.stream().filter(shard -> !shard.isCopied()).toList();
-    PlanShards planned = new PlanShards(now, search.cluster.devices());
+    PlanShards plan = search.problem.reusablePlan();
+    PlanShards before = new PlanShards(placed(plan.shards(), positions), plan.devices());
+    PlanShards planned = new PlanShards(placed(shards, positions), state.devices);
     record MovePath(int table, int from, int to) {}
     Set<MovePath> paths = new LinkedHashSet<>();
     for (Overlap overlap : Overlap.between(before, planned)) {
@@ -314,12 +308,17 @@ final class Explainer {
     paths.forEach(path -> explainMove(path.table(), path.from(), path.to()));
   }
 
-  /** Returns whether the search chose a device or a node for a shard, as before. */
-  private boolean isPlaced(int table, Shard shard) {
-    ShardScope scope = shard.kind().scope();
-    return !shard.isCopied()
-        && scope == state.way(table).scope
-        && (scope == ShardScope.DEVICE || (scope == ShardScope.NODE && isKept(table)));
+  /** Returns the shards for which the search chose a device or a node, as before. */
+  private List<Shard> placed(List<Shard> shards, Map<String, Integer> positions) {
+    return shards.stream()
+        .filter(shard -> positions.containsKey(shard.table()))
+        .filter(shard -> isPlaced(positions.get(shard.table()), shard.kind().scope()))
+        .toList();
+  }
+
+  private boolean isPlaced(int table, ShardScope scope) {
+    return scope == state.way(table).scope
+        && (scope == ShardScope.DEVICE || (scope == ShardScope.NODE && isKept(running.get(table))));
   }
 
   private int firstDevice(int table, int device) {

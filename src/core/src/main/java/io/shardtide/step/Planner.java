@@ -164,7 +164,7 @@ public record Planner(
         Reasons.describe(request, found, transition),
         found.shards(),
         found.replication(),
-        found.codecs(),
+        found.collectives().codecs(),
         kernels,
         prediction(request, found, tables),
         transition,
@@ -196,16 +196,15 @@ public record Planner(
 
   private static PlanPrediction prediction(
       Request request, SearchResult.Found found, Map<String, TableSpec> tables) {
-    ClusterSpec group = request.predicted().cluster().group(found.replication().groups());
-    StepCollectives collectives = StepCollectives.of(group, found.codecs());
-    List<OutOfRange> outside = outOfRange(request, collectives, found.shards());
+    List<OutOfRange> outside = outOfRange(request, found.collectives(), found.shards());
     return new PlanPrediction(
         found.deviceCosts(),
         found.predictedMs(),
         found.insight().orElseThrow(),
         outside.stream().limit(PlanPrediction.MAX_OUT_OF_RANGE).toList(),
         outside.size(),
-        TableShapes.cacheMisses(List.copyOf(tables.values()), found.shards(), group));
+        TableShapes.cacheMisses(
+            List.copyOf(tables.values()), found.shards(), found.collectives().cluster()));
   }
 
   /** Checks an upper bound of the bytes of shards, kernels and moves in a record. */

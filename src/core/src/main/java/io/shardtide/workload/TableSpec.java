@@ -250,14 +250,6 @@ public record TableSpec(
         .build();
   }
 
-  /**
-   * Returns whether a plan may have copies of it, those of replica groups among them: each copy of
-   * a hashed table would store other ids, in other slots.
-   */
-  public boolean mayBeCopied() {
-    return storage.isEmpty();
-  }
-
   /** Returns whether a plan may keep its rows in host memory. */
   public boolean mayBeCached() {
     return constraints.mayBeCached() && kernel.mayBeInHostMemory();
