@@ -1,5 +1,6 @@
 package io.shardtide.pool;
 
+import io.shardtide.workload.Limits;
 import io.shardtide.workload.Names;
 import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.RejectionReason;
@@ -33,16 +34,10 @@ public final class NodeLinks implements PoolLinks {
    */
   public NodeLinks(List<String> nodes, List<List<Double>> matrix) {
     int size = nodes.size();
-    if (size < 2 || size > MAX_NODES) {
-      throw RejectionReason.INVALID_POOL.failure(
-          "nodes of a matrix must be 2 to %s, got %s".formatted(MAX_NODES, size));
-    }
-    for (String node : nodes) {
-      if (rows.put(node, rows.size()) != null) {
-        throw RejectionReason.INVALID_POOL.failure(
-            "nodes of a matrix must differ, got %s twice".formatted(Names.quote(node)));
-      }
-    }
+    Limits.of(RejectionReason.INVALID_POOL, "a matrix")
+        .whole("nodes", size, 2, MAX_NODES)
+        .different("nodes", nodes.stream());
+    nodes.forEach(node -> rows.put(node, rows.size()));
     if (matrix.size() != size) {
       throw RejectionReason.INVALID_POOL.failure(
           "a matrix of %s nodes must have as many rows, got %s".formatted(size, matrix.size()));

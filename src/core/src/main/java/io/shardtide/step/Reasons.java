@@ -235,13 +235,9 @@ final class Reasons {
   private static void count(List<String> parts, List<String> tables, String what) {
     if (!tables.isEmpty()) {
       String names = tables.stream().limit(NAMED).collect(Collectors.joining(", "));
-      parts.add(
-          tables.size()
-              + (tables.size() == 1 ? " table " : " tables ")
-              + what
-              + " ("
-              + names
-              + (tables.size() > NAMED ? ", ...)" : ")"));
+      String more = tables.size() > NAMED ? ", ..." : "";
+      String noun = tables.size() == 1 ? "table" : "tables";
+      parts.add("%s %s %s (%s%s)".formatted(tables.size(), noun, what, names, more));
     }
   }
 }

@@ -116,11 +116,6 @@ public record WorkloadStep(Predictors predictors) {
             .orElse(false);
   }
 
-  /** Predicts a workload again, whatever the size of its predictions; see the other method. */
-  public List<CostPredictions> repredict(Workloads store, String workloadId) {
-    return repredict(store, workloadId, part -> {});
-  }
-
   /**
    * Predicts a workload again if another model than the current one predicted it.
    *

@@ -313,7 +313,7 @@ class FeaturePairsTest {
     private void takeOver() {
       bundle = bundle.modelId().equals(BUNDLE.modelId()) ? OTHER : BUNDLE;
       models.takeOver(bundle);
-      onPredictions(predicting.repredict(workloads, Fixtures.WORKLOAD));
+      onPredictions(predicting.repredict(workloads, Fixtures.WORKLOAD, part -> {}));
     }
 
     /** Reports until the planner has heard of slow devices, or for a while. */
