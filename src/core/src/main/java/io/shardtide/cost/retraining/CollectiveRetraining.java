@@ -46,7 +46,11 @@ final class CollectiveRetraining {
     }
   }
 
-  private CollectiveRetraining(List<CollectiveNet> nets, CostEvaluator evaluator) {
+  /**
+   * @param nets nets without corrections
+   * @param evaluator predicts with them
+   */
+  CollectiveRetraining(List<CollectiveNet> nets, CostEvaluator evaluator) {
     this.nets = nets;
     this.evaluator = evaluator;
   }
@@ -54,21 +58,9 @@ final class CollectiveRetraining {
   /**
    * Returns the fine-tuned nets; the same ones if no collective was measured.
    *
-   * @param nets nets without corrections
-   * @param evaluator predicts with them
    * @param errors receives the errors before and after
    */
-  static List<CollectiveNet> train(
-      List<CollectiveNet> nets,
-      CostEvaluator evaluator,
-      SampleSet recent,
-      SampleSet old,
-      RetrainingSettings settings,
-      SortedMap<String, Double> errors) {
-    return new CollectiveRetraining(nets, evaluator).run(recent, old, settings, errors);
-  }
-
-  private List<CollectiveNet> run(
+  List<CollectiveNet> train(
       SampleSet recent,
       SampleSet old,
       RetrainingSettings settings,
