@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
+import java.util.function.IntToDoubleFunction;
 import java.util.stream.IntStream;
 import org.hipparchus.stat.descriptive.rank.Median;
 import org.hipparchus.stat.descriptive.rank.Percentile;
@@ -142,24 +143,24 @@ final class CollectiveRetraining {
             .toArray();
     if (measured.length > 0) {
       String name = nets.get(net).shown();
-      errors.put(
-          "champion." + name + ".mape",
-          Arrays.stream(measured)
-              .mapToDouble(i -> Math.abs(StrictMath.expm1(-targets[i])))
-              .average()
-              .orElseThrow());
+      errors.put("champion." + name + ".mape", mape(measured, i -> -targets[i]));
       errors.put(
           "learned." + name + ".mape",
-          Arrays.stream(measured)
-              .mapToDouble(
-                  i -> {
-                    double[] features = all.get(i).features();
-                    double mean = own.of(phase -> CollectiveBasis.of(features, phase)).mean();
-                    return Math.abs(StrictMath.expm1(mean - targets[i]));
-                  })
-              .average()
-              .orElseThrow());
+          mape(
+              measured,
+              i -> {
+                double[] features = all.get(i).features();
+                return own.of(phase -> CollectiveBasis.of(features, phase)).mean() - targets[i];
+              }));
     }
+  }
+
+  private static double mape(int[] measured, IntToDoubleFunction error) {
+    return Arrays.stream(measured)
+        .mapToDouble(error)
+        .map(e -> Math.abs(StrictMath.expm1(e)))
+        .average()
+        .orElseThrow();
   }
 
   private void add(SampleSet samples, boolean isRecent) {

@@ -132,9 +132,7 @@ final class ComputeNet implements AutoCloseable {
             tf.constant(1));
     predicted = tf.reduceSum(parts, tf.constant(1));
     Operand<TFloat32> predictedForward =
-        tf.squeeze(
-            tf.slice(parts, tf.constant(new int[] {0, 0}), tf.constant(new int[] {-1, 1})),
-            Squeeze.axis(List.of(1L)));
+        tf.squeeze(HeadGraph.columns(tf, parts, 0, 1), Squeeze.axis(List.of(1L)));
     Operand<TFloat32> predictedBackward = tf.math.sub(predicted, predictedForward);
     Operand<TFloat32> backwardLabels = tf.math.sub(labels, forwardLabels);
     Operand<TFloat32> ofParts =
