@@ -16,19 +16,8 @@ import java.util.Set;
  * Within a direction, all choices for its scopes are compared, so that none is shorter. Of equally
  * short ones, the one with the fewest codecs is chosen, then the one with the least compression.
  */
-public final class CodecChoice {
-  private final CostEvaluator evaluator;
-  private final ClusterSpec cluster;
-  private final List<DeviceLoad> loads;
-  private final Slowdowns slowdowns;
-
-  private CodecChoice(
-      CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads, Slowdowns slowdowns) {
-    this.evaluator = evaluator;
-    this.cluster = cluster;
-    this.loads = loads;
-    this.slowdowns = slowdowns;
-  }
+public record CodecChoice(
+    CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads, Slowdowns slowdowns) {
 
   /**
    * A way to send what shards of a scope communicate.

@@ -153,11 +153,11 @@ record MeasuredPlan(
   }
 
   private static RejectedException incomparable(String message) {
-    return new RejectedException(RejectionReason.INCOMPARABLE_MEASUREMENT, message);
+    return RejectionReason.INCOMPARABLE_MEASUREMENT.failure(message);
   }
 
   private static RejectedException outdated(String message) {
-    return new RejectedException(RejectionReason.OUTDATED_MEASUREMENT, message);
+    return RejectionReason.OUTDATED_MEASUREMENT.failure(message);
   }
 
   /** Returns training samples: the computation of each device, and what they communicate. */

@@ -172,8 +172,7 @@ public record TableSpec(
                         && kernel.allows(kind.scope(), isCached)
                         && !(isCached && !kind.mayBeCached()));
     if (!isPossible || (isCached && !constraints.mayBeCached())) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CONSTRAINTS,
+      throw RejectionReason.INVALID_CONSTRAINTS.failure(
           "constraints of table %s must allow %s, since its compute kernel is %s; got %s%s"
               .formatted(
                   Names.quote(name),

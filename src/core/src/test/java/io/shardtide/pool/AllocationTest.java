@@ -29,7 +29,7 @@ class AllocationTest {
     WorkloadAllocation a = allocated("a", "n1");
     WorkloadAllocation b = allocated("b", "n1");
     assertThatThrownBy(() -> allocation(List.of(a, b)))
-        .hasMessage("a node must have one workload, got node n1 twice");
+        .hasMessage("nodes of workloads must be different, got \"n1\" twice");
   }
 
   @Test
