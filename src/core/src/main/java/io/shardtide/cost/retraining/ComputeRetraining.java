@@ -46,7 +46,7 @@ final class ComputeRetraining {
   /** A device's shards, by their numbers, and whether its samples are recent. */
   private record MeasuredLoad(List<Integer> shards, boolean isRecent) {}
 
-  private ComputeRetraining(ModelBundle champion) {
+  ComputeRetraining(ModelBundle champion) {
     this.champion = champion;
     evaluator = new CostModel(champion).evaluator();
   }
@@ -54,20 +54,10 @@ final class ComputeRetraining {
   /**
    * Returns the correction.
    *
-   * @param towers runs the champion's tower
+   * @param predictor runs the champion's tower
    * @param errors receives the errors before and after
    */
-  static LogCorrection train(
-      ModelBundle champion,
-      TowerPredictor towers,
-      SampleSet recent,
-      SampleSet old,
-      RetrainingSettings settings,
-      SortedMap<String, Double> errors) {
-    return new ComputeRetraining(champion).run(towers, recent, old, settings, errors);
-  }
-
-  private LogCorrection run(
+  LogCorrection train(
       TowerPredictor predictor,
       SampleSet recent,
       SampleSet old,

@@ -8,6 +8,7 @@ import io.shardtide.cost.ModelBundle;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
@@ -131,9 +132,7 @@ final class ComputeNet implements AutoCloseable {
             tf.constant(1));
     predicted = tf.reduceSum(parts, tf.constant(1));
     Operand<TFloat32> predictedForward =
-        tf.squeeze(
-            tf.slice(parts, tf.constant(new int[] {0, 0}), tf.constant(new int[] {-1, 1})),
-            Squeeze.axis(List.of(1L)));
+        tf.squeeze(HeadGraph.columns(tf, parts, 0, 1), Squeeze.axis(List.of(1L)));
     Operand<TFloat32> predictedBackward = tf.math.sub(predicted, predictedForward);
     Operand<TFloat32> backwardLabels = tf.math.sub(labels, forwardLabels);
     Operand<TFloat32> ofParts =
@@ -243,17 +242,17 @@ final class ComputeNet implements AutoCloseable {
 
     private static List<DenseLayer> towards(
         List<DenseLayer> from, List<DenseLayer> to, float share) {
-      List<DenseLayer> layers = new ArrayList<>();
-      for (int l = 0; l < from.size(); l++) {
-        DenseLayer layer = from.get(l);
-        layers.add(
-            new DenseLayer(
-                layer.inputs(),
-                layer.outputs(),
-                towards(layer.weights(), to.get(l).weights(), share),
-                towards(layer.biases(), to.get(l).biases(), share)));
-      }
-      return layers;
+      return IntStream.range(0, from.size())
+          .mapToObj(l -> towards(from.get(l), to.get(l), share))
+          .toList();
+    }
+
+    private static DenseLayer towards(DenseLayer from, DenseLayer to, float share) {
+      return new DenseLayer(
+          from.inputs(),
+          from.outputs(),
+          towards(from.weights(), to.weights(), share),
+          towards(from.biases(), to.biases(), share));
     }
 
     private static float[] towards(float[] from, float[] to, float share) {

@@ -85,8 +85,7 @@ final class ComputeTraining {
       Optional<ModelOrigin> cachesFrom,
       Optional<ModelOrigin> startedFrom) {}
 
-  private ComputeTraining(
-      SampleSet samples, Optional<StartingModel> start, TrainingSettings settings) {
+  ComputeTraining(SampleSet samples, Optional<StartingModel> start, TrainingSettings settings) {
     this.samples = samples;
     this.settings = settings;
     random = new Random(settings.seed());
@@ -121,15 +120,6 @@ final class ComputeTraining {
     return direction == Direction.FORWARD ? forward : sample.computeMs() - forward;
   }
 
-  static TrainedCompute train(
-      SampleSet samples,
-      Optional<StartingModel> start,
-      TrainingSettings settings,
-      TrainingProgress progress,
-      SortedMap<String, Double> errors) {
-    return new ComputeTraining(samples, start, settings).train(progress, errors);
-  }
-
   private Set<String> holdOut() {
     List<String> tables = new ArrayList<>(samples.tables());
     Collections.shuffle(tables, random);
@@ -141,7 +131,7 @@ final class ComputeTraining {
     return heldOut.contains(shard.table().name());
   }
 
-  private TrainedCompute train(TrainingProgress progress, SortedMap<String, Double> errors) {
+  TrainedCompute train(TrainingProgress progress, SortedMap<String, Double> errors) {
     boolean isStarted = shards.first.isPresent();
     float decay = isStarted ? 0 : DECAY / split.train().size();
     try (ComputeNet net = ComputeNet.random(shards.inputs(), settings.width(), decay, random)) {

@@ -6,11 +6,16 @@ import java.util.function.Supplier;
 /**
  * Runs epochs until the validation error stops decreasing, and returns the best weights.
  *
- * @param <S> type of a sample
- * @param <W> type of the weights
+ * @param name name of the net
+ * @param epochs epochs at most
+ * @param batchSize samples of a batch
  * @param tolerance validation errors that are so close, as a fraction, differ by the noise of the
  *     validation samples: of equally good weights the later ones are kept, which a lower learning
  *     rate has settled; 0 where there are many samples
+ * @param settings patience and learning rates
+ * @param progress called after each epoch
+ * @param <S> type of a sample
+ * @param <W> type of the weights
  */
 record EarlyStopping<S, W>(
     String name,
@@ -19,7 +24,6 @@ record EarlyStopping<S, W>(
     double tolerance,
     TrainingSettings settings,
     TrainingProgress progress) {
-
   /** Trains and validates a net. */
   interface EpochRunner<S, W> {
     /** Makes one optimizer step on a batch; returns its loss. */

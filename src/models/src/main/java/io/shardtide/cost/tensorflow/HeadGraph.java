@@ -78,7 +78,8 @@ final class HeadGraph {
     return new float[][] {addends};
   }
 
-  private static Operand<TFloat32> columns(Ops tf, Operand<TFloat32> x, int from, int count) {
+  /** Returns so many columns, or all from one on (-1). */
+  static Operand<TFloat32> columns(Ops tf, Operand<TFloat32> x, int from, int count) {
     return tf.slice(x, tf.constant(new int[] {0, from}), tf.constant(new int[] {-1, count}));
   }
 

@@ -77,12 +77,13 @@ public final class ModelTraining {
     }
     SortedMap<String, Double> errors = new TreeMap<>();
     ComputeTraining.TrainedCompute compute =
-        ComputeTraining.train(samples, from.map(StartingModel::new), settings, progress, errors);
+        new ComputeTraining(samples, from.map(StartingModel::new), settings)
+            .train(progress, errors);
     List<CollectiveNet> nets = new ArrayList<>();
     SortedMap<String, Integer> collectiveSamples = new TreeMap<>();
     collectives.forEach(
         (name, list) -> {
-          nets.add(CollectiveTraining.train(list, settings, progress, errors));
+          nets.add(new CollectiveTraining(list, settings.seed()).train(settings, progress, errors));
           collectiveSamples.put(name, list.size());
         });
     List<String> sources = new ArrayList<>(about.sources());

@@ -1,7 +1,6 @@
 package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.DenseLayer;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -9,6 +8,7 @@ import org.tensorflow.Operand;
 import org.tensorflow.Session;
 import org.tensorflow.op.Ops;
 import org.tensorflow.types.TFloat32;
+import org.tensorflow.types.TInt32;
 
 /** The table tower of {@link io.shardtide.cost.ModelBundle}, for training and prediction. */
 final class TowerGraph {
@@ -40,28 +40,20 @@ final class TowerGraph {
     Operand<TFloat32> h = layers.hidden().apply(tf, features, DenseStack.Activation.SILU, true);
     Operand<TFloat32> read = tf.concat(List.of(h, features), tf.constant(1));
     Operand<TFloat32> y = layers.last().apply(tf, read, DenseStack.Activation.RELU, false);
-    Operand<TFloat32> corrections =
-        tf.math.exp(
-            tf.slice(y, tf.constant(new int[] {0, 0}), tf.constant(new int[] {-1, components})));
-    Operand<TFloat32> context =
-        tf.nn.relu(
-            tf.slice(y, tf.constant(new int[] {0, components}), tf.constant(new int[] {-1, -1})));
+    Operand<TFloat32> corrections = tf.math.exp(HeadGraph.columns(tf, y, 0, components));
+    Operand<TFloat32> context = tf.nn.relu(HeadGraph.columns(tf, y, components, -1));
     return tf.concat(
         List.of(tf.math.mul(corrections, repeated(tf, baseline)), context), tf.constant(1));
   }
 
   /** Returns the forward sum for each forward component, then the backward one likewise. */
   private Operand<TFloat32> repeated(Ops tf, Operand<TFloat32> baseline) {
-    int half = components / 2;
-    List<Operand<TFloat32>> columns = new ArrayList<>();
-    for (int direction = 0; direction < 2; direction++) {
-      columns.add(
-          tf.tile(
-              tf.slice(
-                  baseline, tf.constant(new int[] {0, direction}), tf.constant(new int[] {-1, 1})),
-              tf.constant(new int[] {1, half})));
-    }
-    return tf.concat(columns, tf.constant(1));
+    Operand<TInt32> times = tf.constant(new int[] {1, components / 2});
+    return tf.concat(
+        List.of(
+            tf.tile(HeadGraph.columns(tf, baseline, 0, 1), times),
+            tf.tile(HeadGraph.columns(tf, baseline, 1, 1), times)),
+        tf.constant(1));
   }
 
   void initialize(Session session, Random random) {
