@@ -3,6 +3,7 @@ package io.shardtide.search.bound;
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.HeadInputs;
 import io.shardtide.cost.ModelBundle;
+import java.util.stream.IntStream;
 
 /**
  * The head of a model with one hidden layer, in double precision: {@link ModelBundle} has the
@@ -60,11 +61,7 @@ final class HeadNet {
   }
 
   private static double[] doubles(float[] values) {
-    double[] copy = new double[values.length];
-    for (int i = 0; i < copy.length; i++) {
-      copy[i] = values[i];
-    }
-    return copy;
+    return IntStream.range(0, values.length).mapToDouble(i -> values[i]).toArray();
   }
 
   /** Returns the number of the input after the last total. */
