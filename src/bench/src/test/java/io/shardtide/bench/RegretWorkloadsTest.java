@@ -134,7 +134,7 @@ class RegretWorkloadsTest {
                             .get(shard.table())
                             .rows());
     assertThat(plans.get("50x16 groups").replication().groups().count()).isGreaterThan(1);
-    assertThat(plans.get("48x16 codecs").codecs()).isNotEmpty();
+    assertThat(plans.get("48x16 codecs").collectives().codecs()).isNotEmpty();
   }
 
   @Test

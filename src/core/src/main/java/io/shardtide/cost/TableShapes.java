@@ -1,6 +1,6 @@
 package io.shardtide.cost;
 
-import io.shardtide.option.HotColdTable;
+import io.shardtide.option.PlannedPart;
 import io.shardtide.option.PredictionInputs;
 import io.shardtide.option.RowUse;
 import io.shardtide.option.TablePart;
@@ -10,9 +10,7 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Optimizer;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableSpec;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -48,23 +46,19 @@ public final class TableShapes {
    */
   public static List<CacheMisses> cacheMisses(
       List<TableSpec> tables, List<Shard> shards, ClusterSpec cluster) {
-    SortedMap<String, Double> cacheShares = new TreeMap<>();
-    for (Shard shard : shards) {
-      shard.cacheShare().ifPresent(share -> cacheShares.put(shard.table(), share));
+    SortedMap<String, PlannedPart> cached = new TreeMap<>();
+    for (PlannedPart of : PlannedPart.of(tables, shards)) {
+      if (of.part().cacheShare().isPresent()) {
+        cached.put(of.table().name(), of);
+      }
     }
-    if (cacheShares.isEmpty()) {
-      return List.of();
-    }
-    Map<String, TableSpec> byName = TableSpec.byName(HotColdTable.separate(tables, shards));
-    List<CacheMisses> misses = new ArrayList<>();
-    cacheShares.forEach(
-        (name, share) -> {
-          TableSpec table = byName.get(name);
-          RowUse use = RowUse.of(table, cluster.batchSize());
-          double missed = 1 - use.lookupShare(share * table.rows());
-          misses.add(new CacheMisses(name, missed, use.knowledge()));
-        });
-    return misses;
+    return cached.values().stream().map(of -> cacheMisses(of, cluster.batchSize())).toList();
+  }
+
+  private static CacheMisses cacheMisses(PlannedPart of, int batchSize) {
+    RowUse use = RowUse.of(of.table(), batchSize);
+    double cachedRows = of.part().cacheShare().orElseThrow() * of.table().rows();
+    return new CacheMisses(of.table().name(), 1 - use.lookupShare(cachedRows), use.knowledge());
   }
 
   /** Returns the table. */

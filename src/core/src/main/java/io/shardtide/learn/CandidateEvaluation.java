@@ -26,8 +26,10 @@ import org.hipparchus.stat.descriptive.rank.Percentile;
  * more than on recent ones are of a machine that is no more, and are not asked; nor are costs that
  * neither model explains ({@link ComparedSamples}). Against a champion with the costs of other
  * hardware, a challenger with as small a loss is enough.
+ *
+ * @param policy the required gain and the margin
  */
-public final class CandidateEvaluation {
+public record CandidateEvaluation(TrainingPolicy policy) {
   /** Minimum number of held-out computations: two measurements of four devices. */
   static final int MIN_HELD_OUT = 8;
 
@@ -92,15 +94,6 @@ public final class CandidateEvaluation {
     String text() {
       return CandidateEvaluation.text(ofChampion(), ofChallenger());
     }
-  }
-
-  private final TrainingPolicy policy;
-
-  /**
-   * @param policy the required gain and the margin
-   */
-  public CandidateEvaluation(TrainingPolicy policy) {
-    this.policy = policy;
   }
 
   /**

@@ -135,7 +135,7 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
    * @param tables tables of the plan
    * @param shards the shards of the plan
    */
-  public static List<TableSpec> separate(List<TableSpec> tables, List<Shard> shards) {
+  static List<TableSpec> separate(List<TableSpec> tables, List<Shard> shards) {
     Map<String, Long> hotRows = HotRows.byTable(shards);
     List<TableSpec> separated = new ArrayList<>();
     for (TableSpec table : tables) {

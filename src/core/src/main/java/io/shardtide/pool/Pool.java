@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /**
  * Identical devices on identical nodes. A node is given to one workload as a whole: its devices
@@ -104,6 +105,12 @@ public record Pool(
     return (devices - 1) / devicesPerNode + 1;
   }
 
+  /** Returns the numbers of nodes that a claim may have, ascending. */
+  public IntStream counts(Claim claim) {
+    int most = Math.min(nodesFor(claim.mostDevices()), nodes.size());
+    return IntStream.rangeClosed(nodesFor(claim.leastDevices()), most);
+  }
+
   /** Returns how many devices of so many nodes a workload uses. */
   public int devices(Claim claim, int ofNodes) {
     return Math.min(ofNodes * devicesPerNode, claim.mostDevices());
@@ -165,8 +172,7 @@ public record Pool(
   Pool without(String node) {
     SortedMap<String, PoolNode> fewer = new TreeMap<>(nodes);
     if (fewer.remove(node) == null) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_NODE,
+      throw RejectionReason.UNKNOWN_NODE.failure(
           "a lost node must be one of the pool's %s, got %s"
               .formatted(nodes.size(), Names.quote(node)));
     }
@@ -179,8 +185,7 @@ public record Pool(
   }
 
   private static RejectedException duplicate(PoolNode node) {
-    return new RejectedException(
-        RejectionReason.DUPLICATE_NODE,
+    return RejectionReason.DUPLICATE_NODE.failure(
         "names of nodes must differ, got %s twice".formatted(Names.quote(node.name())));
   }
 }

@@ -53,23 +53,17 @@ public record ThroughputCurve(
    *     between a point that fits and one that does not
    */
   public OptionalDouble samplesPerSecond(int devices) {
-    int after = 0;
-    while (after < points.size() && points.get(after).devices() < devices) {
-      after++;
-    }
-    if (after == points.size()) {
-      return samplesPerSecond(points.get(after - 1).stepMs());
-    }
-    CurvePoint high = points.get(after);
-    if (high.devices() == devices) {
-      return samplesPerSecond(high.stepMs());
+    int after = (int) points.stream().takeWhile(point -> point.devices() < devices).count();
+    CurvePoint high = points.get(Math.min(after, points.size() - 1));
+    OptionalDouble atHigh = samplesPerSecond(high.stepMs());
+    if (high.devices() <= devices) {
+      return atHigh;
     }
     if (after == 0) {
       return OptionalDouble.empty();
     }
     CurvePoint low = points.get(after - 1);
     OptionalDouble atLow = samplesPerSecond(low.stepMs());
-    OptionalDouble atHigh = samplesPerSecond(high.stepMs());
     if (atLow.isEmpty() || atHigh.isEmpty()) {
       return OptionalDouble.empty();
     }

@@ -5,13 +5,11 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.StepCollective;
 import io.shardtide.cost.StepCollectives;
-import io.shardtide.plan.CollectiveCodec;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.ShardScope;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * The collectives of a step, each with the candidate that a plan has chosen. Costs are looked up by
@@ -189,15 +187,12 @@ final class Communication {
   }
 
   /** Returns the candidate of each collective. */
-  int[] chosen(List<CollectiveCodec> codecs) {
+  int[] chosen(StepCollectives collectives) {
+    List<StepCollective> all = collectives.all();
     int[] chosen = new int[candidates.length];
-    for (CollectiveCodec of : codecs) {
-      int collective = StepCollectives.number(of.scope(), of.direction());
-      while (!candidates[collective][chosen[collective]]
-          .of
-          .codec()
-          .equals(Optional.of(of.codec()))) {
-        chosen[collective]++;
+    for (int c = 0; c < chosen.length; c++) {
+      while (!candidates[c][chosen[c]].of.sendsAs(all.get(c))) {
+        chosen[c]++;
       }
     }
     return chosen;

@@ -134,18 +134,18 @@ public final class GroupSearch {
 
   private SearchResult search() {
     List<ReplicaGroups> groupings = problem.groupings();
-    List<TableSpec> notCopied = problem.notCopied();
-    if (groupings.isEmpty() && !notCopied.isEmpty()) {
+    List<TableSpec> hashed = problem.hashed();
+    if (groupings.isEmpty() && !hashed.isEmpty()) {
       return new SearchResult.NotFound(
           new Shortfall(
               0,
               true,
-              notCopied.stream()
+              hashed.stream()
                   .sorted(LARGEST)
                   .map(table -> new Shortfall.TableBytes(table.name(), table.bytes()))
                   .toList(),
               "Replica groups of a workload with hashed tables must be 1, since each copy would store other ids; got %s and table %s"
-                  .formatted(problem.cluster().replicaGroups(), notCopied.get(0).name())),
+                  .formatted(problem.cluster().replicaGroups(), hashed.get(0).name())),
           0);
     }
     if (groupings.isEmpty()) {

@@ -7,7 +7,6 @@ import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.StepMemory;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.plan.CollectiveCodec;
 import io.shardtide.plan.Insight;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.Replication;
@@ -92,7 +91,7 @@ public final class LocalSearch {
   /** Seed of a search that is alone. */
   private static final long SEED = 1;
 
-  private final SearchProblem problem;
+  final SearchProblem problem;
   final ClusterSpec cluster;
   final List<TableGroup> tables;
 
@@ -107,7 +106,7 @@ public final class LocalSearch {
   final TableWays ways;
   final Placer placer;
   final SearchSettings settings;
-  final CurrentPlan running;
+  final List<RunningTable> running;
   private final BiConsumer<LocalSearch, Objective> afterMove;
   private final SeededRandom random;
   final SearchWork work;
@@ -138,7 +137,7 @@ public final class LocalSearch {
     communication = new Communication(evaluator, cluster, units);
     ways = new TableWays(tables, cluster, evaluator, units, places, communication);
     placer = new Placer(tables, cluster, evaluator, problem.slowdowns(), ways);
-    running = new CurrentPlan(tables, problem.reusablePlan(), places);
+    running = RunningTable.of(tables, problem.reusablePlan(), places);
   }
 
   /**
@@ -271,7 +270,7 @@ public final class LocalSearch {
   }
 
   Annealing annealing(State state, boolean isRepair) {
-    state.choose(communication.chosen(codecs(state)));
+    state.choose(communication.chosen(collectives(state)));
     Objective objective =
         objective(state, running, evaluator, applied -> afterMove.accept(this, applied));
     Proposals proposals = new Proposals(state, objective, ways, communication, random, isRepair);
@@ -279,12 +278,12 @@ public final class LocalSearch {
   }
 
   /**
-   * Returns the codecs to begin with: the best ones for a plan and, for scopes that it has no
+   * Returns the collectives to begin with: the best ones for a plan and, for scopes that it has no
    * shards of, those that would be best if all tables were there, spread evenly.
    */
-  private List<CollectiveCodec> codecs(State state) {
+  private StepCollectives collectives(State state) {
     if (!communication.hasChoices()) {
-      return List.of();
+      return StepCollectives.of(cluster);
     }
     Set<ShardScope> present = EnumSet.noneOf(ShardScope.class);
     if (problem.model().predictsAllKinds()) {
@@ -293,13 +292,12 @@ public final class LocalSearch {
       present.addAll(EnumSet.allOf(ShardScope.class));
     }
     double elements = units.total() * units.elementsPerUnit();
-    List<CollectiveCodec> best =
-        CodecChoice.of(evaluator, cluster, state.loads(), problem.slowdowns());
-    return CodecChoice.forSearch(evaluator, cluster, best, present, elements);
+    StepCollectives best = CodecChoice.of(evaluator, cluster, state.loads(), problem.slowdowns());
+    return CodecChoice.forSearch(evaluator, best, present, elements);
   }
 
   Objective objective(
-      State state, CurrentPlan before, CostEvaluator by, Consumer<Objective> afterMoves) {
+      State state, List<RunningTable> before, CostEvaluator by, Consumer<Objective> afterMoves) {
     return new Objective(
         state,
         by,
@@ -326,8 +324,7 @@ public final class LocalSearch {
   }
 
   private SearchResult.Found found(State state, long evaluations, List<DeviceLoad> loads) {
-    StepCollectives collectives =
-        StepCollectives.of(cluster, CodecChoice.of(expected, cluster, loads, problem.slowdowns()));
+    StepCollectives collectives = CodecChoice.of(expected, cluster, loads, problem.slowdowns());
     StepCost cost = cost(expected, collectives, loads);
     Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, running);
     List<Shard> shards =
@@ -337,22 +334,22 @@ public final class LocalSearch {
         shards,
         cost.deviceCosts(loads),
         replication,
-        collectives.codecs(),
+        collectives,
         cost.predictedMs() + replication.msPerStep(),
         Optional.empty(),
         evaluations);
   }
 
-  /** Returns a plan with its analysis; gives the state the codecs that are best for it. */
+  /** Returns a plan with its analysis; gives the state the collectives that are best for it. */
   SearchResult.Found explained(State state, long evaluations) {
     List<DeviceLoad> loads = state.loads();
     SearchResult.Found found = found(state, evaluations, loads);
-    StepCollectives collectives = StepCollectives.of(cluster, found.codecs());
+    StepCollectives collectives = found.collectives();
     StepCost worse = cost(problem.model().evaluator(1), collectives, loads);
-    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
-    state.choose(communication.chosen(found.codecs()));
+    List<RunningTable> nothing = RunningTable.of(tables, PlanShards.NONE, places);
+    state.choose(communication.chosen(collectives));
     Objective objective = objective(state, nothing, evaluator, applied -> {});
-    Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
+    Explainer explainer = new Explainer(this, state, objective);
     Insight insight =
         explainer.insight(
             found.shards(),

@@ -18,7 +18,7 @@ final class Move {
   final int[][] places;
 
   /** The number of the collective that changes, or {@link #NO_COLLECTIVE}; see {@link State}. */
-  int collective;
+  int collective = NO_COLLECTIVE;
 
   /** Its candidate. */
   int candidate;
@@ -31,7 +31,6 @@ final class Move {
     table = new int[mostTables];
     way = new Way[mostTables];
     places = new int[mostTables][4];
-    begin();
   }
 
   /** Starts a move. */

@@ -4,12 +4,7 @@ import io.shardtide.cost.Tiers;
 import io.shardtide.workload.ShardScope;
 
 /** Makes a running plan fit devices that have less memory, or tables that have become larger. */
-final class PartRemoval {
-  private final State state;
-
-  PartRemoval(State state) {
-    this.state = state;
-  }
+record PartRemoval(State state) {
 
   /**
    * Removes parts from devices of which a tier of memory is exceeded: each time the smallest that

@@ -71,7 +71,7 @@ final class Proposals {
     this.random = random;
     this.isRepair = isRepair;
     places = state.places;
-    cacheable = ways.cacheable();
+    cacheable = ways.cacheable;
     takenStamp = new int[places.count()];
     otherWayEvery = Math.max(OTHER_WAY_EVERY, state.devices / 2);
     choices =

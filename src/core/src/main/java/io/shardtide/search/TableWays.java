@@ -54,8 +54,13 @@ final class TableWays {
   private final double msPerUnitBetweenNodes;
   private final List<OfTable> ofTables;
 
+  /** Tables that may be cached, by position. */
+  final int[] cacheable;
+
   /** The ways of one table. */
   private static final class OfTable {
+    final List<Option> options;
+
     /** Every way that was ever asked for. */
     final Map<Option, Way> known = new HashMap<>();
 
@@ -67,6 +72,14 @@ final class TableWays {
 
     /** Whether one way fits. */
     boolean isOnly;
+
+    OfTable(List<Option> options) {
+      this.options = options;
+    }
+
+    boolean isCacheable() {
+      return options.stream().anyMatch(o -> o.hasAllRows() && o.part().cacheShare().isPresent());
+    }
   }
 
   TableWays(
@@ -92,9 +105,13 @@ final class TableWays {
     Set<String> names = new HashSet<>();
     tables.forEach(group -> group.tables().forEach(t -> names.add(t.table().name())));
     for (int t = 0; t < tables.size(); t++) {
-      ofTables.add(new OfTable());
+      ofTables.add(new OfTable(tables.get(t).options(cluster)));
       addToAll(t, names);
     }
+    cacheable =
+        IntStream.range(0, memory.hasHost() ? tables.size() : 0)
+            .filter(t -> ofTables.get(t).isCacheable())
+            .toArray();
   }
 
   /** Adds what all devices may have of a table, if no other table has its name. */
@@ -161,7 +178,7 @@ final class TableWays {
 
   private List<Way> fitting(int table) {
     TableGroup group = tables.get(table);
-    return group.options(cluster).stream()
+    return ofTables.get(table).options.stream()
         .filter(option -> mayHave(table, option) && group.allows(option.part(), cluster))
         .map(option -> known(table, option))
         .filter(this::fits)
@@ -252,18 +269,6 @@ final class TableWays {
     return ways.length > 0
         && ofTables.get(table).isOnly
         && ways[0].parts == places.countOf(ways[0].scope);
-  }
-
-  /** Returns the tables that may be cached, by position. */
-  int[] cacheable() {
-    return !memory.hasHost()
-        ? new int[0]
-        : IntStream.range(0, tables.size())
-            .filter(
-                t ->
-                    tables.get(t).options(cluster).stream()
-                        .anyMatch(o -> o.hasAllRows() && o.part().cacheShare().isPresent()))
-            .toArray();
   }
 
   /**

@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -42,11 +41,8 @@ final class Reasons {
   private Reasons(Planner.Request request, ShardingPlan before) {
     this.request = request;
     this.before = before;
-    Set<String> names = TableSpec.byName(specs(request)).keySet();
-    running =
-        before.shards().stream()
-            .filter(shard -> names.contains(shard.table()))
-            .collect(Collectors.groupingBy(Shard::table));
+    running = Shard.byTable(before.shards());
+    running.keySet().retainAll(TableSpec.byName(specs(request)).keySet());
   }
 
   /**

@@ -77,8 +77,7 @@ public record AccessCdf(List<Double> shares) {
   }
 
   private static RejectedException rejected(String expected, int entry, double share) {
-    return new RejectedException(
-        RejectionReason.INVALID_ACCESS_CDF,
+    return RejectionReason.INVALID_ACCESS_CDF.failure(
         "entry %s of an access CDF %s, got %s".formatted(entry, expected, share));
   }
 }

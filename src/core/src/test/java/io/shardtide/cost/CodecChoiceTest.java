@@ -72,12 +72,12 @@ class CodecChoiceTest {
   }
 
   private List<CollectiveCodec> choice(ClusterSpec cluster, List<DeviceLoad> loads) {
-    return CodecChoice.of(evaluator, cluster, loads, Slowdowns.none(loads.size()));
+    return CodecChoice.of(evaluator, cluster, loads, Slowdowns.none(loads.size())).codecs();
   }
 
   private double ms(ClusterSpec cluster, List<CollectiveCodec> codecs, List<DeviceLoad> loads) {
     return StepCost.of(
-            evaluator, StepCollectives.of(cluster, codecs), loads, Slowdowns.none(loads.size()))
+            evaluator, new StepCollectives(cluster, codecs), loads, Slowdowns.none(loads.size()))
         .predictedMs();
   }
 
@@ -93,7 +93,7 @@ class CodecChoiceTest {
             .forwardBytesPerElement(2)
             .backwardBytesPerElement(2)
             .build();
-    CommunicationCost ofCodecs = StepCollectives.of(cluster, codecs).ms(evaluator, loads);
+    CommunicationCost ofCodecs = new StepCollectives(cluster, codecs).ms(evaluator, loads);
     CommunicationCost ofHalf = StepCollectives.of(half).ms(evaluator, loads);
     assertThat(ofCodecs.forwardMs()).isEqualTo(ofHalf.forwardMs());
     assertThat(ofCodecs.backwardMs()).isEqualTo(ofHalf.backwardMs());
@@ -138,8 +138,8 @@ class CodecChoiceTest {
     List<CollectiveCodec> withoutCoding =
         List.of(new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, free, 0));
     List<DeviceLoad> loads = loads(new Sharding.TableWise(3));
-    CommunicationCost cost = StepCollectives.of(cluster, codecs).ms(evaluator, loads);
-    CommunicationCost other = StepCollectives.of(cluster, withoutCoding).ms(evaluator, loads);
+    CommunicationCost cost = new StepCollectives(cluster, codecs).ms(evaluator, loads);
+    CommunicationCost other = new StepCollectives(cluster, withoutCoding).ms(evaluator, loads);
     double all = BATCH * 64 * 4 / 100e6;
     for (int d = 0; d < 10; d++) {
       assertThat(cost.forwardMs()[d] - other.forwardMs()[d])
@@ -153,7 +153,7 @@ class CodecChoiceTest {
   void coding_of_row_shards_is_for_all_outputs() {
     CommCodec codec = new CommCodec("fp16", List.of(), 2, 100, 1, true);
     StepCollectives coded =
-        StepCollectives.of(
+        new StepCollectives(
             with(codec),
             List.of(new CollectiveCodec(ShardScope.CLUSTER, Direction.FORWARD, codec, 0)));
     DeviceGroup all = DeviceGroup.of(TEN);

@@ -566,7 +566,7 @@ class AllFeaturesTest {
     return StepCost.of(
         problem.tables(),
         shards,
-        StepCollectives.of(problem.cluster(), found.codecs()),
+        new StepCollectives(problem.cluster(), found.collectives().codecs()),
         problem.model(),
         problem.slowdowns());
   }
@@ -750,7 +750,7 @@ class AllFeaturesTest {
     count(
         "hashed, cut by columns",
         hashed.values().stream().anyMatch(of -> of.get(of.size() - 1).columnOffset() > 0));
-    count("codecs", !found.codecs().isEmpty());
+    count("codecs", !found.collectives().codecs().isEmpty());
     count("groups", problem.synchronization().groups().areSeveral());
     count("slow devices", problem.slowdowns().factor(0, CostPart.COMPUTATION) > 1);
     count("launch groups", problem.model().hardware().equals(MODELS.get(1).model().hardware()));

@@ -79,7 +79,7 @@ class CodecSearchTest {
     SearchResult.Found found = plan(problem(tables, with(whole), PlanShards.NONE));
     assertThat(Plans.digest(found))
         .isEqualTo(Plans.digest(plan(problem(tables, PLAIN, PlanShards.NONE))));
-    assertThat(found.codecs()).isEmpty();
+    assertThat(found.collectives().codecs()).isEmpty();
   }
 
   /** Also the lower bound, of all choices of codecs and thus a little lower. */
@@ -88,7 +88,7 @@ class CodecSearchTest {
     List<TableSpec> tables = Plans.randomTables(new Random(3), 12);
     SearchProblem problem = problem(tables, with(HALF), PlanShards.NONE);
     SearchResult.Found found = plan(problem);
-    assertThat(found.codecs()).isNotEmpty().allMatch(of -> of.codec().equals(HALF));
+    assertThat(found.collectives().codecs()).isNotEmpty().allMatch(of -> of.codec().equals(HALF));
     ClusterSpec half =
         ClusterSpecBuilder.builder(PLAIN)
             .forwardBytesPerElement(2)
@@ -130,7 +130,7 @@ class CodecSearchTest {
     CommCodec slow = new CommCodec("slow", List.of(), 1, 0.001, 1, true);
     SearchResult.Found found = plan(problem(tables, with(slow), PlanShards.NONE));
     SearchResult.Found plain = plan(problem(tables, PLAIN, PlanShards.NONE));
-    assertThat(found.codecs()).isEmpty();
+    assertThat(found.collectives().codecs()).isEmpty();
     assertThat(found.predictedMs())
         .isEqualTo(
             stepMs(problem(tables, PLAIN, PlanShards.NONE), found, StepCollectives.of(PLAIN)))
@@ -163,7 +163,11 @@ class CodecSearchTest {
     assertThat(totalMs(found, tables, running))
         .isLessThanOrEqualTo(DRAWS * totalMs(without, tables, running));
     assertThat(found.predictedMs())
-        .isEqualTo(stepMs(problem, found, StepCollectives.of(problem.cluster(), found.codecs())))
+        .isEqualTo(
+            stepMs(
+                problem,
+                found,
+                new StepCollectives(problem.cluster(), found.collectives().codecs())))
         .isLessThanOrEqualTo(stepMs(problem, found, StepCollectives.of(PLAIN)));
     assertThat(found.insight().orElseThrow().lowerBoundMs())
         .isLessThanOrEqualTo(found.predictedMs());

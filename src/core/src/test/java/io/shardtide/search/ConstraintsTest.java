@@ -515,7 +515,7 @@ class ConstraintsTest {
     SearchProblem after =
         KindsTest.problem(List.of(a), KindsTest.cluster(8, 2, Fixtures.GIB), running);
     LocalSearch search = CheckedSearch.of(after, BRIEF);
-    assertThat(search.running.parts(0)).isEmpty();
+    assertThat(search.running.get(0).parts()).isEmpty();
     State repaired = new Repair(search).run();
     SearchResult.Found found = (SearchResult.Found) CheckedSearch.search(after, BRIEF);
     check(after, found);

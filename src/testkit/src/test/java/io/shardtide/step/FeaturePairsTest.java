@@ -469,7 +469,7 @@ class FeaturePairsTest {
           StepCost.of(
               predictions.stream().flatMap(of -> of.inGroup(groups).stream()).toList(),
               plan.shards(),
-              StepCollectives.of(group, plan.codecs()),
+              StepCollectives.of(group, plan),
               new CostModel(bundle),
               Slowdowns.of(plan.origin().slow(), plan.placed()));
       assertThat(plan.predictedMs())

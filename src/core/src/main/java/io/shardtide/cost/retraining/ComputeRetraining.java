@@ -101,7 +101,8 @@ final class ComputeRetraining {
       double[] weights = ensemble.center(at, at.targets(), variances);
       double[] fitted =
           shapes.stream()
-              .mapToDouble(shape -> dot(ShapeBasis.of(shape, Ensemble.CENTER), weights))
+              .mapToDouble(
+                  shape -> LogCorrection.dot(ShapeBasis.of(shape, Ensemble.CENTER), weights))
               .toArray();
       logs = towards(fitted, logs, all, labels);
     }
@@ -260,13 +261,5 @@ final class ComputeRetraining {
     return new Percentile(90)
         .evaluate(
             Arrays.stream(errors(all, labels, new double[shapes.size()])).map(Math::abs).toArray());
-  }
-
-  private static double dot(double[] a, double[] b) {
-    double sum = 0;
-    for (int i = 0; i < a.length; i++) {
-      sum += a[i] * b[i];
-    }
-    return sum;
   }
 }

@@ -2,6 +2,7 @@ package io.shardtide.search.bound;
 
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.HeadInputs;
+import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
 import java.util.stream.IntStream;
 
@@ -104,20 +105,12 @@ final class HeadNet {
     }
     double[] units = new double[hidden];
     for (int j = 0; j < hidden; j++) {
-      units[j] = Math.max(0, hiddenBiases[j] + dot(hiddenWeights[j], x));
+      units[j] = Math.max(0, hiddenBiases[j] + LogCorrection.dot(hiddenWeights[j], x));
     }
     double[] factors = new double[components];
     for (int k = 0; k < components; k++) {
-      factors[k] = factor(outputBiases[k] + dot(outputWeights[k], units));
+      factors[k] = factor(outputBiases[k] + LogCorrection.dot(outputWeights[k], units));
     }
     return factors;
-  }
-
-  private static double dot(double[] a, double[] b) {
-    double sum = 0;
-    for (int i = 0; i < a.length; i++) {
-      sum += a[i] * b[i];
-    }
-    return sum;
   }
 }

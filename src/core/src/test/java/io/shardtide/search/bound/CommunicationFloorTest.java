@@ -68,7 +68,7 @@ class CommunicationFloorTest {
         }
       }
     }
-    return StepCollectives.of(cluster, codecs);
+    return new StepCollectives(cluster, codecs);
   }
 
   /** Elements of devices: alike, different, or only some devices', over six orders of magnitude. */

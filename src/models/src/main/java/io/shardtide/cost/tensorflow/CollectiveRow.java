@@ -56,11 +56,10 @@ record CollectiveRow(int devices, double[] features, double[] terms, double ms) 
     int width = normalization.size();
     CorrectionNet.CorrectionBatch batch = CorrectionNet.CorrectionBatch.of(rows.size(), width);
     Normalization normalized = new Normalization(normalization);
-    double[] fitted = coefficients.stream().mapToDouble(c -> c).toArray();
     for (int i = 0; i < rows.size(); i++) {
       CollectiveRow row = rows.get(i);
       normalized.apply(row.features(), batch.features(), i * width);
-      batch.baselines()[i] = (float) NonNegativeLeastSquares.weightedSum(fitted, row.terms());
+      batch.baselines()[i] = (float) NonNegativeLeastSquares.weightedSum(coefficients, row.terms());
       batch.labels()[i] = (float) row.ms();
     }
     return batch;

@@ -115,21 +115,22 @@ public final class ModelTraining {
             new TreeSet<>(compute.heldOutTables()),
             errors,
             Optional.empty());
+    ComputeTraining.ShardTable fitted = compute.fitted();
     return ModelBundleBuilder.builder()
         .modelId("")
         .hardware(about.hardware())
         .card(card)
         .ranges(TrainedRanges.of(ranged, compute.heldOutTables()))
-        .features(compute.features())
-        .forwardCoefficients(compute.forwardCoefficients())
-        .backwardCoefficients(compute.backwardCoefficients())
-        .measuresDirections(compute.measuresDirections())
+        .features(fitted.features)
+        .forwardCoefficients(fitted.forward)
+        .backwardCoefficients(fitted.backward)
+        .measuresDirections(fitted.measuresDirections)
         .tower(compute.weights().tower())
         .head(compute.weights().head())
         .collectives(nets)
-        .launches(Optional.of(compute.launches()))
+        .launches(Optional.of(fitted.launches))
         .correction(Optional.empty())
-        .optimizers(compute.optimizers())
+        .optimizers(fitted.state.optimizers())
         .cachesFrom(compute.cachesFrom())
         .build()
         .identified();

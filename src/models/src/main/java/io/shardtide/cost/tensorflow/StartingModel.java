@@ -7,7 +7,6 @@ import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.HeadInputs;
-import io.shardtide.cost.LaunchGroups;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.SampleSet;
@@ -46,8 +45,7 @@ final class StartingModel {
    */
   StartingModel(ModelBundle bundle) {
     this.bundle = bundle;
-    int[] tower = DenseStack.sizes(bundle.tower().subList(0, bundle.tower().size() - 1));
-    ComputeNet.checkSizes(bundle.shown(), tower, bundle.headOutputs(), bundle.head());
+    ComputeNet.checkSizes(bundle);
   }
 
   ModelBundle bundle() {
@@ -145,14 +143,11 @@ final class StartingModel {
     }
   }
 
-  /** Returns what a launch group costs beside its shards in milliseconds; 0 without groups. */
-  double launchMs(Direction direction, int group, double[] sums, int at) {
+  /** Returns the coefficients of the terms of launch groups; empty without groups. */
+  Optional<List<Double>> launchMs(Direction direction) {
     return bundle
         .launches()
-        .map(costs -> direction == Direction.FORWARD ? costs.forwardMs() : costs.backwardMs())
-        .map(ms -> ms.stream().mapToDouble(c -> c).toArray())
-        .map(ms -> LaunchGroups.ms(ms, group, sums, at))
-        .orElse(0.0);
+        .map(costs -> direction == Direction.FORWARD ? costs.forwardMs() : costs.backwardMs());
   }
 
   /** Returns the model's normalization, with ranges that also span those of the samples. */

@@ -8,33 +8,26 @@ import java.util.Random;
 import org.tensorflow.Operand;
 import org.tensorflow.Session;
 import org.tensorflow.op.Ops;
-import org.tensorflow.op.core.Variable;
 import org.tensorflow.types.TFloat32;
 
 /** The table tower of {@link io.shardtide.cost.ModelBundle}, for training and prediction. */
 final class TowerGraph {
-  private final DenseStack hidden;
-  private final DenseStack output;
+  private final DenseStack layers;
   private final int components;
 
   /**
    * @param tf the graph to add the tower to
    * @param components number of outputs that are latency components, forward ones first; the others
    *     are context
-   * @param hiddenSizes features, then outputs of each hidden layer
-   * @param outputs number of outputs
+   * @param sizes features, then outputs of each layer
    */
-  TowerGraph(Ops tf, int components, int[] hiddenSizes, int outputs) {
+  TowerGraph(Ops tf, int components, int... sizes) {
     this.components = components;
-    hidden = new DenseStack(tf, hiddenSizes);
-    output = new DenseStack(tf, hiddenSizes[hiddenSizes.length - 1] + hiddenSizes[0], outputs);
+    layers = DenseStack.of(tf, sizes[0], sizes);
   }
 
-  /** Returns a tower of the same sizes as trained layers. */
-  static TowerGraph of(Ops tf, int components, List<DenseLayer> layers) {
-    List<DenseLayer> hidden = layers.subList(0, layers.size() - 1);
-    return new TowerGraph(
-        tf, components, DenseStack.sizes(hidden), layers.get(layers.size() - 1).outputs());
+  DenseStack layers() {
+    return layers;
   }
 
   /**
@@ -44,10 +37,9 @@ final class TowerGraph {
    * @param baseline sums of the fitted terms, forward and backward, in milliseconds: two columns
    */
   Operand<TFloat32> apply(Ops tf, Operand<TFloat32> features, Operand<TFloat32> baseline) {
-    Operand<TFloat32> h = hidden.apply(tf, features, DenseStack.Activation.SILU, true);
-    Operand<TFloat32> y =
-        output.apply(
-            tf, tf.concat(List.of(h, features), tf.constant(1)), DenseStack.Activation.RELU, false);
+    Operand<TFloat32> h = layers.hidden().apply(tf, features, DenseStack.Activation.SILU, true);
+    Operand<TFloat32> read = tf.concat(List.of(h, features), tf.constant(1));
+    Operand<TFloat32> y = layers.last().apply(tf, read, DenseStack.Activation.RELU, false);
     Operand<TFloat32> corrections =
         tf.math.exp(
             tf.slice(y, tf.constant(new int[] {0, 0}), tf.constant(new int[] {-1, components})));
@@ -72,31 +64,13 @@ final class TowerGraph {
     return tf.concat(columns, tf.constant(1));
   }
 
-  List<Variable<TFloat32>> variables() {
-    List<Variable<TFloat32>> variables = new ArrayList<>(hidden.variables());
-    variables.addAll(output.variables());
-    return variables;
-  }
-
   void initialize(Session session, Random random) {
-    hidden.initialize(session, random, 1);
+    DenseStack output = layers.last();
+    layers.hidden().initialize(session, random, 1);
     output.initialize(session, random, 0.3);
     // Each component begins as its part of the fitted terms, so that their sum begins as the terms.
     DenseLayer drawn = output.get(session).get(0);
-    float[] biases = drawn.biases();
-    Arrays.fill(biases, 0, components, (float) -StrictMath.log(components / 2.0));
-    output.set(
-        session, List.of(new DenseLayer(drawn.inputs(), drawn.outputs(), drawn.weights(), biases)));
-  }
-
-  void set(Session session, List<DenseLayer> layers) {
-    hidden.set(session, layers.subList(0, layers.size() - 1));
-    output.set(session, layers.subList(layers.size() - 1, layers.size()));
-  }
-
-  List<DenseLayer> get(Session session) {
-    List<DenseLayer> layers = new ArrayList<>(hidden.get(session));
-    layers.addAll(output.get(session));
-    return layers;
+    Arrays.fill(drawn.biases(), 0, components, (float) -StrictMath.log(components / 2.0));
+    output.set(session, List.of(drawn));
   }
 }
