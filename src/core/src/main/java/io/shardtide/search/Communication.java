@@ -61,14 +61,36 @@ final class Communication {
       return maxUnits == max && totalUnits == total && level == ofLevel;
     }
 
-    /** Adds a part at a place, or takes it away. */
-    void add(Way way, Places places, int place, int sign) {
+    /** Adds a part at a place, or takes it away; returns whether it is split or copied. */
+    boolean add(Way way, Places places, int place, int sign) {
+      totalUnits += sign * way.units * places.size(place);
+      if (!way.isSplit) {
+        return false;
+      }
       if (way.nodeUnits != 0) {
         nodeUnits[places.node(place)] += sign * way.nodeUnits;
       }
       rowElements += sign * way.rowElements;
       copyElements += sign * way.copyElements;
-      totalUnits += sign * way.units * places.size(place);
+      return true;
+    }
+
+    /** Takes all parts away. */
+    void clear() {
+      Arrays.fill(nodeUnits, 0);
+      totalUnits = 0;
+      rowElements = 0;
+      copyElements = 0;
+    }
+
+    /** Adds the parts of others. */
+    void add(Loads others) {
+      for (int node = 0; node < nodeUnits.length; node++) {
+        nodeUnits[node] += others.nodeUnits[node];
+      }
+      totalUnits += others.totalUnits;
+      rowElements += others.rowElements;
+      copyElements += others.copyElements;
     }
 
     void set(Loads other) {

@@ -27,7 +27,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -83,6 +85,8 @@ public final class LocalSearch {
    */
   private static final int EVALUATIONS_PER_BOUND = 8;
 
+  static final BiConsumer<LocalSearch, Objective> NOTHING = (search, objective) -> {};
+
   /** Seed of a search that is alone. */
   private static final long SEED = 1;
 
@@ -102,13 +106,20 @@ public final class LocalSearch {
   final Placer placer;
   final SearchSettings settings;
   final List<RunningTable> running;
-  private final boolean checked;
+  private final BiConsumer<LocalSearch, Objective> afterMove;
   private final SeededRandom random;
   final SearchWork work;
   private long unplacedBytes = Long.MAX_VALUE;
 
-  LocalSearch(SearchProblem problem, SearchSettings settings, long seed, boolean checked) {
-    this.checked = checked;
+  /**
+   * @param afterMove called after each move that is applied
+   */
+  LocalSearch(
+      SearchProblem problem,
+      SearchSettings settings,
+      long seed,
+      BiConsumer<LocalSearch, Objective> afterMove) {
+    this.afterMove = afterMove;
     random = new SeededRandom(seed);
     this.problem = problem;
     this.settings = settings;
@@ -133,23 +144,25 @@ public final class LocalSearch {
    * @param settings the budget, and the price of moves
    */
   public static SearchResult search(SearchProblem problem, SearchSettings settings) {
-    return search(problem, settings, false);
+    return search(problem, settings, NOTHING);
   }
 
-  /** Searches a problem; if checked, compares every cost with one from scratch, which is slow. */
-  static SearchResult search(SearchProblem problem, SearchSettings settings, boolean checked) {
+  static SearchResult search(
+      SearchProblem problem,
+      SearchSettings settings,
+      BiConsumer<LocalSearch, Objective> afterMove) {
     Shortfall impossible = Feasibility.refutePredicted(problem.tables(), problem.cluster());
     if (impossible != null) {
       return Relaxations.notFound(problem, impossible, 0);
     }
     if (!problem.reusablePlan().isEmpty() && !problem.tables().isEmpty()) {
-      LocalSearch search = new LocalSearch(problem, settings, SEED, checked);
+      LocalSearch search = new LocalSearch(problem, settings, SEED, afterMove);
       State repaired = new Repair(search).run();
       if (repaired != null) {
         return search.explained(repaired, search.evaluator.evaluations());
       }
     }
-    ScratchSearch search = new ScratchSearch(problem, settings, checked);
+    ScratchSearch search = new ScratchSearch(problem, settings, afterMove);
     search.advance(1);
     return search.explained();
   }
@@ -159,7 +172,7 @@ public final class LocalSearch {
     if (Feasibility.isRefuted(problem)) {
       return false;
     }
-    LocalSearch search = new LocalSearch(problem, SearchSettings.DEFAULTS, SEED, false);
+    LocalSearch search = new LocalSearch(problem, SearchSettings.DEFAULTS, SEED, NOTHING);
     return Stream.concat(search.placements(), search.lastPlacements()).findFirst().isPresent();
   }
 
@@ -248,9 +261,9 @@ public final class LocalSearch {
 
   Annealing annealing(State state, boolean isRepair) {
     work.check();
-    CostEvaluator checker = checked ? problem.model().evaluator(settings.risk()) : null;
     state.choose(communication.chosen(collectives(state)));
-    Objective objective = objective(state, running, checker);
+    Objective objective =
+        objective(state, running, evaluator, applied -> afterMove.accept(this, applied));
     Proposals proposals = new Proposals(state, objective, ways, communication, random, isRepair);
     return new Annealing(state, objective, work, proposals, random, isRepair);
   }
@@ -274,16 +287,17 @@ public final class LocalSearch {
     return CodecChoice.forSearch(evaluator, best, present, elements);
   }
 
-  private Objective objective(State state, List<RunningTable> before, CostEvaluator checker) {
+  Objective objective(
+      State state, List<RunningTable> before, CostEvaluator by, Consumer<Objective> afterMoves) {
     return new Objective(
         state,
-        evaluator,
+        by,
         problem.slowdowns(),
         communication,
         new MovePrice(before, tables, cluster, settings, problem.synchronization().groups()),
         new SynchronizationPrice(problem.synchronization(), evaluator),
         ways.msPerUnit(),
-        checker);
+        afterMoves);
   }
 
   /** Returns a lower bound of the cost of every plan, in milliseconds, that takes no time. */
@@ -325,7 +339,7 @@ public final class LocalSearch {
     StepCost worse = cost(problem.model().evaluator(1), collectives, loads);
     List<RunningTable> nothing = RunningTable.of(tables, PlanShards.NONE, places);
     state.choose(communication.chosen(collectives));
-    Objective objective = objective(state, nothing, null);
+    Objective objective = objective(state, nothing, evaluator, applied -> {});
     Explainer explainer = new Explainer(this, state, objective);
     Insight insight =
         explainer.insight(

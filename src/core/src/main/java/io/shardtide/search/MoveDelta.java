@@ -28,7 +28,7 @@ final class MoveDelta {
 
   boolean changesNodes;
 
-  /** What collectives depend on after the move, but for the largest loads. */
+  /** What the loads of collectives gain. */
   final Communication.Loads collectives;
 
   /** Whether parts that are split or copied change. */
@@ -99,14 +99,14 @@ final class MoveDelta {
   void collect(Move move) {
     count = 0;
     edits = 0;
-    collectives.set(state.collectives);
+    collectives.clear();
     changesSplit = false;
     stamp++;
     Arrays.fill(unitsOfNode, 0);
     for (int c = 0; c < move.tables; c++) {
       collectTable(move, c);
     }
-    changesNodes = collectives.totalUnits != state.collectives.totalUnits;
+    changesNodes = collectives.totalUnits != 0;
     for (int node = 0; node < unitsOfNode.length && !changesNodes; node++) {
       changesNodes = unitsOfNode[node] != 0;
     }
@@ -153,8 +153,7 @@ final class MoveDelta {
     edit[edits] = way;
     editPlace[edits] = place;
     editSign[edits++] = sign;
-    collectives.add(way, places, place, sign);
-    changesSplit |= way.nodeUnits != 0 || way.rowElements != 0 || way.copyElements != 0;
+    changesSplit |= collectives.add(way, places, place, sign);
     for (int d = places.first(place); d < places.end(place); d++) {
       int i;
       if (stampOf[d] == stamp) {

@@ -68,11 +68,6 @@ final class MovePrice {
     return ofTable[table];
   }
 
-  /** Returns a calculator of the same prices, before any assignment. */
-  MovePrice copy() {
-    return new MovePrice(running, tables, cluster, settings, groups);
-  }
-
   /** Recomputes the price from a state. */
   void refresh(State state) {
     ms = 0;

@@ -5,6 +5,7 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.Slowdowns;
 import io.shardtide.plan.CostPart;
 import java.util.Arrays;
+import java.util.function.Consumer;
 
 /**
  * The cost of a state, updated move by move: the predicted step, with the prices of moves away from
@@ -22,16 +23,12 @@ final class Objective {
   /** Up to so many devices, the largest values of all others are known without a loop. */
   private static final int FEW = 2;
 
-  /** Sums of squares accumulate rounding errors; everything else is exact. */
-  private static final double TOLERANCE = 1e-9;
-
-  private final State state;
+  final State state;
   private final CostEvaluator evaluator;
-  private final Slowdowns slowdowns;
   private final Communication communication;
   private final MovePrice movePrice;
   private final SynchronizationPrice synchronization;
-  private final CostEvaluator checker;
+  private final Consumer<Objective> afterMove;
   private final Places places;
   private final int devices;
   private final int sumSize;
@@ -49,7 +46,7 @@ final class Objective {
   private final LargestThree longestForward;
   private final LargestThree largestUnits;
   private Communication.Terms terms;
-  private int minMaxUnits;
+  int minMaxUnits;
   private double startSquares;
   private double unitSquares;
   private double slopeOfUnits;
@@ -61,10 +58,11 @@ final class Objective {
   private final double[] sum;
   private final double[] movedGroupMs;
   private final double[] movedComputeMs;
+  private final Communication.Loads loads;
   private Communication.Terms movedTerms;
   private boolean isSame;
   private double movedCostMs;
-  private double movedScore;
+  double movedScore;
 
   /**
    * @param state the state; changed only through this
@@ -74,7 +72,7 @@ final class Objective {
    * @param movePrice price of moving away from the running plan
    * @param synchronization price of keeping replica groups equal
    * @param msPerUnit milliseconds of both all-to-alls for each unit of load
-   * @param checker recomputes every cost after each move and compares; null for no such check
+   * @param afterMove called after each move that is applied
    */
   Objective(
       State state,
@@ -84,14 +82,13 @@ final class Objective {
       MovePrice movePrice,
       SynchronizationPrice synchronization,
       double msPerUnit,
-      CostEvaluator checker) {
+      Consumer<Objective> afterMove) {
     this.state = state;
     this.evaluator = evaluator;
-    this.slowdowns = slowdowns;
     this.communication = communication;
     this.movePrice = movePrice;
     this.synchronization = synchronization;
-    this.checker = checker;
+    this.afterMove = afterMove;
     places = state.places;
     devices = state.devices;
     sumSize = state.sumSize;
@@ -115,6 +112,7 @@ final class Objective {
     sum = new double[sumSize];
     movedGroupMs = new double[devices * launchGroups];
     movedComputeMs = new double[devices];
+    loads = new Communication.Loads(places.nodes());
     refresh();
   }
 
@@ -213,12 +211,12 @@ final class Objective {
   }
 
   /** Recomputes what depends on the loads of collectives and on codecs. */
-  private void refreshCommunication() {
+  void refreshCommunication() {
     int max = minMaxUnits;
     for (int d = 0; d < devices; d++) {
       max = Math.max(max, state.units[d]);
     }
-    Communication.Loads loads = state.collectives;
+    loads.set(state.collectives);
     loads.maxUnits = max;
     loads.level = level(loads.totalUnits, false);
     communication.compute(terms, loads);
@@ -411,7 +409,7 @@ final class Objective {
 
   /** Computes the costs of collectives after a move, where they are others. */
   private void computeTerms(Move move) {
-    Communication.Loads loads = delta.collectives;
+    int total = state.collectives.totalUnits + delta.collectives.totalUnits;
     int max = minMaxUnits;
     if (delta.count <= FEW) {
       max = Math.max(max, (int) largestUnits.largestBut(delta.first(), delta.second()));
@@ -425,14 +423,16 @@ final class Objective {
     for (int i = 0; i < delta.count; i++) {
       max = Math.max(max, state.units[delta.device[i]] + delta.units[i]);
     }
-    int level = delta.changesNodes ? level(loads.totalUnits, true) : terms.loads.level;
+    int level = delta.changesNodes ? level(total, true) : terms.loads.level;
     isSame =
-        terms.loads.hasUnits(max, loads.totalUnits, level)
+        terms.loads.hasUnits(max, total, level)
             && !delta.changesSplit
             && move.collective == Move.NO_COLLECTIVE;
     if (isSame) {
       return;
     }
+    loads.set(state.collectives);
+    loads.add(delta.collectives);
     loads.maxUnits = max;
     loads.level = level;
     move.choose(loads.chosen);
@@ -458,11 +458,7 @@ final class Objective {
     return computeFactor[d] * ms;
   }
 
-  /**
-   * Applies the move that was evaluated last, and whose score was not above its limit.
-   *
-   * @throws IllegalStateException if there is a checker and it finds other costs
-   */
+  /** Applies the move that was evaluated last, and whose score was not above its limit. */
   void apply(Move move) {
     movePrice.apply(state, move);
     for (int i = 0; i < delta.count; i++) {
@@ -483,39 +479,6 @@ final class Objective {
       movedTerms = before;
       refreshDevices();
     }
-    if (checker != null) {
-      check();
-    }
-  }
-
-  private void check() {
-    Objective fresh =
-        new Objective(
-            state.copy(),
-            checker,
-            slowdowns,
-            communication,
-            movePrice.copy(),
-            synchronization.copy(),
-            tieBreaker.msPerUnit(),
-            null);
-    // As it was set: a move may have left fewer units than that in total.
-    fresh.minMaxUnits = minMaxUnits;
-    fresh.refreshCommunication();
-    checkSame("evaluated cost", movedCostMs, fresh.costMs);
-    checkSame("evaluated score", movedScore, fresh.score);
-    checkSame("cost", costMs, fresh.costMs);
-    checkSame("score", score, fresh.score);
-    for (int d = 0; d < devices; d++) {
-      checkSame("start of device " + d, startMs[d], fresh.startMs[d]);
-      checkSame("forward communication of device " + d, forwardMs[d], fresh.forwardMs[d]);
-    }
-  }
-
-  private static void checkSame(String what, double kept, double fresh) {
-    if (!(Math.abs(kept - fresh) <= TOLERANCE * Math.abs(fresh))) {
-      throw new IllegalStateException(
-          "%s must be %s ms as computed from scratch, got %s ms".formatted(what, fresh, kept));
-    }
+    afterMove.accept(this);
   }
 }

@@ -3,6 +3,7 @@ package io.shardtide.search;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.Tiers;
 import io.shardtide.workload.ShardScope;
+import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
@@ -230,12 +231,7 @@ final class Proposals {
 
   /** Returns the way of a scope with the least work; null if the table has none. */
   Way cheapest(int table, ShardScope scope) {
-    for (Way way : ways.of(table)) {
-      if (way.scope == scope) {
-        return way;
-      }
-    }
-    return null;
+    return Arrays.stream(ways.of(table)).filter(way -> way.scope == scope).findFirst().orElse(null);
   }
 
   /** Adds that a table gets a way, with parts where parts are already as far as possible. */

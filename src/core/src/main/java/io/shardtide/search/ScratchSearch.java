@@ -9,6 +9,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.FutureTask;
+import java.util.function.BiConsumer;
 
 /**
  * A search from scratch that can be continued: two searches with two seeds, on two threads where
@@ -28,8 +29,8 @@ public final class ScratchSearch {
     Annealing best;
     boolean hasBegun;
 
-    Half(SearchProblem problem, SearchSettings settings, long seed, boolean checked) {
-      search = new LocalSearch(problem, settings, seed, checked);
+    Half(LocalSearch search) {
+      this.search = search;
     }
 
     /** Goes on until a budget is spent; without a plan if none is found. */
@@ -53,14 +54,17 @@ public final class ScratchSearch {
 
   /** Prepares a search of a problem that may fit; nothing is searched yet. */
   public ScratchSearch(SearchProblem problem, SearchSettings settings) {
-    this(problem, settings, false);
+    this(problem, settings, LocalSearch.NOTHING);
   }
 
-  ScratchSearch(SearchProblem problem, SearchSettings settings, boolean checked) {
+  ScratchSearch(
+      SearchProblem problem,
+      SearchSettings settings,
+      BiConsumer<LocalSearch, Objective> afterMove) {
     this.problem = problem;
     this.settings = settings;
-    first = new Half(problem, settings, 1, checked);
-    second = new Half(problem, settings, 2, checked);
+    first = new Half(new LocalSearch(problem, settings, 1, afterMove));
+    second = new Half(new LocalSearch(problem, settings, 2, afterMove));
   }
 
   /**

@@ -26,11 +26,6 @@ final class SynchronizationPrice {
     return ms;
   }
 
-  /** Returns a calculator of the same price, before any state. */
-  SynchronizationPrice copy() {
-    return new SynchronizationPrice(synchronization, evaluator);
-  }
-
   /** Recomputes the price from a state. */
   void refresh(State state) {
     if (isFree) {

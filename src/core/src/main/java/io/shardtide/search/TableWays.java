@@ -168,14 +168,12 @@ final class TableWays {
 
   /** Returns whether no other way of the same rows has less work and at most as many bytes. */
   private static boolean isWorthItsBytes(Way way, List<Way> others) {
-    for (Way other : others) {
-      if (other.option.firstRow() == way.option.firstRow()
-          && other.workMs < way.workMs
-          && other.totalBytes <= way.totalBytes) {
-        return false;
-      }
-    }
-    return true;
+    return others.stream()
+        .noneMatch(
+            other ->
+                other.option.firstRow() == way.option.firstRow()
+                    && other.workMs < way.workMs
+                    && other.totalBytes <= way.totalBytes);
   }
 
   private List<Way> fitting(int table) {
@@ -263,17 +261,14 @@ final class TableWays {
 
   /** Returns whether each table has one way to be sharded, with equal parts at all its places. */
   boolean areFixed() {
-    for (int t = 0; t < tables.size(); t++) {
-      Way[] ways = of(t);
-      boolean isFixed =
-          ways.length > 0
-              && ofTables.get(t).isOnly
-              && ways[0].parts == places.countOf(ways[0].scope);
-      if (!isFixed) {
-        return false;
-      }
-    }
-    return true;
+    return IntStream.range(0, tables.size()).allMatch(this::isFixed);
+  }
+
+  private boolean isFixed(int table) {
+    Way[] ways = of(table);
+    return ways.length > 0
+        && ofTables.get(table).isOnly
+        && ways[0].parts == places.countOf(ways[0].scope);
   }
 
   /**

@@ -51,6 +51,9 @@ final class Way {
   /** Numbers that a part contributes to the all-reduce of copies. */
   final double copyElements;
 
+  /** Whether it has any of these three. */
+  final boolean isSplit;
+
   /** Positions of a device's sum that a part changes: from the first to before the last. */
   final int from;
 
@@ -101,6 +104,7 @@ final class Way {
     nodeUnits = units.ofNode(load.elements(ShardScope.NODE));
     rowElements = load.elements(ShardScope.CLUSTER);
     copyElements = load.elements(ShardScope.COPIES);
+    isSplit = nodeUnits != 0 || rowElements != 0 || copyElements != 0;
     int mask = 0;
     double[] tower = load.tower();
     for (int k = 0; k < tower.length; k++) {

@@ -329,7 +329,7 @@ class AllFeaturesTest {
       List<Shard> shards =
           random.nextBoolean()
               ? anyShards(before, group)
-              : shards(new LocalSearch(problem, settings(), 1, false));
+              : shards(new LocalSearch(problem, settings(), 1, LocalSearch.NOTHING));
       return new PlanShards(shards.stream().sorted(Shard.ORDER).toList(), group.devices(), groups);
     }
 
@@ -397,7 +397,7 @@ class AllFeaturesTest {
     Scenes scenes = new Scenes(seed);
     Scene scene = scenes.draw();
     SearchProblem problem = scene.problem();
-    SearchResult result = LocalSearch.search(problem, scene.settings(), true);
+    SearchResult result = CheckedSearch.search(problem, scene.settings());
     assertThat(LocalSearch.search(problem, scene.settings())).isEqualTo(result);
     if (result instanceof SearchResult.Found found) {
       checkCells(problem, found);
@@ -647,7 +647,7 @@ class AllFeaturesTest {
         || !(result instanceof SearchResult.Found found)) {
       return;
     }
-    LocalSearch search = new LocalSearch(problem, scene.settings(), 1, false);
+    LocalSearch search = new LocalSearch(problem, scene.settings(), 1, LocalSearch.NOTHING);
     State state = new Repair(search).run();
     count("repaired", state != null);
     if (state != null) {
@@ -662,7 +662,7 @@ class AllFeaturesTest {
   /** The price of moves, of any plan, is that of the difference between the plans. */
   private static void checkPrice(Scene scene, Scenes scenes) {
     SearchProblem problem = scene.problem();
-    LocalSearch search = new LocalSearch(problem, scene.settings(), 1, false);
+    LocalSearch search = new LocalSearch(problem, scene.settings(), 1, LocalSearch.NOTHING);
     State state = scenes.state(search);
     if (state != null) {
       Map<String, List<Shard>> byTable = ShardLayout.of(state, search.tables, search.running);

@@ -4,6 +4,7 @@ import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.HeadInputs;
 import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
+import java.util.stream.IntStream;
 
 /**
  * The head of a model with one hidden layer, in double precision: {@link ModelBundle} has the
@@ -61,11 +62,7 @@ final class HeadNet {
   }
 
   private static double[] doubles(float[] values) {
-    double[] copy = new double[values.length];
-    for (int i = 0; i < copy.length; i++) {
-      copy[i] = values[i];
-    }
-    return copy;
+    return IntStream.range(0, values.length).mapToDouble(i -> values[i]).toArray();
   }
 
   /** Returns the number of the input after the last total. */

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /** The ways of all tables in arrays, table by table, and what each costs at some prices. */
 final class WayList {
@@ -42,31 +43,15 @@ final class WayList {
    */
   private final double[] otherMs;
 
-  private final double[] fewest = new double[Scopes.COUNT];
-  private final double[] most = new double[Scopes.COUNT];
-
   WayList(List<TableGroup> tables, ClusterSpec cluster, CostEvaluator evaluator) {
     this.cluster = cluster;
     this.evaluator = evaluator;
     memory = new PartMemory(cluster);
     ends = new int[tables.size()];
-    Arrays.fill(fewest, Double.POSITIVE_INFINITY);
     List<TableWay> all = new ArrayList<>();
     for (int t = 0; t < ends.length; t++) {
-      int begin = all.size();
       add(all, tables.get(t));
       ends[t] = all.size();
-      for (int s = 0; s < Scopes.COUNT; s++) {
-        double mostOfTable = 0;
-        for (TableWay way : all.subList(begin, ends[t])) {
-          double elements = way.elements()[s];
-          if (elements > 0) {
-            fewest[s] = Math.min(fewest[s], elements);
-          }
-          mostOfTable = Math.max(mostOfTable, elements);
-        }
-        most[s] += mostOfTable;
-      }
     }
     ways = all.toArray(TableWay[]::new);
     isActive = new boolean[ways.length];
@@ -146,16 +131,33 @@ final class WayList {
 
   /** Returns the fewest elements of a scope that a plan has which has any. */
   double fewest(ShardScope scope) {
-    return fewest[Scopes.number(scope)];
+    int s = Scopes.number(scope);
+    return Arrays.stream(ways)
+        .mapToDouble(way -> way.elements()[s])
+        .filter(elements -> elements > 0)
+        .min()
+        .orElse(Double.POSITIVE_INFINITY);
   }
 
   /** Returns the most elements of a scope that a plan has. */
   double most(ShardScope scope) {
-    return most[Scopes.number(scope)];
+    int s = Scopes.number(scope);
+    return IntStream.range(0, ends.length)
+        .mapToDouble(t -> ofTable(t).mapToDouble(w -> ways[w].elements()[s]).max().orElse(0))
+        .reduce(0, Double::sum);
   }
 
   int tables() {
     return ends.length;
+  }
+
+  /** Returns the first way of a table. */
+  int first(int table) {
+    return table == 0 ? 0 : ends[table - 1];
+  }
+
+  private IntStream ofTable(int table) {
+    return IntStream.range(first(table), ends[table]);
   }
 
   /** Returns the scopes of all ways, as bits. */
@@ -169,17 +171,7 @@ final class WayList {
 
   /** Returns whether each table has a way. */
   boolean areAllActive() {
-    int w = 0;
-    for (int end : ends) {
-      boolean isSome = false;
-      for (; w < end; w++) {
-        isSome |= isActive[w];
-      }
-      if (!isSome) {
-        return false;
-      }
-    }
-    return true;
+    return IntStream.range(0, ends.length).allMatch(t -> ofTable(t).anyMatch(w -> isActive[w]));
   }
 
   /** Returns which parts the ways have. */
@@ -240,9 +232,8 @@ final class WayList {
   double[] leastPrices(Prices prices) {
     double[] least = new double[ends.length * Scopes.SETS];
     Arrays.fill(least, Double.POSITIVE_INFINITY);
-    int w = 0;
     for (int t = 0; t < ends.length; t++) {
-      for (; w < ends[t]; w++) {
+      for (int w = first(t); w < ends[t]; w++) {
         if (isActive[w]) {
           int at = t * Scopes.SETS + ways[w].scopes();
           least[at] = Math.min(least[at], price(w, prices));
@@ -255,11 +246,10 @@ final class WayList {
   /** Returns the way with the least price of each table that has one. */
   int[] cheapest(Prices prices) {
     int[] cheapest = new int[ends.length];
-    int w = 0;
     for (int t = 0; t < ends.length; t++) {
       double least = Double.POSITIVE_INFINITY;
-      cheapest[t] = w;
-      for (; w < ends[t]; w++) {
+      cheapest[t] = first(t);
+      for (int w = first(t); w < ends[t]; w++) {
         if (isActive[w] && price(w, prices) < least) {
           least = price(w, prices);
           cheapest[t] = w;
