@@ -160,7 +160,7 @@ final class Explainer {
   private Move whole(int table) {
     Option option = state.way(table).option.withColumns(tables.get(table).columns());
     Way whole = search.ways.find(table, option);
-    return whole == null || whole.load.bytes() > state.memory[state.place(table, 0)][Tiers.DEVICE]
+    return whole == null || whole.load.bytes() > state.memory[Tiers.DEVICE][state.place(table, 0)]
         ? null
         : inPlace(table, whole);
   }

@@ -14,8 +14,8 @@ record PartRemoval(State state) {
   void run() {
     for (int d = 0; d < state.devices; d++) {
       for (int tier = 0; tier < Tiers.COUNT; tier++) {
-        while (state.bytes[d][tier] > state.memory[d][tier]) {
-          remove(d, state.bytes[d][tier] - state.memory[d][tier], tier);
+        while (state.bytes[tier][d] > state.memory[tier][d]) {
+          remove(d, state.bytes[tier][d] - state.memory[tier][d], tier);
         }
       }
     }

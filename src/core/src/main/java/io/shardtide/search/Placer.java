@@ -342,7 +342,7 @@ final class Placer {
       if (state.isComplete(table)) {
         continue;
       }
-      int device = best(state, part, 0, state.devices, d -> loadMs[d]);
+      int device = best(state, part, 0, loadMs);
       if (device >= 0) {
         boolean isAlone = part.onAll == null || state.count(table) > 0;
         state.add(table, part, device);
@@ -384,19 +384,18 @@ final class Placer {
   }
 
   /**
-   * Returns which place of some has room for another part, and the smallest value; of equal ones
-   * the first, -1 if there is none.
+   * Returns which place from a first one on has room for another part, and the smallest value; of
+   * equal ones the first, -1 if there is none.
    */
-  private int best(State state, Way way, int first, int end, IntToDoubleFunction value) {
+  private int best(State state, Way way, int first, double[] values) {
     int best = -1;
     double least = Double.POSITIVE_INFINITY;
-    for (int place = first; place < end; place++) {
-      double of = value.applyAsDouble(place);
-      if ((best < 0 || of < least)
-          && state.mayAdd(way.table, way, place)
-          && isInNode(state, way, place)) {
-        best = place;
-        least = of;
+    for (int i = 0; i < values.length; i++) {
+      if ((best < 0 || values[i] < least)
+          && state.mayAdd(way.table, way, first + i)
+          && isInNode(state, way, first + i)) {
+        best = first + i;
+        least = values[i];
       }
     }
     return best;
@@ -404,8 +403,11 @@ final class Placer {
 
   /** Adds the missing parts of a table at the best places; returns whether all have found room. */
   private boolean fill(State state, Way way, int first, int end, IntToDoubleFunction value) {
+    // A part takes room from its own place only, or as much from all.
+    double[] values = new double[end - first];
+    Arrays.setAll(values, i -> value.applyAsDouble(first + i));
     for (int i = state.count(way.table); i < way.parts; i++) {
-      int place = best(state, way, first, end, value);
+      int place = best(state, way, first, values);
       if (place < 0) {
         return false;
       }

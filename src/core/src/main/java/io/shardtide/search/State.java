@@ -44,7 +44,7 @@ final class State {
   final int[] units;
   final int[] unitsOfNode;
 
-  /** Bytes of each device, by tier. */
+  /** Bytes by tier and device. */
   final long[][] bytes;
 
   final int[] parts;
@@ -55,7 +55,7 @@ final class State {
   /** Bytes of device memory that a step needs on each device without parts. */
   private final long stepBytes;
 
-  /** Bytes that each device may hold, by tier. */
+  /** Bytes that each device may hold, by tier and device. */
   final long[][] memory;
 
   /** Creates a state without parts, of devices that need so many bytes for a step without them. */
@@ -80,10 +80,8 @@ final class State {
     units = new int[devices];
     unitsOfNode = new int[places.nodes()];
     collectives = new Communication.Loads(places.nodes());
-    bytes = new long[devices][Tiers.COUNT];
-    for (long[] ofDevice : bytes) {
-      ofDevice[Tiers.DEVICE] = stepBytes;
-    }
+    bytes = new long[Tiers.COUNT][devices];
+    Arrays.fill(bytes[Tiers.DEVICE], stepBytes);
     parts = new int[devices];
   }
 
@@ -156,13 +154,13 @@ final class State {
 
   /** Returns how many bytes of a device's memory are free. */
   long room(int device) {
-    return memory[device][Tiers.DEVICE] - bytes[device][Tiers.DEVICE];
+    return memory[Tiers.DEVICE][device] - bytes[Tiers.DEVICE][device];
   }
 
   /** Returns whether a device has room for so many more bytes of each tier. */
   boolean hasRoom(int device, long[] more) {
     for (int tier = 0; tier < Tiers.COUNT; tier++) {
-      if (more[tier] > 0 && bytes[device][tier] + more[tier] > memory[device][tier]) {
+      if (more[tier] > 0 && bytes[tier][device] + more[tier] > memory[tier][device]) {
         return false;
       }
     }
@@ -315,7 +313,7 @@ final class State {
       shift(sums, d * sumSize, of, sign);
       units[d] += sign * of.units;
       unitsOfNode[places.nodeOf(d)] += sign * of.units;
-      Tiers.add(bytes[d], of.load.memory(), sign);
+      Tiers.add(bytes, d, of.load.memory(), sign);
       parts[d] += sign;
     }
   }

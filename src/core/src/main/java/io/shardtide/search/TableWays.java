@@ -49,7 +49,7 @@ final class TableWays {
   private final CostEvaluator evaluator;
   private final LoadUnits units;
   private final Places places;
-  private final StepCollectives collectives;
+  private final List<StepCollective> collectives;
   private final double msPerUnit;
   private final double msPerUnitBetweenNodes;
   private final List<OfTable> ofTables;
@@ -95,7 +95,7 @@ final class TableWays {
     this.evaluator = evaluator;
     this.units = units;
     this.places = places;
-    collectives = StepCollectives.of(cluster);
+    collectives = StepCollectives.of(cluster).all();
     int even = Math.max(1, units.total() / cluster.devices());
     msPerUnit = communication.evenAllToAllsMs(ShardScope.DEVICE, even, units.total()) / even;
     int ofNode = Math.max(1, units.totalOfNodes() / places.nodes());
@@ -289,7 +289,7 @@ final class TableWays {
   private double rateMs(ShardScope scope, double elements) {
     double ms = 0;
     for (Direction direction : Direction.values()) {
-      StepCollective of = collectives.get(scope, direction);
+      StepCollective of = collectives.get(StepCollectives.number(scope, direction));
       ms += of.buffer(elements).map(added -> rateMs(added, of.group(0))).orElse(0.0);
     }
     return ms;

@@ -20,6 +20,9 @@ record TableWay(int[] parts, int[] devices, double[] elements, int scopes, doubl
 
   /** Returns this way and that of other rows of the same table. */
   TableWay with(TableWay other) {
+    if (parts.length == 0) {
+      return other;
+    }
     double[] sum = new double[Scopes.COUNT];
     Arrays.setAll(sum, s -> elements[s] + other.elements[s]);
     return new TableWay(

@@ -43,6 +43,10 @@ final class WayList {
    */
   private final double[] otherMs;
 
+  // By scope.
+  private final double[] fewest = new double[Scopes.COUNT];
+  private final double[] most = new double[Scopes.COUNT];
+
   WayList(List<TableGroup> tables, ClusterSpec cluster, CostEvaluator evaluator) {
     this.cluster = cluster;
     this.evaluator = evaluator;
@@ -58,6 +62,8 @@ final class WayList {
     Arrays.fill(isActive, true);
     weights = new double[ways.length];
     otherMs = new double[ways.length];
+    Arrays.setAll(fewest, this::fewest);
+    Arrays.setAll(most, this::most);
   }
 
   /** Adds all ways to shard a table that a plan may have, and perhaps more. */
@@ -131,7 +137,10 @@ final class WayList {
 
   /** Returns the fewest elements of a scope that a plan has which has any. */
   double fewest(ShardScope scope) {
-    int s = Scopes.number(scope);
+    return fewest[Scopes.number(scope)];
+  }
+
+  private double fewest(int s) {
     return Arrays.stream(ways)
         .mapToDouble(way -> way.elements()[s])
         .filter(elements -> elements > 0)
@@ -141,7 +150,10 @@ final class WayList {
 
   /** Returns the most elements of a scope that a plan has. */
   double most(ShardScope scope) {
-    int s = Scopes.number(scope);
+    return most[Scopes.number(scope)];
+  }
+
+  private double most(int s) {
     return IntStream.range(0, ends.length)
         .mapToDouble(t -> ofTable(t).mapToDouble(w -> ways[w].elements()[s]).max().orElse(0))
         .reduce(0, Double::sum);
