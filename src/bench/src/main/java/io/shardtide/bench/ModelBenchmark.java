@@ -135,14 +135,14 @@ public class ModelBenchmark {
   /** The computation of a device in TensorFlow. */
   @Benchmark
   public float[] headInTensorFlow(HeadInTensorFlow tensorFlow) {
-    return tensorFlow.head.computeMs(tensorFlow.oneSum, 1);
+    return tensorFlow.head.computeMs(tensorFlow.oneSum);
   }
 
   /** The computation of a device in a TensorFlow batch of 1,024 devices. */
   @Benchmark
   @OperationsPerInvocation(DEVICES)
   public float[] headInTensorFlowBatch(HeadInTensorFlow tensorFlow) {
-    return tensorFlow.head.computeMs(tensorFlow.allSums, DEVICES);
+    return tensorFlow.head.computeMs(tensorFlow.allSums);
   }
 
   /** The all-to-alls of one of 1,024 devices, both directions. */

@@ -152,8 +152,8 @@ public final class RegretWorkloads {
         cluster(devices, ROOMY_BYTES, NODES)
             .codecs(
                 List.of(
-                    new CommCodec("fp16", List.of(), 2, 800, 1, true),
-                    new CommCodec("int8", List.of(), 1.03, 400, 1, false)))
+                    new CommCodec("fp16", 2, 800, 1, true, List.of()),
+                    new CommCodec("int8", 1.03, 400, 1, false, List.of())))
             .build());
   }
 

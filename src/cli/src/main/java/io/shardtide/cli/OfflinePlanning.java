@@ -120,16 +120,15 @@ final class OfflinePlanning {
       line.put("predicted_ms", found.predictedMs());
       line.put("seconds", seconds);
       line.put("evaluations", result.evaluations());
-      ClusterSpec group = cluster.group(found.replication().groups());
+      ClusterSpec group = found.collectives().cluster();
       layout.putMemory(
           line, group, found.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes));
       layout.putShards(line, new WorkloadTask(task.name(), task.tables(), group), found.shards());
       layout.putReplication(line, found.replication(), cluster);
-      layout.putCodecs(line, found.codecs());
-      if (!found.codecs().isEmpty()) {
-        compressed++;
-        savedMs += found.codecs().stream().mapToDouble(CollectiveCodec::savedMs).sum();
-      }
+      List<CollectiveCodec> codecs = found.collectives().codecs();
+      layout.putCodecs(line, codecs);
+      compressed += codecs.isEmpty() ? 0 : 1;
+      savedMs += codecs.stream().mapToDouble(CollectiveCodec::savedMs).sum();
       TableShapes.cacheMisses(task.tables(), found.shards(), group).stream()
           .filter(misses -> !misses.reservation().isEmpty())
           .forEach(guessedCaches::add);

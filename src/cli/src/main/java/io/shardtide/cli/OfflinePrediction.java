@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceLoad;
+import io.shardtide.cost.Slowdowns;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
@@ -115,7 +117,9 @@ final class OfflinePrediction {
     CostEvaluator evaluator = model.cost().evaluator();
     List<DeviceLoad> loads =
         StepCost.loads(task.tables(), shards, cluster, evaluator, model.towers());
-    double predictedMs = StepCost.of(evaluator, cluster, loads).predictedMs();
+    double predictedMs =
+        StepCost.of(evaluator, StepCollectives.of(cluster), loads, Slowdowns.none(loads.size()))
+            .predictedMs();
     totalMs += predictedMs;
     UsableMemory memory = cluster.usableMemory();
     int fullest = 0;

@@ -107,13 +107,7 @@ final class PoolSpecOption {
     }
     PoolLinks measured = read(links, Codec.POOL_LINKS, LINKS_EXPECTED);
     try {
-      return Pool.of(
-          pool.devicesPerNode(),
-          pool.memoryBytesPerDevice(),
-          pool.hostMemoryBytesPerDevice(),
-          pool.hardware(),
-          pool.nodes().values(),
-          Optional.of(measured));
+      return pool.withLinks(measured);
     } catch (RejectedException e) {
       throw new MalformedFileException(links, 0, e.getMessage());
     }

@@ -32,33 +32,35 @@ class AllocationViewTest {
                   new PoolUpdate.ClaimSet(new Claim("ads", 8, 64, 1, 0)),
                   new PoolUpdate.ClaimSet(new Claim("feed", 32, 32, 2.5, 3))));
   private static final Allocation ALLOCATION =
-      Allocation.of(
-          "gpus",
-          1,
-          Optional.empty(),
-          AllocationPolicy.DEFAULTS,
-          new TreeMap<>(Map.of("ads", "curve of ads")),
-          List.of(
-              new WorkloadAllocation(
-                  "ads",
-                  List.of("n1", "n2"),
-                  16,
-                  1_234_567.4,
-                  3,
-                  AllocationChange.STARTED,
-                  "starts on 2 nodes, 16 devices",
-                  Optional.empty()),
-              new WorkloadAllocation(
-                  "feed",
-                  List.of(),
-                  0,
-                  0,
-                  0,
-                  AllocationChange.WAITS,
-                  "claims at least 32 devices, 4 nodes; the pool has 3 nodes",
-                  Optional.empty())),
-          List.of(),
-          new AllocationQuality(1_234_567.4, 0.0123, 0.25, 1));
+      new Allocation(
+              "",
+              "gpus",
+              1,
+              Optional.empty(),
+              AllocationPolicy.DEFAULTS,
+              new TreeMap<>(Map.of("ads", "curve of ads")),
+              List.of(
+                  new WorkloadAllocation(
+                      "ads",
+                      List.of("n1", "n2"),
+                      16,
+                      1_234_567.4,
+                      3,
+                      AllocationChange.STARTED,
+                      "starts on 2 nodes, 16 devices",
+                      Optional.empty()),
+                  new WorkloadAllocation(
+                      "feed",
+                      List.of(),
+                      0,
+                      0,
+                      0,
+                      AllocationChange.WAITS,
+                      "claims at least 32 devices, 4 nodes; the pool has 3 nodes",
+                      Optional.empty())),
+              List.of(),
+              new AllocationQuality(1_234_567.4, 0.0123, 0.25, 1))
+          .identified();
 
   private static AllocationView view(PoolState state, boolean simulated) {
     return new AllocationView(

@@ -39,33 +39,35 @@ class ListedPoolTest {
 
   /** Of the first event: the first workload has two nodes, the second one waits. */
   private static final Allocation ALLOCATION =
-      Allocation.of(
-          "gpus",
-          1,
-          Optional.empty(),
-          AllocationPolicy.DEFAULTS,
-          new TreeMap<>(),
-          List.of(
-              new WorkloadAllocation(
-                  "ads",
-                  List.of("n1", "n2"),
-                  16,
-                  9,
-                  3,
-                  AllocationChange.STARTED,
-                  "starts",
-                  Optional.empty()),
-              new WorkloadAllocation(
-                  "feed",
-                  List.of(),
-                  0,
-                  0,
-                  0,
-                  AllocationChange.WAITS,
-                  "4 nodes at least",
-                  Optional.empty())),
-          List.of(),
-          new AllocationQuality(9, 0, 0, 1));
+      new Allocation(
+              "",
+              "gpus",
+              1,
+              Optional.empty(),
+              AllocationPolicy.DEFAULTS,
+              new TreeMap<>(),
+              List.of(
+                  new WorkloadAllocation(
+                      "ads",
+                      List.of("n1", "n2"),
+                      16,
+                      9,
+                      3,
+                      AllocationChange.STARTED,
+                      "starts",
+                      Optional.empty()),
+                  new WorkloadAllocation(
+                      "feed",
+                      List.of(),
+                      0,
+                      0,
+                      0,
+                      AllocationChange.WAITS,
+                      "4 nodes at least",
+                      Optional.empty())),
+              List.of(),
+              new AllocationQuality(9, 0, 0, 1))
+          .identified();
 
   /** A held node was lost, and a workload came, since the allocation; another pool has none yet. */
   private static List<ListedPool> pools() {

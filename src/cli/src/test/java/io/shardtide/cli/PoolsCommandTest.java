@@ -117,12 +117,13 @@ class PoolsCommandTest {
                 LINKS))
         .isEqualTo(
             Pool.of(
-                8,
-                80L << 30,
-                0,
-                "h100",
-                List.of(new PoolNode("n1", "r1"), new PoolNode("n2", "r1"), new PoolNode("n3", "")),
-                expected));
+                    8,
+                    80L << 30,
+                    0,
+                    "h100",
+                    List.of(
+                        new PoolNode("n1", "r1"), new PoolNode("n2", "r1"), new PoolNode("n3", "")))
+                .withLinks(expected.orElseThrow()));
     Path file = folder.resolve("pool.json");
     String spec =
         """

@@ -134,8 +134,8 @@ class SpecTextsTest {
                 50,
                 List.of(
                     new CommCodec("fp16", 2),
-                    new CommCodec("int8", List.of(Direction.FORWARD), 1.25, 400, 1, false),
-                    new CommCodec("top", List.of(Direction.BACKWARD), 8, 0, 0.1, true)),
+                    new CommCodec("int8", 1.25, 400, 1, false, List.of(Direction.FORWARD)),
+                    new CommCodec("top", 8, 0, 0.1, true, List.of(Direction.BACKWARD))),
                 Optional.of(Optimizer.LAMB),
                 Optional.of(TrainingPipeline.SPARSE_DIST),
                 List.of(

@@ -14,24 +14,26 @@ import org.junit.jupiter.api.Test;
 
 class AllocationUpdateTest {
   private static Allocation has(int devices, String... nodes) {
-    return Allocation.of(
-        "gpus",
-        1,
-        Optional.empty(),
-        AllocationPolicy.DEFAULTS,
-        new TreeMap<>(),
-        List.of(
-            new WorkloadAllocation(
-                "ads",
-                List.of(nodes),
-                devices,
-                1,
-                1,
-                AllocationChange.KEPT,
-                "keeps",
-                Optional.empty())),
-        List.of(),
-        new AllocationQuality(1, 0, 0, 0));
+    return new Allocation(
+            "",
+            "gpus",
+            1,
+            Optional.empty(),
+            AllocationPolicy.DEFAULTS,
+            new TreeMap<>(),
+            List.of(
+                new WorkloadAllocation(
+                    "ads",
+                    List.of(nodes),
+                    devices,
+                    1,
+                    1,
+                    AllocationChange.KEPT,
+                    "keeps",
+                    Optional.empty())),
+            List.of(),
+            new AllocationQuality(1, 0, 0, 0))
+        .identified();
   }
 
   private static boolean concerns(Allocation before, Allocation now) {

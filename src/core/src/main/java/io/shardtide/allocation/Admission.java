@@ -41,7 +41,7 @@ final class Admission {
   private final Set<String> smallest = new HashSet<>();
 
   /** In the order of ranks, how many demands of a rank have no room, and how many there are. */
-  private final SortedMap<Rank, int[]> refused = new TreeMap<>();
+  private final SortedMap<Rank, int[]> refused = new TreeMap<>(Rank.ORDER);
 
   /**
    * The demands that have nodes.
@@ -53,16 +53,12 @@ final class Admission {
   record Admitted(List<Demand> demands, OptionalDouble bound) {}
 
   /** Demands of one rank are served alike; a running workload precedes one that waits. */
-  private record Rank(int priority, boolean runs) implements Comparable<Rank> {
+  private record Rank(int priority, boolean runs) {
+    static final Comparator<Rank> ORDER =
+        Comparator.comparingInt((Rank r) -> -r.priority()).thenComparing(r -> !r.runs());
+
     static Rank of(Demand demand) {
       return new Rank(demand.claim().priority(), demand.runs());
-    }
-
-    @Override
-    public int compareTo(Rank other) {
-      return Comparator.comparingInt((Rank r) -> -r.priority())
-          .thenComparing(r -> !r.runs())
-          .compare(this, other);
     }
   }
 
@@ -105,7 +101,7 @@ final class Admission {
     for (Demand demand :
         demands.stream()
             .sorted(
-                Comparator.comparing(Rank::of)
+                Comparator.comparing(Rank::of, Rank.ORDER)
                     .thenComparingInt(Demand::leastNodes)
                     .thenComparingDouble(d -> -d.value(d.options().get(0), policy))
                     .thenComparing(BY_ID))

@@ -27,15 +27,10 @@ public final class Allocator {
 
   private final AllocationRequest request;
   private final Pool pool;
-  private final Map<String, WorkloadAllocation> before = new HashMap<>();
 
   private Allocator(AllocationRequest request) {
     this.request = request;
     pool = request.state().pool().orElseThrow();
-    request
-        .before()
-        .ifPresent(
-            allocation -> allocation.workloads().forEach(w -> before.put(w.workloadId(), w)));
   }
 
   /** Returns the allocation that a request leads to. */
@@ -94,21 +89,23 @@ public final class Allocator {
               Optional.empty()));
     }
     int adjusted = (int) workloads.stream().filter(w -> w.change().isAdjustment()).count();
-    return Allocation.of(
-        request.state().id(),
-        request.state().generation(),
-        request.before().map(Allocation::allocationId),
-        request.policy(),
-        curveIds(),
-        workloads,
-        transfers(workloads),
-        new AllocationQuality(
-            throughput,
-            admission.bound().isPresent()
-                ? gap(value, admission.bound().getAsDouble())
-                : counts.gap(),
-            nodes == 0 ? 0 : loss / (2 * nodes),
-            adjusted));
+    return new Allocation(
+            "",
+            request.state().id(),
+            request.state().generation(),
+            request.before().map(Allocation::allocationId),
+            request.policy(),
+            curveIds(),
+            workloads,
+            transfers(workloads),
+            new AllocationQuality(
+                throughput,
+                admission.bound().isPresent()
+                    ? gap(value, admission.bound().getAsDouble())
+                    : counts.gap(),
+                nodes == 0 ? 0 : loss / (2 * nodes),
+                adjusted))
+        .identified();
   }
 
   /** Returns by how much the optimum may be better at most; rounding is no difference. */
@@ -148,7 +145,7 @@ public final class Allocator {
   }
 
   private Optional<WorkloadAllocation> before(Claim claim) {
-    return Optional.ofNullable(before.get(claim.workloadId()));
+    return request.before().flatMap(allocation -> allocation.of(claim.workloadId()));
   }
 
   /** Returns the nodes that workloads no longer have. */
@@ -160,7 +157,7 @@ public final class Allocator {
       workload.nodes().forEach(node -> holders.put(node, workload));
     }
     List<NodeTransfer> transfers = new ArrayList<>();
-    for (WorkloadAllocation giver : before.values()) {
+    for (WorkloadAllocation giver : request.before().map(Allocation::workloads).orElse(List.of())) {
       for (String node : giver.nodes()) {
         Optional<WorkloadAllocation> taker = Optional.ofNullable(holders.get(node));
         if (taker.filter(t -> t.workloadId().equals(giver.workloadId())).isEmpty()) {

@@ -178,7 +178,7 @@ public record Curve(
 
   /** Returns the SHA-256 of what the steps depend on. */
   String inputId() {
-    CanonicalHash hash = new CanonicalHash("curve input 2").put(node().isPresent() ? 1 : 0);
+    CanonicalHash hash = new CanonicalHash("curve input 2").put(node().isPresent());
     SpecHash.put(hash, node().orElse(cluster));
     return hash.putAll(tables, table -> SpecHash.put(hash, table)).put(modelId).hex();
   }

@@ -25,23 +25,12 @@ import java.util.TreeSet;
  * generation before, and later, point by point, by the search of {@code plan}, from scratch. Of
  * several results, that of the running plan among them, the best counts, and one of fewer devices
  * where it is better: a workload need not use all devices that it has.
+ *
+ * @param predictor predicts the tables' costs
+ * @param model the same model
+ * @param refinement settings of searches from scratch
  */
-public final class CurveSearch {
-  private final TowerPredictor predictor;
-  private final CostModel model;
-
-  private final SearchSettings refinement;
-
-  /**
-   * @param predictor predicts the tables' costs
-   * @param model the same model
-   * @param refinement settings of searches from scratch
-   */
-  public CurveSearch(TowerPredictor predictor, CostModel model, SearchSettings refinement) {
-    this.predictor = predictor;
-    this.model = model;
-    this.refinement = refinement;
-  }
+public record CurveSearch(TowerPredictor predictor, CostModel model, SearchSettings refinement) {
 
   /**
    * Returns numbers of devices at which a claim's curve is searched, ascending: its least and most,
@@ -86,20 +75,15 @@ public final class CurveSearch {
     curve
         .next(Effort.QUICK)
         .ifPresent(
-            devices -> {
-              SearchedPoint quick = points.get(devices);
-              points.put(
-                  devices,
-                  search(curve, devices, PlanShards.NONE, refinement)
-                      .filter(plan -> isBetter(plan, quick))
-                      .map(plan -> point(Effort.REFINED, plan))
-                      .orElse(new SearchedPoint(Effort.REFINED, quick.stepMs(), quick.plan())));
-            });
+            devices -> points.computeIfPresent(devices, (d, quick) -> refine(curve, d, quick)));
     return curve.with(points);
   }
 
-  private static boolean isBetter(SearchResult.Found plan, SearchedPoint than) {
-    return than.stepMs().isEmpty() || plan.predictedMs() < than.stepMs().getAsDouble();
+  private SearchedPoint refine(Curve curve, int devices, SearchedPoint quick) {
+    return search(curve, devices, PlanShards.NONE, refinement)
+        .filter(plan -> plan.predictedMs() < quick.stepMs().orElse(Double.POSITIVE_INFINITY))
+        .map(plan -> point(Effort.REFINED, plan))
+        .orElse(new SearchedPoint(Effort.REFINED, quick.stepMs(), quick.plan()));
   }
 
   private static SearchedPoint point(Effort effort, SearchResult.Found plan) {

@@ -23,26 +23,16 @@ import java.util.function.Function;
  * Predicts the throughput of workloads that have a claim on a pool. A curve is searched again only
  * if tables, batch, devices or model changed; what is published is recorded, so that an allocation
  * and its replay need no cost model.
+ *
+ * @param predictors returns the current predictor of a cluster's hardware
+ * @param models returns a cost model by its id
+ * @param refinement settings of the searches from scratch; {@link SearchSettings#DEFAULTS} search
+ *     as the command {@code plan} does
  */
-public final class CurveStep {
-  private final Function<ClusterSpec, Optional<TowerPredictor>> predictors;
-  private final Function<String, CostModel> models;
-  private final SearchSettings refinement;
-
-  /**
-   * @param predictors returns the current predictor of a cluster's hardware
-   * @param models returns a cost model by its id
-   * @param refinement settings of the searches from scratch; {@link SearchSettings#DEFAULTS} search
-   *     as the command {@code plan} does
-   */
-  public CurveStep(
-      Function<ClusterSpec, Optional<TowerPredictor>> predictors,
-      Function<String, CostModel> models,
-      SearchSettings refinement) {
-    this.predictors = predictors;
-    this.models = models;
-    this.refinement = refinement;
-  }
+public record CurveStep(
+    Function<ClusterSpec, Optional<TowerPredictor>> predictors,
+    Function<String, CostModel> models,
+    SearchSettings refinement) {
 
   /**
    * Follows a workload.
@@ -84,8 +74,7 @@ public final class CurveStep {
       if (request.isWithdrawn()) {
         return;
       }
-      throw new RejectedException(
-          RejectionReason.INVALID_CLAIM,
+      throw RejectionReason.INVALID_CLAIM.failure(
           "workload %s must have a claim on one pool, got one on %s besides that on %s. Maybe withdraw one, then set the other again"
               .formatted(
                   Names.quote(request.workloadId()),

@@ -8,6 +8,7 @@ import io.shardtide.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.IntStream;
 
 /**
@@ -21,10 +22,6 @@ import java.util.stream.IntStream;
  */
 record Demand(Claim claim, List<NodeCount> options, int before, List<String> held, String refusal) {
   /** Copies what may change. */
-  Demand {
-    options = List.copyOf(options);
-    held = List.copyOf(held);
-  }
 
   /**
    * Returns the demand of a claim.
@@ -40,11 +37,9 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
     List<String> had = before.map(WorkloadAllocation::nodes).orElse(List.of());
     List<String> held =
         had.stream().filter(node -> pool.nodes().containsKey(node)).sorted().toList();
-    int least = pool.nodesFor(claim.leastDevices());
-    int most = Math.min(pool.nodesFor(claim.mostDevices()), pool.nodes().size());
     Optional<WorkloadAllocation> kept = before.filter(w -> w.nodes().size() == held.size());
     List<NodeCount> options = new ArrayList<>();
-    for (int nodes = least; nodes <= most; nodes++) {
+    for (int nodes : pool.counts(claim).toArray()) {
       int devices = pool.devices(claim, nodes);
       if (curve.isPresent()) {
         count(claim, curve.get(), nodes, devices, kept, request.policy()).ifPresent(options::add);
@@ -53,11 +48,7 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
       }
     }
     return new Demand(
-        claim,
-        options,
-        had.size(),
-        held,
-        options.isEmpty() ? refusal(pool, claim, curve, least, most) : "");
+        claim, options, had.size(), held, options.isEmpty() ? refusal(pool, claim, curve) : "");
   }
 
   /**
@@ -83,17 +74,20 @@ record Demand(Claim claim, List<NodeCount> options, int before, List<String> hel
         .or(() -> best);
   }
 
-  private static String refusal(
-      Pool pool, Claim claim, Optional<ThroughputCurve> curve, int least, int most) {
-    if (least > most) {
+  private static String refusal(Pool pool, Claim claim, Optional<ThroughputCurve> curve) {
+    OptionalInt most = pool.counts(claim).max();
+    if (most.isEmpty()) {
       return "claims at least %s devices, %s; the pool has %s"
-          .formatted(claim.leastDevices(), nodes(least), nodes(pool.nodes().size()));
+          .formatted(
+              claim.leastDevices(),
+              nodes(pool.nodesFor(claim.leastDevices())),
+              nodes(pool.nodes().size()));
     }
     if (curve.isEmpty()) {
       return "has no predicted throughput yet";
     }
     return "does not fit on %s, %s devices, the most that it may have"
-        .formatted(nodes(most), pool.devices(claim, most));
+        .formatted(nodes(most.getAsInt()), pool.devices(claim, most.getAsInt()));
   }
 
   /** Returns a number of nodes in words. */

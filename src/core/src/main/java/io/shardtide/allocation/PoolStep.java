@@ -15,9 +15,7 @@ import io.shardtide.pool.ThroughputCurve;
 import io.shardtide.workload.CanonicalHash;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
-import io.shardtide.workload.Names;
 import io.shardtide.workload.RejectedException;
-import io.shardtide.workload.RejectionReason;
 import io.shardtide.workload.SpecHash;
 import io.shardtide.workload.WorkloadChange;
 import java.time.Instant;
@@ -29,26 +27,17 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
  * Applies events and curves to pools, and allocates them. An allocation names the generation, the
  * curves and the allocation that it was made from, so that it can be recomputed.
+ *
+ * @param policy how pools are allocated
  */
-public final class PoolStep {
+public record PoolStep(AllocationPolicy policy) {
   /** Begins the source of events that give a workload the cluster of a pool, before its id. */
   public static final String SOURCE_PREFIX = "pool ";
-
-  private final AllocationPolicy policy;
-
-  /**
-   * @param policy how pools are allocated
-   */
-  public PoolStep(AllocationPolicy policy) {
-    this.policy = policy;
-  }
 
   /**
    * Applies an event.
@@ -60,12 +49,7 @@ public final class PoolStep {
    */
   public List<CurveRequest> apply(PoolTables store, PoolChange event) {
     String id = event.poolId();
-    if (store.applied().contains(id, event.eventId())) {
-      throw new RejectedException(
-          RejectionReason.DUPLICATE_EVENT,
-          "event id must be new for pool %s, got %s, which was applied before"
-              .formatted(Names.quote(id), event.eventId()));
-    }
+    store.applied().check("pool", id, event.eventId());
     StoredPool before = store.header(id);
     PoolState after = before.state().apply(event);
     List<PoolMember> changed = new ArrayList<>();
@@ -75,11 +59,7 @@ public final class PoolStep {
             .map(member -> member.request().withdrawn())
             .filter(request -> !after.claims().containsKey(request.workloadId()))
             .toList();
-    Set<Claim> set =
-        event.updates().stream()
-            .filter(PoolUpdate.ClaimSet.class::isInstance)
-            .map(update -> ((PoolUpdate.ClaimSet) update).claim())
-            .collect(Collectors.toSet());
+    Set<PoolUpdate> updates = Set.copyOf(event.updates());
     for (Claim claim : after.claims().values()) {
       Pool pool = after.pool().orElseThrow();
       CurveRequest request =
@@ -87,7 +67,8 @@ public final class PoolStep {
               id, claim.workloadId(), pool, List.copyOf(CurveSearch.devices(pool, claim)));
       PoolMember member = members.get(claim.workloadId());
       // A claim that is set again repeats its request: one on another pool may have been withdrawn.
-      if (member == null || !member.request().equals(request) || set.contains(claim)) {
+      boolean isSet = updates.contains(new PoolUpdate.ClaimSet(claim));
+      if (member == null || !member.request().equals(request) || isSet) {
         changed.add(
             member == null
                 ? new PoolMember(request, Optional.empty(), Optional.empty(), false)
@@ -143,8 +124,7 @@ public final class PoolStep {
     }
     Pool pool = state.pool().orElseThrow();
     Claim claim = state.claims().get(workloadId);
-    int most = Math.min(pool.nodesFor(claim.mostDevices()), pool.nodes().size());
-    return IntStream.rangeClosed(pool.nodesFor(claim.leastDevices()), most)
+    return pool.counts(claim)
         .map(nodes -> pool.devices(claim, nodes))
         .allMatch(d -> before.get().samplesPerSecond(d).equals(after.get().samplesPerSecond(d)));
   }

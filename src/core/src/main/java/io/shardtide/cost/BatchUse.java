@@ -55,7 +55,7 @@ public final class BatchUse {
    * @param lookups lookups of the samples that the device works on, at least 0
    */
   static BatchUse of(RowUse use, double lookups) {
-    double[] touched = new double[use.groups()];
+    double[] touched = new double[use.size()];
     double sum = 0;
     double rowMean = 0;
     double rowSquares = 0;

@@ -6,6 +6,7 @@ import io.shardtide.workload.Direction;
 import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
@@ -16,19 +17,8 @@ import java.util.Set;
  * Within a direction, all choices for its scopes are compared, so that none is shorter. Of equally
  * short ones, the one with the fewest codecs is chosen, then the one with the least compression.
  */
-public final class CodecChoice {
-  private final CostEvaluator evaluator;
-  private final ClusterSpec cluster;
-  private final List<DeviceLoad> loads;
-  private final Slowdowns slowdowns;
-
-  private CodecChoice(
-      CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads, Slowdowns slowdowns) {
-    this.evaluator = evaluator;
-    this.cluster = cluster;
-    this.loads = loads;
-    this.slowdowns = slowdowns;
-  }
+public record CodecChoice(
+    CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads, Slowdowns slowdowns) {
 
   /**
    * A way to send what shards of a scope communicate.
@@ -39,48 +29,41 @@ public final class CodecChoice {
   private record CodecOption(StepCollective collective, double[] ms) {}
 
   /**
-   * Returns the codecs of a placement.
+   * Returns the collectives of a placement.
    *
    * @param evaluator predicts
    * @param cluster the devices, and the codecs to choose among
    * @param loads the load of each device
    * @param slowdowns how slow the devices are
    */
-  public static List<CollectiveCodec> of(
+  public static StepCollectives of(
       CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads, Slowdowns slowdowns) {
     return cluster.codecs().isEmpty()
-        ? List.of()
+        ? StepCollectives.of(cluster)
         : new CodecChoice(evaluator, cluster, loads, slowdowns).choose();
   }
 
   /**
-   * Returns codecs for a search of other placements: those of a placement and, for scopes that it
-   * has no shards of, those that would be best if all tables were there, spread evenly.
+   * Returns the collectives for a search of other placements: those of a placement and, for scopes
+   * that it has no shards of, those that would be best if all tables were there, spread evenly.
    *
    * @param evaluator predicts
-   * @param cluster the devices, and the codecs to choose among
-   * @param chosen the codecs of the placement
+   * @param chosen the collectives of the placement
    * @param present the scopes that it has shards of
    * @param elements numbers that all tables contribute to collectives together
    */
-  public static List<CollectiveCodec> forSearch(
-      CostEvaluator evaluator,
-      ClusterSpec cluster,
-      List<CollectiveCodec> chosen,
-      Set<ShardScope> present,
-      double elements) {
-    List<CollectiveCodec> codecs = new ArrayList<>(chosen);
-    for (ShardScope scope : ShardScope.values()) {
-      if (!present.contains(scope)) {
-        for (Direction direction : Direction.values()) {
-          StepCollective.candidates(cluster, scope, direction).stream()
-              .min(Comparator.comparingDouble(of -> evenMs(evaluator, of, elements)))
-              .flatMap(of -> of.coded(0))
-              .ifPresent(codecs::add);
-        }
-      }
-    }
-    return codecs.stream().sorted(CollectiveCodec.ORDER).toList();
+  public static StepCollectives forSearch(
+      CostEvaluator evaluator, StepCollectives chosen, Set<ShardScope> present, double elements) {
+    List<CollectiveCodec> codecs = new ArrayList<>(chosen.codecs());
+    StepCollectives.candidates(chosen.cluster()).stream()
+        .filter(of -> !present.contains(of.get(0).scope()))
+        .map(
+            of ->
+                Collections.min(
+                    of, Comparator.comparingDouble(c -> evenMs(evaluator, c, elements))))
+        .flatMap(of -> of.coded(0).stream())
+        .forEach(codecs::add);
+    return new StepCollectives(chosen.cluster(), codecs);
   }
 
   private static double evenMs(CostEvaluator evaluator, StepCollective of, double elements) {
@@ -89,12 +72,12 @@ public final class CodecChoice {
     return Arrays.stream(of.ms(evaluator, ofMembers)).max().orElseThrow();
   }
 
-  private List<CollectiveCodec> choose() {
+  private StepCollectives choose() {
     double[] computeMs = StepCost.computeMs(evaluator, loads, slowdowns);
     List<CollectiveCodec> chosen = new ArrayList<>();
     chosen.addAll(choose(Direction.FORWARD, new double[loads.size()]));
     chosen.addAll(choose(Direction.BACKWARD, computeMs));
-    return chosen.stream().sorted(CollectiveCodec.ORDER).toList();
+    return new StepCollectives(cluster, chosen);
   }
 
   /**

@@ -16,7 +16,6 @@ public final class CostEvaluator {
   private final ModelBundle bundle;
   private final Mlp head;
   private final int components;
-  private final List<DenseLayer> headLayers;
   private final float[] headInput;
   private final int headOutputs;
   private final int towerSize;
@@ -53,7 +52,6 @@ public final class CostEvaluator {
     this.bundle = bundle;
     head = new Mlp(bundle.head());
     components = bundle.latencyComponents();
-    headLayers = bundle.head();
     headInput = new float[head.inputs()];
     for (Direction direction : Direction.values()) {
       Map<Collective, CollectiveCost> costs = new EnumMap<>(Collective.class);
@@ -105,14 +103,14 @@ public final class CostEvaluator {
    */
   public double computeMs(double[] towerSum) {
     double ms = 0;
-    for (int group = 0; group < groups(); group++) {
+    for (int group = 0; group < launchGroups(); group++) {
       ms += groupMs(towerSum, 0, group);
     }
     return ms;
   }
 
   /** Returns how many launch groups a device has: its computation is the sum of theirs. */
-  public int groups() {
+  public int launchGroups() {
     return hasGroups ? LaunchGroups.COUNT : 1;
   }
 
@@ -122,7 +120,7 @@ public final class CostEvaluator {
    *
    * @param sums sums of towers of many devices, one after another
    * @param at where the device's begin
-   * @param group the group, 0 to below {@link #groups}
+   * @param group the group, 0 to below {@link #launchGroups}
    */
   public double groupMs(double[] sums, int at, int group) {
     double ms = groupMs(sums, at + group * towerSize, group, components);
@@ -149,7 +147,7 @@ public final class CostEvaluator {
   /** Predicts the first latency components: those of the forward pass, or all. */
   private double computeMs(double[] towerSum, int to) {
     double ms = 0;
-    for (int group = 0; group < groups(); group++) {
+    for (int group = 0; group < launchGroups(); group++) {
       ms += groupMs(towerSum, group * towerSize, group, to);
     }
     return ms;
@@ -190,11 +188,12 @@ public final class CostEvaluator {
    * its layers.
    */
   public double[] leastFactors() {
+    List<DenseLayer> layers = bundle.head();
     double[] low = new double[headInput.length];
     double[] high = new double[headInput.length];
     Arrays.fill(high, 1);
-    for (int l = 0; l < headLayers.size(); l++) {
-      DenseLayer layer = headLayers.get(l);
+    for (int l = 0; l < layers.size(); l++) {
+      DenseLayer layer = layers.get(l);
       double[] newLow = new double[layer.outputs()];
       double[] newHigh = new double[layer.outputs()];
       for (int j = 0; j < layer.outputs(); j++) {
@@ -205,7 +204,7 @@ public final class CostEvaluator {
           newLow[j] += w * (w > 0 ? low[i] : high[i]);
           newHigh[j] += w * (w > 0 ? high[i] : low[i]);
         }
-        if (l + 1 < headLayers.size()) {
+        if (l + 1 < layers.size()) {
           newLow[j] = Math.max(0, newLow[j]);
           newHigh[j] = Math.max(0, newHigh[j]);
         }

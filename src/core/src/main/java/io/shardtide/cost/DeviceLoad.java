@@ -28,7 +28,7 @@ public final class DeviceLoad {
   /** Adds a shard. */
   public void add(ShapeLoad shard) {
     TowerSums.add(towerSum, shard.tower());
-    elements.merge(shard.scope(), shard.elements(), Double::sum);
+    shard.elements().forEach((scope, more) -> elements.merge(scope, more, Double::sum));
     Tiers.add(memory, shard.memory(), 1);
     shards++;
   }

@@ -65,6 +65,11 @@ public record DeviceShard(
     return table.optimizer().orElse(Optimizer.DEFAULT);
   }
 
+  /** Returns whether the optimizer's state is in host memory. */
+  public boolean isStateInHostMemory() {
+    return cacheShare.isPresent() && !table.enforceHbm();
+  }
+
   /** Returns this with another table, or with other columns of it. */
   public DeviceShard of(TableSpec other) {
     return new DeviceShard(other, samples, rowShare, replicated, cacheShare, reuseBatchSize);

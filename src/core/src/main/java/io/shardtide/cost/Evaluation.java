@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.function.DoubleBinaryOperator;
+import java.util.function.IntPredicate;
 import java.util.stream.DoubleStream;
 import java.util.stream.IntStream;
 
@@ -76,20 +78,21 @@ public record Evaluation(
 
     /** Returns the error of the forward part, where it was measured and is predicted. */
     public OptionalDouble forwardError() {
-      return predictedForwardMs.isPresent() && sample.forwardMs().isPresent()
-          ? OptionalDouble.of(
-              relative(predictedForwardMs.getAsDouble(), sample.forwardMs().getAsDouble()))
-          : OptionalDouble.empty();
+      return error((forward, whole) -> forward);
     }
 
     /** Returns the error of the backward part, where it was measured and is predicted. */
     public OptionalDouble backwardError() {
-      return predictedForwardMs.isPresent() && sample.forwardMs().isPresent()
-          ? OptionalDouble.of(
-              relative(
-                  predictedMs - predictedForwardMs.getAsDouble(),
-                  sample.computeMs() - sample.forwardMs().getAsDouble()))
-          : OptionalDouble.empty();
+      return error((forward, whole) -> whole - forward);
+    }
+
+    private OptionalDouble error(DoubleBinaryOperator part) {
+      if (predictedForwardMs.isEmpty() || sample.forwardMs().isEmpty()) {
+        return OptionalDouble.empty();
+      }
+      double predicted = part.applyAsDouble(predictedForwardMs.getAsDouble(), predictedMs);
+      double measured = part.applyAsDouble(sample.forwardMs().getAsDouble(), sample.computeMs());
+      return OptionalDouble.of(relative(predicted, measured));
     }
   }
 
@@ -132,6 +135,16 @@ public record Evaluation(
     return new SampleSet(
         computations.stream().map(ComputePrediction::sample).toList(),
         collectives.stream().map(CollectivePrediction::sample).toList());
+  }
+
+  /** Returns the predictions at some positions of both lists. */
+  public Evaluation select(IntPredicate ofComputations, IntPredicate ofCollectives) {
+    return new Evaluation(
+        select(computations, ofComputations), select(collectives, ofCollectives), 0);
+  }
+
+  private static <T> List<T> select(List<T> all, IntPredicate positions) {
+    return IntStream.range(0, all.size()).filter(positions).mapToObj(all::get).toList();
   }
 
   /** Predicts each sample. */

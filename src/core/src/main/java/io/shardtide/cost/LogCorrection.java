@@ -87,7 +87,8 @@ public record LogCorrection(List<Member> members) {
         Math.max(-MAX_LOG, Math.min(MAX_LOG, mean)), Math.sqrt(squares / draws.length));
   }
 
-  private static double dot(double[] a, double[] b) {
+  /** Returns the sum of the products of two lists of numbers. */
+  public static double dot(double[] a, double[] b) {
     double sum = 0;
     for (int i = 0; i < a.length; i++) {
       sum += a[i] * b[i];

@@ -14,18 +14,14 @@ import java.util.stream.IntStream;
  * The groups and the bytes of a measured step's collectives, as {@link StepCollectives} predicts
  * them. A collective of equal devices is predicted as one number, so that their mean is its
  * measured duration.
+ *
+ * @param shards the shards of the plan that ran
+ * @param collectives the collectives of its steps
  */
-public final class MeasuredCollectives {
-  private final List<Shard> shards;
-  private final StepCollectives collectives;
-
-  /**
-   * @param shards the shards of the plan that ran
-   * @param collectives the collectives of its steps
-   */
-  public MeasuredCollectives(List<Shard> shards, StepCollectives collectives) {
-    this.shards = List.copyOf(shards);
-    this.collectives = collectives;
+public record MeasuredCollectives(List<Shard> shards, StepCollectives collectives) {
+  /** Copies what may change. */
+  public MeasuredCollectives {
+    shards = List.copyOf(shards);
   }
 
   /** Returns the columns of shards with all rows on each device, by device number. */

@@ -274,6 +274,12 @@ public record ModelBundle(
             : "costs of " + Named.join(used) + " by the bytes of their state");
   }
 
+  /** Returns whose costs a plan has where the hardware's own were not measured, for people. */
+  public Stream<String> describeUnmeasured(Collection<TableSpec> tables, List<Shard> shards) {
+    return Stream.of(describeLinks(), describeOptimizers(tables), describeCaches(shards))
+        .flatMap(Optional::stream);
+  }
+
   /**
    * Returns the card's description, after how the model began as that of other hardware and what
    * was not measured.
@@ -313,59 +319,39 @@ public record ModelBundle(
         new CanonicalHash("CostModelBundle/" + FORMAT_MAJOR)
             .put(hardware)
             .put(card.description())
-            .put(card.simulated() ? 1 : 0)
+            .put(card.simulated())
             .put(card.seed())
-            .put(card.computeSamples());
-    hash.putAll(
-        card.collectiveSamples().entrySet(),
-        entry -> hash.put(entry.getKey()).put(entry.getValue()));
-    hash.putAll(card.sources(), hash::put);
-    hash.putAll(card.heldOutTables(), hash::put);
-    hash.putAll(card.errors().entrySet(), entry -> hash.put(entry.getKey()).put(entry.getValue()));
-    hash.putAll(ranges, range -> hash.put(range.quantity()).put(range.min()).put(range.max()));
-    putFeatures(hash, features);
-    hash.putAll(forwardCoefficients, c -> hash.put((double) c));
-    hash.putAll(backwardCoefficients, c -> hash.put((double) c));
-    hash.put(measuresDirections ? 1 : 0);
-    putLayers(hash, tower);
-    putLayers(hash, head);
+            .put(card.computeSamples())
+            .put(card.collectiveSamples())
+            .put(card.sources())
+            .put(card.heldOutTables())
+            .put(card.errors())
+            .put(ranges)
+            .put(features)
+            .put(forwardCoefficients)
+            .put(backwardCoefficients)
+            .put(measuresDirections)
+            .put(tower)
+            .put(head);
     hash.putAll(
         collectives,
         net -> {
-          hash.put(net.shown());
-          putFeatures(hash, net.features());
-          hash.putAll(net.coefficients(), c -> hash.put((double) c));
-          putLayers(hash, net.layers());
+          hash.put(net.shown()).put(net.features()).put(net.coefficients()).put(net.layers());
           putCorrection(hash, net.correction());
           // Ids of models whose collectives were all measured are older than this.
           if (net.source() != CollectiveSource.MEASURED) {
-            hash.put(net.source().name());
+            hash.put(net.source());
           }
         });
     // Ids of models that did not begin as another one are older than this.
-    card.beganAs().ifPresent(began -> hash.put(began.hardware()).put(began.modelId()));
+    card.beganAs().ifPresent(hash::put);
     putCorrection(hash, correction);
-    launches.ifPresent(
-        costs -> {
-          hash.putAll(costs.forwardMs(), c -> hash.put((double) c));
-          hash.putAll(costs.backwardMs(), c -> hash.put((double) c));
-        });
+    launches.ifPresent(hash::put);
     // Ids of models that do not tell optimizers apart are older than this.
-    optimizers.forEach(optimizer -> hash.put(optimizer.name()));
+    optimizers.forEach(hash::put);
     // Ids of models whose costs of caches are their own are older than this.
-    cachesFrom.ifPresent(origin -> hash.put(origin.hardware()).put(origin.modelId()));
+    cachesFrom.ifPresent(hash::put);
     return hash.hex();
-  }
-
-  private static void putFeatures(CanonicalHash hash, List<Feature> features) {
-    hash.putAll(
-        features,
-        feature ->
-            hash.put(feature.name())
-                .put(feature.mean())
-                .put(feature.scale())
-                .put(feature.min())
-                .put(feature.max()));
   }
 
   /**
@@ -381,12 +367,5 @@ public record ModelBundle(
             Arrays.stream(member.draw()).forEach(hash::put);
           });
     }
-  }
-
-  private static void putLayers(CanonicalHash hash, List<DenseLayer> layers) {
-    hash.putAll(
-        layers,
-        layer ->
-            hash.put(layer.inputs()).put(layer.outputs()).put(layer.weights()).put(layer.biases()));
   }
 }

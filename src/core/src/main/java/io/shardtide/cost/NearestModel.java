@@ -74,8 +74,7 @@ public final class NearestModel {
    */
   public static void requireRoom(Collection<ModelBundle> models, String hardware) {
     if (!hasRoom(models)) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_HARDWARE,
+      throw RejectionReason.UNKNOWN_HARDWARE.failure(
           "hardware without a model of its own must be at most %s kinds, which begin with the nearest model; got \"%s\" beside %s. Maybe a mistyped name? Correct it, or train a model of this hardware: docs/MODELS.md"
               .formatted(MOST_BORROWED, hardware, borrowed(models)));
     }

@@ -5,19 +5,21 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.OutputType;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableSpec;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
 
 /**
  * What a shard of a shape adds to the load of its device. Holds its arrays without copies.
  *
  * @param tower what it adds to the device's sum of towers: {@link CostEvaluator#addend}
- * @param scope whose collectives the shard takes part in
- * @param elements numbers that the shard contributes to the collectives of its scope: outputs times
- *     columns, scaled by {@link #sentShare}, or rows times columns of a copy; a whole number, so
- *     that sums are exact in any order
+ * @param elements numbers that the shard contributes to the collectives of each scope in which it
+ *     takes part: outputs times columns, scaled by {@link #sentShare}, or rows times columns of a
+ *     copy; whole numbers, so that sums are exact in any order
  * @param memory bytes by {@linkplain Tiers tier}
  */
 @SuppressWarnings("ArrayRecordComponent") // One for each shape of a search, never compared.
-public record ShapeLoad(double[] tower, ShardScope scope, double elements, long[] memory) {
+public record ShapeLoad(double[] tower, Map<ShardScope, Double> elements, long[] memory) {
 
   private static ShapeLoad of(
       double[] tower,
@@ -26,7 +28,7 @@ public record ShapeLoad(double[] tower, ShardScope scope, double elements, long[
       ShardMemory memory,
       TableSpec table,
       ClusterSpec cluster) {
-    return new ShapeLoad(tower, scope, Math.rint(elements), memory.tiers(table, cluster));
+    return new ShapeLoad(tower, Map.of(scope, Math.rint(elements)), memory.tiers(table, cluster));
   }
 
   /**
@@ -99,15 +101,24 @@ public record ShapeLoad(double[] tower, ShardScope scope, double elements, long[
         : table.kernel().outputBytes() / (double) OutputType.DEFAULT.bytes();
   }
 
-  /** Returns this load and another one of the same scope together. */
-  public ShapeLoad plus(ShapeLoad other) {
+  /** Returns several loads together. */
+  public static ShapeLoad sum(List<ShapeLoad> loads) {
+    return loads.stream().reduce(ShapeLoad::plus).orElseThrow();
+  }
+
+  private ShapeLoad plus(ShapeLoad other) {
     double[] sum = tower.clone();
-    for (int k = 0; k < sum.length; k++) {
-      sum[k] += other.tower[k];
-    }
+    TowerSums.add(sum, other.tower);
+    Map<ShardScope, Double> sent = new EnumMap<>(elements);
+    other.elements.forEach((scope, more) -> sent.merge(scope, more, Double::sum));
     long[] all = memory.clone();
     Tiers.add(all, other.memory, 1);
-    return new ShapeLoad(sum, scope, elements + other.elements, all);
+    return new ShapeLoad(sum, sent, all);
+  }
+
+  /** Returns the numbers that the shard contributes to the collectives of a scope. */
+  public double elements(ShardScope scope) {
+    return elements.getOrDefault(scope, 0.0);
   }
 
   /** Returns the bytes of device memory. */

@@ -3,6 +3,7 @@ package io.shardtide.cost;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ComputeKernel;
 import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.TrainingPipeline;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
@@ -33,6 +34,37 @@ record ShardMemory(
     double lookups,
     boolean replicated,
     OptionalDouble cacheShare) {
+  /** Where a bag's ids begin: 64-bit, kept for the backward pass. */
+  private static final double OFFSET_BYTES = 8;
+
+  /** Gradients of weights are in single precision. */
+  private static final double GRADIENT_BYTES = 4;
+
+  /**
+   * Gradients of a copy: the one that the backward pass returns, and its place in a bucket of
+   * {@code DistributedDataParallel}, which lives as long as the model.
+   */
+  private static final double COPY_GRADIENTS = 2;
+
+  /**
+   * Bytes of the small tensors that FBGEMM keeps beside a table: offsets, sizes, counters. 830 were
+   * measured for a kernel with one table, 20 more for each other.
+   */
+  private static final double SMALL_TENSOR_BYTES = 1_024;
+
+  /** What each row of a cached table has in {@code cache_index_table_map}. */
+  private static final double CACHE_ROW_BYTES = 4;
+
+  /**
+   * What each row in a cache has beside its weights: {@code lxu_cache_state}, {@code lru_state}.
+   */
+  private static final double CACHE_SLOT_BYTES = 16;
+
+  /**
+   * How often a prefetching pipeline has the ids of a cached shard beside those of its batches:
+   * {@code calculate_pipeline_io_cost}, with one pass.
+   */
+  private static final double PREFETCHED_IDS = 7;
 
   /** Returns the bytes of each of {@link Tiers} that the table's shard needs, rounded up. */
   long[] tiers(TableSpec table, ClusterSpec cluster) {
@@ -44,9 +76,12 @@ record ShardMemory(
   private long bytes(TableSpec table, ClusterSpec cluster) {
     long held = table.bytes(rows, columns, cacheShare, cluster.pipeline().isPresent());
     if (cluster.pipeline().isPresent()) {
-      double step = StepMemory.ofShard(this, table, cluster.pipeline().get(), cluster);
+      double step = stepBytes(table, cluster.pipeline().get(), cluster);
+      // _calculate_cache_aux_state_sizes of TorchRec's estimator.
       double cache =
-          cacheShare.isPresent() ? StepMemory.ofCache(rows, cacheShare.getAsDouble()) : 0;
+          cacheShare.isPresent()
+              ? rows * (CACHE_ROW_BYTES + cacheShare.getAsDouble() * CACHE_SLOT_BYTES)
+              : 0;
       return held + (long) Math.ceil(step + cache);
     }
     if (!cluster.countsStepMemory()) {
@@ -54,8 +89,7 @@ record ShardMemory(
     }
     double buffers =
         lookups * StepMemory.idBytes(table) + 2 * outputs * columns * table.kernel().outputBytes();
-    double gradient =
-        hasDenseGradient(table) ? (double) rows * columns * StepMemory.GRADIENT_BYTES : 0;
+    double gradient = hasDenseGradient(table) ? (double) rows * columns * GRADIENT_BYTES : 0;
     return held + (long) Math.ceil(buffers + gradient);
   }
 
@@ -69,8 +103,46 @@ record ShardMemory(
         : table.hostBytes(rows, columns, cluster.pipeline().isPresent());
   }
 
+  /**
+   * Returns the bytes that a step of a pipeline needs for the shard: the ids that it looks up, of
+   * all batches that were distributed, and where bags begin; the gradient of its outputs; gradients
+   * of a copy.
+   *
+   * <p>{@link StepMemory#ofDevice} counts that each id is sent once. Ids of a table in several
+   * column parts are sent to each of them, and ids of a table whose rows are split are sorted by
+   * blocks before. All devices do that with their own samples; it is counted at the shards, which
+   * is the same on average.
+   */
+  private double stepBytes(TableSpec table, TrainingPipeline pipeline, ClusterSpec cluster) {
+    double samples =
+        replicated
+            ? Math.ceil((double) cluster.batchSize() / cluster.devices())
+            : cluster.batchSize();
+    double bagsOfAll = samples * table.outputsPerSample();
+    double weights = (double) rows * columns;
+    if (replicated) {
+      // Its ids and outputs are the device's own.
+      return bagsOfAll * OFFSET_BYTES
+          + COPY_GRADIENTS * weights * GRADIENT_BYTES
+          + SMALL_TENSOR_BYTES;
+    }
+    double distributed = pipeline.distributedBatches();
+    double sentAgain = 1 - (double) columns / table.columns() + (rows < table.rows() ? 1 : 0);
+    double ids =
+        (distributed + pipeline.sentBatches() * sentAgain) * lookups * StepMemory.idBytes(table);
+    double bags = bagsOfAll * (OFFSET_BYTES + (distributed - 1) * StepMemory.LENGTH_BYTES);
+    double prefetched =
+        cacheShare.isPresent() && pipeline == TrainingPipeline.PREFETCH
+            ? PREFETCHED_IDS * lookups * StepMemory.idBytes(table)
+            : 0;
+    double gradient =
+        outputs * columns * table.kernel().outputBytes()
+            + (hasDenseGradient(table) ? weights * GRADIENT_BYTES : 0);
+    return ids + bags + prefetched + gradient + SMALL_TENSOR_BYTES;
+  }
+
   /** Returns whether a step makes a gradient of each of its weights. */
-  boolean hasDenseGradient(TableSpec table) {
+  private boolean hasDenseGradient(TableSpec table) {
     return replicated || table.kernel().computeKernel().equals(Optional.of(ComputeKernel.DENSE));
   }
 }

@@ -86,9 +86,9 @@ public final class StepCollective {
     return bytesPerElement;
   }
 
-  /** Returns the codec, if there is one. */
-  public Optional<CommCodec> codec() {
-    return codec;
+  /** Returns whether it sends as another one of the same scope and direction does. */
+  public boolean sendsAs(StepCollective other) {
+    return codec.equals(other.codec);
   }
 
   /** Returns the scope of the shards. */

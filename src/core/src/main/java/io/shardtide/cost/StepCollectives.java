@@ -1,13 +1,13 @@
 package io.shardtide.cost;
 
 import io.shardtide.plan.CollectiveCodec;
+import io.shardtide.plan.ShardingPlan;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.ShardScope;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
 
 /**
  * The collectives of a step, one after another, for each scope that has shards:
@@ -22,63 +22,47 @@ import java.util.function.BiConsumer;
  *
  * <p>If the devices are not a multiple of {@code devicesPerNode}, the last node is smaller: its
  * reduce-scatter is over fewer devices, and all nodes take part in the all-to-all between nodes.
+ *
+ * @param cluster the devices
+ * @param codecs the codecs in use, in {@link CollectiveCodec#ORDER}, at most one for each scope and
+ *     direction
  */
-public final class StepCollectives {
+public record StepCollectives(ClusterSpec cluster, List<CollectiveCodec> codecs) {
   private static final List<ShardScope> SCOPES = List.of(ShardScope.values());
   private static final List<Direction> DIRECTIONS = List.of(Direction.values());
 
   /** How many there are. */
   public static final int COUNT = SCOPES.size() * DIRECTIONS.size();
 
-  private final ClusterSpec cluster;
-  private final List<CollectiveCodec> codecs;
-  private final List<StepCollective> all = new ArrayList<>();
-
-  private StepCollectives(ClusterSpec cluster, List<CollectiveCodec> codecs) {
-    this.cluster = cluster;
-    this.codecs = List.copyOf(codecs);
-    forEach(
-        (scope, direction) ->
-            all.add(
-                new StepCollective(
-                    cluster,
-                    scope,
-                    direction,
-                    codecs.stream()
-                        .filter(of -> of.scope() == scope && of.direction() == direction)
-                        .map(CollectiveCodec::codec)
-                        .findFirst())));
-  }
-
-  /** Calls for each scope and direction, in the order of {@link #number}. */
-  private static void forEach(BiConsumer<ShardScope, Direction> each) {
-    for (ShardScope scope : SCOPES) {
-      for (Direction direction : DIRECTIONS) {
-        each.accept(scope, direction);
-      }
-    }
-  }
-
-  /** Returns the {@link StepCollective#candidates} of each number. */
-  public static List<List<StepCollective>> candidates(ClusterSpec cluster) {
-    List<List<StepCollective>> all = new ArrayList<>();
-    forEach((scope, of) -> all.add(StepCollective.candidates(cluster, scope, of)));
-    return all;
-  }
-
-  /**
-   * Returns the collectives of a step.
-   *
-   * @param cluster the devices
-   * @param codecs the codecs in use, at most one for each scope and direction
-   */
-  public static StepCollectives of(ClusterSpec cluster, List<CollectiveCodec> codecs) {
-    return new StepCollectives(cluster, codecs);
+  /** Sorts the codecs. */
+  public StepCollectives {
+    codecs = codecs.stream().sorted(CollectiveCodec.ORDER).toList();
   }
 
   /** Returns the collectives of a step without codecs. */
   public static StepCollectives of(ClusterSpec cluster) {
-    return of(cluster, List.of());
+    return new StepCollectives(cluster, List.of());
+  }
+
+  /** Returns the collectives of a step of a plan. */
+  public static StepCollectives of(ClusterSpec cluster, ShardingPlan plan) {
+    return new StepCollectives(cluster, plan.codecs());
+  }
+
+  private static <T> List<T> each(BiFunction<ShardScope, Direction, T> of) {
+    return SCOPES.stream()
+        .flatMap(scope -> DIRECTIONS.stream().map(direction -> of.apply(scope, direction)))
+        .toList();
+  }
+
+  /** Returns the {@link StepCollective#candidates} of each number. */
+  public static List<List<StepCollective>> candidates(ClusterSpec cluster) {
+    return each((scope, direction) -> StepCollective.candidates(cluster, scope, direction));
+  }
+
+  /** Returns the collective of each number. */
+  public List<StepCollective> all() {
+    return each(this::get);
   }
 
   /** Returns the number of a collective, forward before backward, 0 to below {@link #COUNT}. */
@@ -86,19 +70,16 @@ public final class StepCollectives {
     return DIRECTIONS.size() * SCOPES.indexOf(scope) + DIRECTIONS.indexOf(direction);
   }
 
-  /** Returns the devices. */
-  public ClusterSpec cluster() {
-    return cluster;
-  }
-
   /** Returns what shards of a scope communicate in a direction. */
   public StepCollective get(ShardScope scope, Direction direction) {
-    return all.get(number(scope, direction));
-  }
-
-  /** Returns the codecs in use. */
-  public List<CollectiveCodec> codecs() {
-    return codecs;
+    return new StepCollective(
+        cluster,
+        scope,
+        direction,
+        codecs.stream()
+            .filter(of -> of.scope() == scope && of.direction() == direction)
+            .map(CollectiveCodec::codec)
+            .findFirst());
   }
 
   /** Returns whether encoding and decoding takes time in any. */

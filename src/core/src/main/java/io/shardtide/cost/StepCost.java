@@ -1,9 +1,8 @@
 package io.shardtide.cost;
 
-import io.shardtide.option.HotColdTable;
 import io.shardtide.option.Option;
+import io.shardtide.option.PlannedPart;
 import io.shardtide.plan.DeviceCost;
-import io.shardtide.plan.HotRows;
 import io.shardtide.plan.Shard;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.TableSpec;
@@ -51,30 +50,6 @@ public record StepCost(
       forwardMs[d] += lastStartMs - (computeMs[d] + backwardMs[d]);
     }
     return new StepCost(computeMs.clone(), forwardMs, backwardMs, lastStartMs + longestForwardMs);
-  }
-
-  /**
-   * Predicts the cost of a step.
-   *
-   * @param evaluator predicts
-   * @param cluster the devices
-   * @param loads the load of each device
-   */
-  public static StepCost of(CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads) {
-    return of(evaluator, cluster, loads, Slowdowns.none(loads.size()));
-  }
-
-  /**
-   * Predicts the cost of a step.
-   *
-   * @param evaluator predicts
-   * @param cluster the devices
-   * @param loads the load of each device
-   * @param slowdowns how slow the devices are
-   */
-  public static StepCost of(
-      CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads, Slowdowns slowdowns) {
-    return of(evaluator, StepCollectives.of(cluster), loads, slowdowns);
   }
 
   /**
@@ -163,11 +138,11 @@ public record StepCost(
    */
   private static IntStream holders(Shard shard, Option option, ClusterSpec cluster) {
     int size = option.part().scope().devices(cluster);
-    if (shard.isCopied() || size == 1) {
+    if (size == 1) {
       return shard.holders(cluster.devices());
     }
     int first = shard.device() / size * size;
-    return shard.rowOffset() > option.hotRows()
+    return shard.rowOffset() > option.firstRow()
         ? IntStream.empty()
         : IntStream.range(first, Math.min(cluster.devices(), first + size));
   }
@@ -187,29 +162,22 @@ public record StepCost(
       ClusterSpec cluster,
       CostEvaluator evaluator,
       TowerPredictor towers) {
-    Map<String, TableShapes> byName = new HashMap<>();
-    HotColdTable.separate(tables, shards)
-        .forEach(table -> byName.put(table.name(), new TableShapes(table, cluster.batchSize())));
-    List<Shard> separated = HotRows.separate(shards);
-    List<Option> options = Option.of(separated);
+    List<PlannedPart> parts = PlannedPart.of(tables, shards);
+    Map<TableSpec, TableShapes> byTable = new HashMap<>();
     List<ShardShape> shapes = new ArrayList<>();
-    for (int i = 0; i < options.size(); i++) {
-      Shard shard = separated.get(i);
-      shapes.add(byName.get(shard.table()).of(options.get(i).part(), shard.device(), cluster));
+    for (PlannedPart of : parts) {
+      TableShapes table =
+          byTable.computeIfAbsent(of.table(), t -> new TableShapes(t, cluster.batchSize()));
+      shapes.add(table.of(of.part(), of.shard().device(), cluster));
     }
     List<float[]> outputs = towers.towers(shapes);
     List<DeviceLoad> loads = devices(tables, cluster, evaluator);
-    for (int i = 0; i < separated.size(); i++) {
-      Shard shard = separated.get(i);
+    for (int i = 0; i < parts.size(); i++) {
+      PlannedPart of = parts.get(i);
       ShapeLoad load =
           ShapeLoad.of(
-              evaluator,
-              outputs.get(i),
-              byName.get(shard.table()).table(),
-              shapes.get(i),
-              shard.kind().scope(),
-              cluster);
-      shard.holders(cluster.devices()).forEach(d -> loads.get(d).add(load));
+              evaluator, outputs.get(i), of.table(), shapes.get(i), of.part().scope(), cluster);
+      of.shard().holders(cluster.devices()).forEach(d -> loads.get(d).add(load));
     }
     return loads;
   }

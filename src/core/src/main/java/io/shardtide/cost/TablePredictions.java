@@ -62,8 +62,7 @@ public final class TablePredictions {
   public static List<TablePrediction> ofAllKinds(
       CostModel model, Towers towers, List<TableSpec> tables, ClusterSpec cluster) {
     if (!model.predictsAllKinds() && !cluster.replicaGroups().contains(1)) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CLUSTER,
+      throw RejectionReason.INVALID_CLUSTER.failure(
           "replica groups of a cluster must allow 1, since model %s of %s does not predict the all-reduce of several, got %s"
               .formatted(model.bundle().shown(), model.hardware(), cluster.replicaGroups()));
     }

@@ -1,6 +1,6 @@
 package io.shardtide.cost;
 
-import io.shardtide.option.HotColdTable;
+import io.shardtide.option.PlannedPart;
 import io.shardtide.option.PredictionInputs;
 import io.shardtide.option.RowUse;
 import io.shardtide.option.TablePart;
@@ -10,9 +10,7 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Optimizer;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableSpec;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -48,53 +46,24 @@ public final class TableShapes {
    */
   public static List<CacheMisses> cacheMisses(
       List<TableSpec> tables, List<Shard> shards, ClusterSpec cluster) {
-    SortedMap<String, Double> cacheShares = new TreeMap<>();
-    for (Shard shard : shards) {
-      shard.cacheShare().ifPresent(share -> cacheShares.put(shard.table(), share));
+    SortedMap<String, PlannedPart> cached = new TreeMap<>();
+    for (PlannedPart of : PlannedPart.of(tables, shards)) {
+      if (of.part().cacheShare().isPresent()) {
+        cached.put(of.table().name(), of);
+      }
     }
-    if (cacheShares.isEmpty()) {
-      return List.of();
-    }
-    Map<String, TableSpec> byName = TableSpec.byName(HotColdTable.separate(tables, shards));
-    List<CacheMisses> misses = new ArrayList<>();
-    cacheShares.forEach(
-        (name, share) -> {
-          TableSpec table = byName.get(name);
-          RowUse use = RowUse.of(table, cluster.batchSize());
-          double missed = 1 - use.lookupShare(share * table.rows());
-          misses.add(new CacheMisses(name, missed, use.knowledge()));
-        });
-    return misses;
+    return cached.values().stream().map(of -> cacheMisses(of, cluster.batchSize())).toList();
+  }
+
+  private static CacheMisses cacheMisses(PlannedPart of, int batchSize) {
+    RowUse use = RowUse.of(of.table(), batchSize);
+    double cachedRows = of.part().cacheShare().orElseThrow() * of.table().rows();
+    return new CacheMisses(of.table().name(), 1 - use.lookupShare(cachedRows), use.knowledge());
   }
 
   /** Returns the table. */
   public TableSpec table() {
     return table;
-  }
-
-  /** Returns the shape of some columns with all rows, on one device. */
-  public ShardShape ofColumns(int columns) {
-    return ofRows(columns, 1);
-  }
-
-  /** Returns the shape of some columns of a share of the rows, in the memory of one device. */
-  public ShardShape ofRows(int columns, double rowShare) {
-    return ofRows(columns, rowShare, OptionalDouble.empty());
-  }
-
-  /**
-   * Returns the shape of some columns of a share of the rows, on one device.
-   *
-   * @param rowShare share of the table's rows, above 0 and at most 1
-   * @param cacheShare share of the shard's rows that device memory holds; empty if all
-   */
-  public ShardShape ofRows(int columns, double rowShare, OptionalDouble cacheShare) {
-    return shape(columns, batchSize, rowShare, false, cacheShare);
-  }
-
-  /** Returns the shape of a copy on each of so many devices, which serves its device's samples. */
-  public ShardShape ofCopy(int columns, int devices) {
-    return shape(columns, (double) batchSize / devices, 1, true, OptionalDouble.empty());
   }
 
   /**
@@ -110,12 +79,13 @@ public final class TableShapes {
 
   /** Returns the shape of each shard of a part; of one that is split over a node, a full node. */
   ShardShape of(TablePart part, PredictionInputs inputs) {
-    return part.scope() == ShardScope.COPIES
-        ? ofCopy(part.columns(), inputs.devices())
-        : ofRows(
-            part.columns(),
-            part.rowShare(table, inputs.devices(), inputs.devicesPerNode()),
-            part.cacheShare());
+    boolean isCopy = part.scope() == ShardScope.COPIES;
+    return shape(
+        part.columns(),
+        isCopy ? (double) batchSize / inputs.devices() : batchSize,
+        part.rowShare(table, inputs.devices(), inputs.devicesPerNode()),
+        isCopy,
+        part.cacheShare());
   }
 
   /** Returns the shape of a sampled shard. */
@@ -123,7 +93,7 @@ public final class TableShapes {
     return new TableShapes(shard.table(), shard.reuseBatchSize()).shape(shard);
   }
 
-  private ShardShape shape(DeviceShard shard) {
+  ShardShape shape(DeviceShard shard) {
     return shape(
         shard.table().columns(),
         shard.samples(),

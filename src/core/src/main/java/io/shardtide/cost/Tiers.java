@@ -1,6 +1,7 @@
 package io.shardtide.cost;
 
 import io.shardtide.workload.ClusterSpec;
+import java.util.Arrays;
 
 /** Bytes by tier of memory, in arrays: who adds and compares them need not know which there are. */
 public final class Tiers {
@@ -18,15 +19,12 @@ public final class Tiers {
 
   private Tiers() {}
 
-  /** Returns the bytes that embeddings may use of each tier, by device. */
+  /** Returns the bytes that embeddings may use, by tier and device. */
   public static long[][] limits(ClusterSpec cluster) {
-    long[][] limits = new long[cluster.devices()][];
-    for (int d = 0; d < limits.length; d++) {
-      limits[d] =
-          new long[] {
-            cluster.usableMemory().bytes(d), cluster.hostMemoryBytesPerDevice(), Long.MAX_VALUE
-          };
-    }
+    long[][] limits = new long[COUNT][cluster.devices()];
+    Arrays.setAll(limits[DEVICE], cluster.usableMemory()::bytes);
+    Arrays.fill(limits[HOST], cluster.hostMemoryBytesPerDevice());
+    Arrays.fill(limits[TABLES], Long.MAX_VALUE);
     return limits;
   }
 
@@ -34,6 +32,13 @@ public final class Tiers {
   public static void add(long[] bytes, long[] more, int times) {
     for (int tier = 0; tier < COUNT; tier++) {
       bytes[tier] += times * more[tier];
+    }
+  }
+
+  /** Adds bytes to those of one device, by tier and device, so often. */
+  public static void add(long[][] bytes, int device, long[] more, int times) {
+    for (int tier = 0; tier < COUNT; tier++) {
+      bytes[tier][device] += times * more[tier];
     }
   }
 }

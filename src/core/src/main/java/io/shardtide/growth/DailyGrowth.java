@@ -7,7 +7,8 @@ import java.util.Arrays;
  * The growth of a table by day: a level with a damped trend, times a factor for each day of the
  * week. All are medians, so that a burst of some days changes none of them much.
  */
-final class DailyGrowth {
+@SuppressWarnings("ArrayRecordComponent") // Never compared.
+record DailyGrowth(double level, double slope, double[] weekdays, int lastWeekday) {
   static final int WEEK = 7;
 
   /** Days that say how a table grows now: four weeks. */
@@ -30,18 +31,6 @@ final class DailyGrowth {
   private static final double LEAST_FACTOR = 0.1;
 
   private static final double MOST_FACTOR = 10;
-
-  private final double level;
-  private final double slope;
-  private final double[] weekdays;
-  private final int lastWeekday;
-
-  private DailyGrowth(double level, double slope, double[] weekdays, int lastWeekday) {
-    this.level = level;
-    this.slope = slope;
-    this.weekdays = weekdays;
-    this.lastWeekday = lastWeekday;
-  }
 
   /**
    * Estimates the growth.

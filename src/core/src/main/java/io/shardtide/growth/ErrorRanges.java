@@ -1,21 +1,15 @@
 package io.shardtide.growth;
 
 import java.util.Arrays;
-import java.util.Optional;
 
 /** What has to be added to the expected growth of a table, by horizon: its bias and its range. */
-final class ErrorRanges {
+@SuppressWarnings("ArrayRecordComponent") // Never compared.
+record ErrorRanges(Range[] ranges) {
   /** Days at which past errors are compared; ranges between them are interpolated. */
   private static final int[] HORIZONS = {1, 2, 4, 7, 14, 28, 42};
 
   /** Before a week is known, growth may stop or be so many times as fast. */
   private static final double UNKNOWN_FACTOR = 3;
-
-  private final Range[] ranges;
-
-  private ErrorRanges(Range[] ranges) {
-    this.ranges = ranges;
-  }
 
   /**
    * @param days ids that each day added
@@ -26,14 +20,8 @@ final class ErrorRanges {
     Range[] ranges = new Range[HORIZONS.length];
     PastErrors errors = new PastErrors(days, lastWeekday);
     for (int h = 0; h < HORIZONS.length; h++) {
-      Optional<Range> range = errors.range(HORIZONS[h]);
-      if (range.isPresent()) {
-        ranges[h] = range.get();
-      } else if (h > 0) {
-        ranges[h] = extended(ranges[h - 1], h, growth);
-      } else {
-        ranges[h] = ofDays(days, growth.on(1));
-      }
+      Range other = h > 0 ? extended(ranges[h - 1], h, growth) : ofDays(days, growth.on(1));
+      ranges[h] = errors.range(HORIZONS[h]).orElse(other);
     }
     return new ErrorRanges(ranges);
   }

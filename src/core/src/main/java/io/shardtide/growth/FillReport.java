@@ -6,9 +6,7 @@ import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.RejectionReason;
 import io.shardtide.workload.Workload;
 import java.time.Instant;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 
 /**
  * How full the hashed tables of a workload are, as its trainer reports them.
@@ -38,13 +36,8 @@ public record FillReport(
     Names.check(reportId, "report id", RejectionReason.INVALID_MEASUREMENT);
     Names.check(source, "source", RejectionReason.INVALID_MEASUREMENT);
     tables = List.copyOf(tables);
-    Limits limits = Limits.of(RejectionReason.INVALID_MEASUREMENT, "a report of fill");
-    limits.whole("number of tables", tables.size(), 1, Workload.MAX_TABLES);
-    Set<String> names = new HashSet<>();
-    for (TableFill table : tables) {
-      if (!names.add(table.table())) {
-        throw limits.failure("tables", "different", Names.quote(table.table()) + " twice");
-      }
-    }
+    Limits.of(RejectionReason.INVALID_MEASUREMENT, "a report of fill")
+        .whole("number of tables", tables.size(), 1, Workload.MAX_TABLES)
+        .different("tables", tables.stream().map(TableFill::table));
   }
 }

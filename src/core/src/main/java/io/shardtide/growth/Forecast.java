@@ -6,29 +6,22 @@ import java.util.Optional;
 import java.util.function.DoubleUnaryOperator;
 import java.util.function.ToDoubleFunction;
 
-/** How many ids a table will have, for half a year. */
-public final class Forecast {
+/**
+ * How many ids a table will have, for half a year.
+ *
+ * @param now the report that it begins with
+ * @param expected ids that are added until the end of each hour from now on
+ * @param errors what the expected growth may differ by
+ * @param burst what is added now beside it
+ */
+@SuppressWarnings("ArrayRecordComponent") // Never compared.
+public record Forecast(Fill now, double[] expected, ErrorRanges errors, Burst burst) {
   /** Beyond half a year, nothing that was measured says much. */
   public static final int MOST_DAYS = 180;
 
   static final int HOURS = 24;
 
   private static final int MINUTES = 60;
-
-  private final Fill now;
-
-  /** Ids that are added until the end of each hour from now on. */
-  private final double[] expected;
-
-  private final ErrorRanges errors;
-  private final Burst burst;
-
-  Forecast(Fill now, double[] expected, ErrorRanges errors, Burst burst) {
-    this.now = now;
-    this.expected = expected;
-    this.errors = errors;
-    this.burst = burst;
-  }
 
   /**
    * Returns what is forecast if the table grows so many times as fast from now on.
@@ -41,11 +34,6 @@ public final class Forecast {
         Arrays.stream(expected).map(added -> factor * added).toArray(),
         errors.times(factor),
         burst.times(factor));
-  }
-
-  /** Returns the report that it begins with. */
-  public Fill now() {
-    return now;
   }
 
   /**

@@ -5,7 +5,6 @@ import io.shardtide.state.Newest;
 import io.shardtide.workload.ClusterSpec;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -61,12 +60,10 @@ public record GrowthState(
 
   /** Returns this after a report, and the announcement that followed, if any. */
   GrowthState reported(FillReport report, Optional<MemoryWarning> warning) {
-    List<String> others = new ArrayList<>(runs);
-    others.remove(report.run());
     return with()
         .announced(warning.map(of -> of.time().median()).or(() -> announced))
         .reports(Newest.with(reports, report.reportId(), REMEMBERED_REPORTS))
-        .runs(Newest.with(others, report.run(), REMEMBERED_RUNS))
+        .runs(Newest.with(runs, report.run(), REMEMBERED_RUNS))
         .build();
   }
 

@@ -28,8 +28,10 @@ import java.util.TreeSet;
  * Follows how full hashed tables are, forecasts it, and asks for other capacities before a table is
  * full. What it asks for is a change of the workload as any other: predicted, planned and replayed
  * like those of publishers.
+ *
+ * @param policy when tables are resized, and for how long
  */
-public final class GrowthStep {
+public record GrowthStep(CapacityPolicy policy) {
   /** The source of the changes. */
   public static final String SOURCE = "growth";
 
@@ -41,17 +43,6 @@ public final class GrowthStep {
 
   /** A clock that is further ahead of the log than this is wrong. */
   private static final Duration MOST_AHEAD = Duration.ofHours(1);
-
-  private final CapacityPolicy policy;
-  private final Capacities capacities;
-
-  /**
-   * @param policy when tables are resized, and for how long
-   */
-  public GrowthStep(CapacityPolicy policy) {
-    this.policy = policy;
-    capacities = new Capacities(policy);
-  }
 
   /**
    * What follows from a report.
@@ -122,21 +113,17 @@ public final class GrowthStep {
     List<HashedTable> tables = tables(store, id, growths, now);
     double memory = memory(store, id);
     List<Resize> resizes =
-        capacities.resizes(tables, memory).stream()
-            .map(resize -> growths.get(resize.table()).afterAsked(resize))
-            .toList();
+        new Capacities(policy)
+            .resizes(tables, memory).stream()
+                .map(resize -> growths.get(resize.table()).afterAsked(resize))
+                .toList();
     SortedSet<String> changed = new TreeSet<>(fills.keySet());
     for (Resize resize : resizes) {
       growths.compute(resize.table(), (name, growth) -> growth.asked(resize.capacity(), now));
       changed.add(resize.table());
     }
     List<TableForecast> forecasts =
-        tables.stream()
-            .map(
-                table ->
-                    forecast(
-                        store, id, table, growths, Optional.ofNullable(fills.get(table.name()))))
-            .toList();
+        tables.stream().map(table -> forecast(store, id, table, growths, fills)).toList();
     TableForecasts all =
         forecasts(
             header, id, report.reportId(), report.measuredAt(), forecasts, resizes, tables, memory);
@@ -153,21 +140,18 @@ public final class GrowthStep {
   private static void check(GrowthState header, FillReport report, long loggedAtMs) {
     String id = report.workloadId();
     if (header.cluster().isEmpty()) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_WORKLOAD,
+      throw RejectionReason.UNKNOWN_WORKLOAD.failure(
           "workload of a report of fill must have predictions, got unknown or deleted workload %s"
               .formatted(Names.quote(id)));
     }
     if (header.reports().contains(report.reportId())) {
-      throw new RejectedException(
-          RejectionReason.DUPLICATE_MEASUREMENT,
+      throw RejectionReason.DUPLICATE_MEASUREMENT.failure(
           "Report %s of workload %s was already processed; each report must have a new id"
               .formatted(Names.quote(report.reportId()), Names.quote(id)));
     }
     int run = header.runs().indexOf(report.run());
     if (run >= 0 && run < header.runs().size() - 1) {
-      throw new RejectedException(
-          RejectionReason.OUTDATED_MEASUREMENT,
+      throw RejectionReason.OUTDATED_MEASUREMENT.failure(
           "run of a report of workload %s must be %s, which began to report later, or a new one, got %s. Maybe two jobs train the workload"
               .formatted(
                   Names.quote(id),
@@ -175,8 +159,7 @@ public final class GrowthStep {
                   Names.quote(report.run())));
     }
     if (report.measuredAt().toEpochMilli() > loggedAtMs + MOST_AHEAD.toMillis()) {
-      throw new RejectedException(
-          RejectionReason.INVALID_MEASUREMENT,
+      throw RejectionReason.INVALID_MEASUREMENT.failure(
           "time of a report of workload %s must be at most an hour after its record's, %s, got %s. Maybe the clock of %s is wrong"
               .formatted(
                   Names.quote(id),
@@ -193,8 +176,7 @@ public final class GrowthStep {
         .filter(table -> table.storage().isPresent())
         .orElseThrow(
             () ->
-                new RejectedException(
-                    RejectionReason.UNKNOWN_TABLE,
+                RejectionReason.UNKNOWN_TABLE.failure(
                     "tables of a report of fill must be hashed tables of workload %s, got %s"
                         .formatted(Names.quote(id), Names.quote(name))));
   }
@@ -208,8 +190,7 @@ public final class GrowthStep {
     }
     long last = before.get().history().last().atMs();
     if (now.atMs() <= last) {
-      throw new RejectedException(
-          RejectionReason.STALE_MEASUREMENT,
+      throw RejectionReason.STALE_MEASUREMENT.failure(
           "time of a report of table %s must be after %s, that of the latest one, got %s"
               .formatted(
                   Names.quote(fill.table()), Instant.ofEpochMilli(last), report.measuredAt()));
@@ -248,8 +229,7 @@ public final class GrowthStep {
             ? 0
             : (double) cluster.devices()
                 * StepMemory.ofDevice(store.tables().range(id).values(), cluster);
-    return FILLED * (cluster.usableBytes() - stepBytes + cluster.hostBytes())
-        - store.header(id).fixedBytes();
+    return FILLED * (cluster.allBytes() - stepBytes) - store.header(id).fixedBytes();
   }
 
   private static TableForecast forecast(
@@ -257,7 +237,8 @@ public final class GrowthStep {
       String id,
       HashedTable table,
       SortedMap<String, TableGrowth> growths,
-      Optional<TableFill> fill) {
+      Map<String, TableFill> fills) {
+    Optional<TableFill> fill = Optional.ofNullable(fills.get(table.name()));
     Forecast forecast = table.forecast();
     TableGrowth growth = growths.get(table.name());
     long slots = growth.slots();
@@ -317,7 +298,7 @@ public final class GrowthStep {
             header.reports().get(header.reports().size() - 1),
             Instant.ofEpochMilli(now),
             tables.stream()
-                .map(table -> forecast(store, workloadId, table, growths, Optional.empty()))
+                .map(table -> forecast(store, workloadId, table, growths, Map.of()))
                 .toList(),
             List.of(),
             tables,
@@ -340,7 +321,7 @@ public final class GrowthStep {
         header.generation(),
         forecasts,
         resizes,
-        capacities.memoryEnd(tables, memory),
+        new Capacities(policy).memoryEnd(tables, memory),
         Optional.of(new GrowthInputs(header.parts(), memory, policy)));
   }
 }

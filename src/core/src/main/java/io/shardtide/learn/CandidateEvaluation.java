@@ -5,13 +5,14 @@ import io.shardtide.state.ModelDecision;
 import io.shardtide.state.ModelDecisionBuilder;
 import io.shardtide.state.TrainingPolicy;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
+import java.util.stream.DoubleStream;
 import org.hipparchus.stat.descriptive.moment.Mean;
 import org.hipparchus.stat.descriptive.rank.Percentile;
 
@@ -26,8 +27,10 @@ import org.hipparchus.stat.descriptive.rank.Percentile;
  * more than on recent ones are of a machine that is no more, and are not asked; nor are costs that
  * neither model explains ({@link ComparedSamples}). Against a champion with the costs of other
  * hardware, a challenger with as small a loss is enough.
+ *
+ * @param policy the required gain and the margin
  */
-public final class CandidateEvaluation {
+public record CandidateEvaluation(TrainingPolicy policy) {
   /** Minimum number of held-out computations: two measurements of four devices. */
   static final int MIN_HELD_OUT = 8;
 
@@ -92,15 +95,6 @@ public final class CandidateEvaluation {
     String text() {
       return CandidateEvaluation.text(ofChampion(), ofChallenger());
     }
-  }
-
-  private final TrainingPolicy policy;
-
-  /**
-   * @param policy the required gain and the margin
-   */
-  public CandidateEvaluation(TrainingPolicy policy) {
-    this.policy = policy;
   }
 
   /**
@@ -231,23 +225,15 @@ public final class CandidateEvaluation {
    * have no samples.
    */
   private static SortedMap<String, double[]> errors(Evaluation evaluation) {
-    SortedMap<String, double[]> errors = new TreeMap<>();
-    evaluation.collectives().stream()
-        .collect(Collectors.groupingBy(collective -> collective.sample().shown()))
-        .forEach(
-            (name, collectives) ->
-                errors.put(
-                    name,
-                    collectives.stream()
-                        .mapToDouble(Evaluation.CollectivePrediction::error)
-                        .toArray()));
-    if (!evaluation.computations().isEmpty()) {
-      errors.put(
-          COMPUTATION,
-          evaluation.computations().stream()
-              .mapToDouble(Evaluation.ComputePrediction::error)
-              .toArray());
-    }
-    return errors;
+    Map<String, DoubleStream.Builder> errors = new HashMap<>();
+    evaluation.computations().forEach(c -> add(errors, COMPUTATION, c.error()));
+    evaluation.collectives().forEach(c -> add(errors, c.sample().shown(), c.error()));
+    SortedMap<String, double[]> byKind = new TreeMap<>();
+    errors.forEach((kind, all) -> byKind.put(kind, all.build().toArray()));
+    return byKind;
+  }
+
+  private static void add(Map<String, DoubleStream.Builder> errors, String kind, double error) {
+    errors.computeIfAbsent(kind, of -> DoubleStream.builder()).add(error);
   }
 }

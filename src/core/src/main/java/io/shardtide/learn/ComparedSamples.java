@@ -2,8 +2,8 @@ package io.shardtide.learn;
 
 import io.shardtide.cost.Evaluation;
 import java.util.List;
+import java.util.function.IntPredicate;
 import java.util.function.ToDoubleFunction;
-import java.util.stream.IntStream;
 import org.hipparchus.stat.descriptive.rank.Median;
 
 /**
@@ -31,35 +31,26 @@ record ComparedSamples(Evaluation champion, Evaluation challenger) {
    * could be better by a tenth.
    */
   ComparedSamples explained() {
-    int[] computations =
+    IntPredicate computations =
         explained(
             champion.computations(),
             challenger.computations(),
             Evaluation.ComputePrediction::error);
-    int[] collectives =
+    IntPredicate collectives =
         explained(
             champion.collectives(),
             challenger.collectives(),
             Evaluation.CollectivePrediction::error);
     return new ComparedSamples(
-        select(champion, computations, collectives), select(challenger, computations, collectives));
+        champion.select(computations, collectives), challenger.select(computations, collectives));
   }
 
-  private static Evaluation select(Evaluation of, int[] computations, int[] collectives) {
-    return new Evaluation(
-        select(of.computations(), computations), select(of.collectives(), collectives), 0);
-  }
-
-  private static <T> List<T> select(List<T> of, int[] positions) {
-    return IntStream.of(positions).mapToObj(of::get).toList();
-  }
-
-  private static <T> int[] explained(List<T> one, List<T> other, ToDoubleFunction<T> error) {
+  private static <T> IntPredicate explained(List<T> one, List<T> other, ToDoubleFunction<T> error) {
     double[] errors = new double[one.size()];
     for (int i = 0; i < errors.length; i++) {
       errors[i] = Math.min(error.applyAsDouble(one.get(i)), error.applyAsDouble(other.get(i)));
     }
     double most = Math.max(LEAST_ERROR, MOST_MEDIANS * new Median().evaluate(errors));
-    return IntStream.range(0, errors.length).filter(i -> errors[i] <= most).toArray();
+    return position -> errors[position] <= most;
   }
 }

@@ -59,8 +59,7 @@ public record CostComparison(List<MeasuredDevice> predicted, List<MeasuredDevice
         boolean comparable =
             quantity != CostQuantity.FORWARD || !waitedMostly(measured.get(d), lastMeasured);
         if (comparable && !(ratio >= 1.0 / max && ratio <= max)) {
-          throw new RejectedException(
-              RejectionReason.INCOMPARABLE_MEASUREMENT,
+          throw RejectionReason.INCOMPARABLE_MEASUREMENT.failure(
               "%s of device %s must be 1/%s to %s times the predicted %s ms, got %s ms"
                   .formatted(name(quantity), d, max, max, predictedMs, measuredMs));
         }

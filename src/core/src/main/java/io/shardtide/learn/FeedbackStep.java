@@ -32,16 +32,10 @@ import java.util.stream.Stream;
 /**
  * Compares measured with predicted costs. Tracks each workload's tables, plans and running plan;
  * turns measurements into training samples and raises drift alarms.
+ *
+ * @param isOtherHardware whether a model, by id, still has the costs of other hardware
  */
-public final class FeedbackStep {
-  private final Predicate<String> isOtherHardware;
-
-  /**
-   * @param isOtherHardware whether a model, by id, still has the costs of other hardware
-   */
-  public FeedbackStep(Predicate<String> isOtherHardware) {
-    this.isOtherHardware = isOtherHardware;
-  }
+public record FeedbackStep(Predicate<String> isOtherHardware) {
 
   /** Applies one part of a generation's predictions. */
   public void onPredictions(FeedbackTables store, CostPredictions part) {
@@ -204,8 +198,7 @@ public final class FeedbackStep {
 
   private static void checkOrder(FeedbackState header, MeasuredCosts measured) {
     if (header.measurements().contains(measured.measurementId())) {
-      throw new RejectedException(
-          RejectionReason.DUPLICATE_MEASUREMENT,
+      throw RejectionReason.DUPLICATE_MEASUREMENT.failure(
           "Measurement \"%s\" of workload \"%s\" was already processed; each measurement must have a new id"
               .formatted(measured.measurementId(), measured.workloadId()));
     }
@@ -215,8 +208,7 @@ public final class FeedbackStep {
     }
     Optional<String> running = header.plans().running();
     if (running.isPresent() && index < header.plans().ids().indexOf(running.get())) {
-      throw new RejectedException(
-          RejectionReason.OUTDATED_MEASUREMENT,
+      throw RejectionReason.OUTDATED_MEASUREMENT.failure(
           "The measurement of workload \"%s\" must be of the running plan %s or a later one, got plan %s"
               .formatted(
                   measured.workloadId(),
@@ -225,16 +217,14 @@ public final class FeedbackStep {
     }
     OptionalLong last = header.lastStep(measured.run());
     if (last.isPresent() && measured.step() <= last.getAsLong()) {
-      throw new RejectedException(
-          RejectionReason.STALE_MEASUREMENT,
+      throw RejectionReason.STALE_MEASUREMENT.failure(
           "The step of a measurement of workload \"%s\" must be above %s, the last one of its run, got %s. A trainer that restarts from a checkpoint needs a new run id"
               .formatted(measured.workloadId(), last.getAsLong(), measured.step()));
     }
   }
 
   private static RejectedException unknown(FeedbackState header, MeasuredCosts measured) {
-    return new RejectedException(
-        RejectionReason.UNKNOWN_PLAN,
+    return RejectionReason.UNKNOWN_PLAN.failure(
         "The measurement is of unknown plan %s; workload \"%s\" has %s stored plans (the latest %s, the running one and the one before it)"
             .formatted(
                 CanonicalHash.shown(measured.planId()),

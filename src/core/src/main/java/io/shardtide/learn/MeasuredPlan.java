@@ -6,10 +6,7 @@ import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.MeasuredCollectives;
 import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCollectives;
-import io.shardtide.option.HotColdTable;
-import io.shardtide.option.Option;
-import io.shardtide.option.TablePart;
-import io.shardtide.plan.HotRows;
+import io.shardtide.option.PlannedPart;
 import io.shardtide.plan.MeasuredCollective;
 import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.MeasuredDevice;
@@ -27,7 +24,6 @@ import io.shardtide.workload.VersionedTable;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
@@ -77,19 +73,12 @@ record MeasuredPlan(
             .distinct()
             .map(name -> table(store, plan, name))
             .toList();
-    Map<String, TableSpec> separated =
-        TableSpec.byName(HotColdTable.separate(tables, plan.shards()));
     SortedMap<Integer, List<DeviceShard>> shards = new TreeMap<>();
     Set<ShardScope> scopes = EnumSet.noneOf(ShardScope.class);
-    List<Shard> held = HotRows.separate(plan.shards());
-    List<Option> options = Option.of(held);
-    for (int i = 0; i < options.size(); i++) {
-      Shard shard = held.get(i);
-      TablePart part = options.get(i).part();
-      TableSpec table = separated.get(shard.table());
-      DeviceShard onDevice = DeviceShard.of(table, part, shard.device(), cluster);
-      scopes.add(part.collectives(table));
-      shard
+    for (PlannedPart of : PlannedPart.of(tables, plan.shards())) {
+      DeviceShard onDevice = DeviceShard.of(of.table(), of.part(), of.shard().device(), cluster);
+      scopes.add(of.part().collectives(of.table()));
+      of.shard()
           .holders(devices)
           .forEach(d -> shards.computeIfAbsent(d, device -> new ArrayList<>()).add(onDevice));
     }
@@ -153,11 +142,11 @@ record MeasuredPlan(
   }
 
   private static RejectedException incomparable(String message) {
-    return new RejectedException(RejectionReason.INCOMPARABLE_MEASUREMENT, message);
+    return RejectionReason.INCOMPARABLE_MEASUREMENT.failure(message);
   }
 
   private static RejectedException outdated(String message) {
-    return new RejectedException(RejectionReason.OUTDATED_MEASUREMENT, message);
+    return RejectionReason.OUTDATED_MEASUREMENT.failure(message);
   }
 
   /** Returns training samples: the computation of each device, and what they communicate. */
@@ -180,7 +169,7 @@ record MeasuredPlan(
 
   /** Returns the communication as a training sample, if there is any. */
   private Optional<CostSample.StepCommunication> communication(MeasuredCosts measured) {
-    StepCollectives collectives = StepCollectives.of(cluster, plan.codecs());
+    StepCollectives collectives = StepCollectives.of(cluster, plan);
     // Samples tell what is sent by columns, which says nothing of other outputs, nor of coding.
     if (!communicates() || !haveOneOutputPerSample() || collectives.takeCodingTime()) {
       return Optional.empty();

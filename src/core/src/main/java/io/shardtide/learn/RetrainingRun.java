@@ -13,8 +13,19 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Function;
 
-/** Retrains a model from samples and decides whether to publish the result. Thread-safe. */
-public final class RetrainingRun {
+/**
+ * Retrains a model from samples and decides whether to publish the result. Thread-safe.
+ *
+ * @param job fine-tunes the champion
+ * @param towersOf creates the tower predictor of a model
+ * @param policy number of samples, and criteria for publishing a challenger
+ * @param clock timestamps decisions
+ */
+public record RetrainingRun(
+    RetrainingJob job,
+    Function<ModelBundle, TowerPredictor> towersOf,
+    TrainingPolicy policy,
+    InstantSource clock) {
   /** Fine-tunes a cost model. */
   @FunctionalInterface
   public interface RetrainingJob {
@@ -45,33 +56,6 @@ public final class RetrainingRun {
    * @param challenger the challenger, if published
    */
   public record RetrainingResult(ModelDecision decision, Optional<ModelBundle> challenger) {}
-
-  private final RetrainingJob job;
-  private final Function<ModelBundle, TowerPredictor> towersOf;
-  private final TrainingPolicy policy;
-  private final InstantSource clock;
-
-  /**
-   * @param job fine-tunes the champion
-   * @param towersOf creates the tower predictor of a model
-   * @param policy number of samples, and criteria for publishing a challenger
-   * @param clock timestamps decisions
-   */
-  public RetrainingRun(
-      RetrainingJob job,
-      Function<ModelBundle, TowerPredictor> towersOf,
-      TrainingPolicy policy,
-      InstantSource clock) {
-    this.job = job;
-    this.towersOf = towersOf;
-    this.policy = policy;
-    this.clock = clock;
-  }
-
-  /** Returns the policy. */
-  public TrainingPolicy policy() {
-    return policy;
-  }
 
   /**
    * Retrains and decides. A failed retraining is a decision to keep the champion.

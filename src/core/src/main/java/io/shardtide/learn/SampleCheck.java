@@ -85,7 +85,6 @@ public final class SampleCheck {
   }
 
   private static RejectedException invalid(String problem) {
-    return new RejectedException(
-        RejectionReason.INVALID_MEASUREMENT, "Invalid training sample: " + problem);
+    return RejectionReason.INVALID_MEASUREMENT.failure("Invalid training sample: " + problem);
   }
 }

@@ -6,7 +6,6 @@ import io.shardtide.cost.SampleSet;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.workload.CanonicalHash;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalInt;
@@ -14,6 +13,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.function.IntPredicate;
 
 /**
  * Samples to retrain and evaluate a model. The influence of bad samples is bounded: each source is
@@ -83,23 +83,17 @@ public record TrainingSet(SampleSplit recent, SampleSplit old, List<String> sour
     for (CostSample sample : samples) {
       SampleSet one = SampleSet.of(List.of(sample));
       boolean isHeldOut = heldOut.contains(sample.measurementId());
-      computations.addAll(Collections.nCopies(one.compute().size(), isHeldOut));
-      collectives.addAll(Collections.nCopies(one.collectives().size(), isHeldOut));
+      one.compute().forEach(of -> computations.add(isHeldOut));
+      one.collectives().forEach(of -> collectives.add(isHeldOut));
     }
     Evaluation all =
         Winsorizer.winsorized(
             Evaluation.of(champion.model(), champion.towers(), SampleSet.of(samples)));
+    IntPredicate ofComputations = computations::get;
+    IntPredicate ofCollectives = i -> collectives.get(all.collectives().get(i).number());
     return new SampleSplit(
-        select(all, computations, collectives, false).samples(),
-        select(all, computations, collectives, true));
-  }
-
-  private static Evaluation select(
-      Evaluation all, List<Boolean> computations, List<Boolean> collectives, boolean isHeldOut) {
-    return new Evaluation(
-        all.computations().stream().filter(c -> computations.get(c.number()) == isHeldOut).toList(),
-        all.collectives().stream().filter(c -> collectives.get(c.number()) == isHeldOut).toList(),
-        0);
+        all.select(ofComputations.negate(), ofCollectives.negate()).samples(),
+        all.select(ofComputations, ofCollectives));
   }
 
   /** Returns the held-out measurements: those of whole plans, unless one plan has too many. */

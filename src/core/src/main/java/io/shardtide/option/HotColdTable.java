@@ -8,11 +8,9 @@ import io.shardtide.workload.TableConstraints;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * A table that is cut by use, as two tables: each has its own lookups, and its own part of the
@@ -55,16 +53,8 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
             .constraints(COPIED)
             .build(),
         part(table, use, hotRows, table.rows(), 1 - share)
-            .constraints(notCopied(table.constraints()))
+            .constraints(table.constraints().notCopied())
             .build());
-  }
-
-  /** A whole copy is a way of the table that is not cut. */
-  private static TableConstraints notCopied(TableConstraints constraints) {
-    return constraints.withKinds(
-        Arrays.stream(ShardKind.values())
-            .filter(kind -> kind != ShardKind.DATA_PARALLEL && constraints.allows(kind))
-            .collect(Collectors.toSet()));
   }
 
   private static TableSpecBuilder part(
@@ -101,11 +91,10 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
         !table.pooled()
             && inputs.devices() > 1
             && table.accessCdf().isKnown()
-            && constraints.mayHaveHotRows()
+            && constraints.mayBeCutByUse()
             && table.kernel().computeKernel().isEmpty()
-            && constraints.allows(ShardKind.DATA_PARALLEL)
             && !constraints.isAlwaysCopied()
-            && notCopied(constraints).allowSome(table.pooled())
+            && constraints.notCopied().allowSome(table.pooled())
             && constraints.sameDevicesAs().isEmpty()
             && HotRows.canBeNamed(table.name());
     if (!mayBeCut) {
@@ -135,7 +124,7 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
    * @param tables tables of the plan
    * @param shards the shards of the plan
    */
-  public static List<TableSpec> separate(List<TableSpec> tables, List<Shard> shards) {
+  static List<TableSpec> separate(List<TableSpec> tables, List<Shard> shards) {
     Map<String, Long> hotRows = HotRows.byTable(shards);
     List<TableSpec> separated = new ArrayList<>();
     for (TableSpec table : tables) {

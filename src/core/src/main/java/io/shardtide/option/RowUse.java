@@ -39,7 +39,7 @@ public final class RowUse {
   private final double[] rows;
 
   private final double[] share;
-  private int groups;
+  private int size;
 
   /** Rows and lookups of the groups before each; set when all groups are there. */
   private double[] rowsBefore = {0};
@@ -148,20 +148,20 @@ public final class RowUse {
   /** Adds rows that get a share of the lookups together. */
   private void add(double count, double lookups) {
     if (count > 0) {
-      rows[groups] = count;
-      share[groups++] = lookups / count;
+      rows[size] = count;
+      share[size++] = lookups / count;
     }
   }
 
   /** Orders the groups by use. */
   private RowUse sorted() {
-    Integer[] order = new Integer[groups];
+    Integer[] order = new Integer[size];
     Arrays.setAll(order, i -> i);
     Arrays.sort(order, (a, b) -> Double.compare(share[b], share[a]));
-    RowUse sorted = new RowUse(knowledge, groups);
+    RowUse sorted = new RowUse(knowledge, size);
     for (int g : order) {
-      sorted.rows[sorted.groups] = rows[g];
-      sorted.share[sorted.groups++] = share[g];
+      sorted.rows[sorted.size] = rows[g];
+      sorted.share[sorted.size++] = share[g];
     }
     return sorted;
   }
@@ -169,14 +169,14 @@ public final class RowUse {
   /** Scales the shares so that all lookups go somewhere. */
   private RowUse scaled() {
     double sum = 0;
-    for (int g = 0; g < groups; g++) {
+    for (int g = 0; g < size; g++) {
       sum += rows[g] * share[g];
     }
-    rowsBefore = new double[groups];
-    lookupsBefore = new double[groups];
+    rowsBefore = new double[size];
+    lookupsBefore = new double[size];
     double before = 0;
     double lookups = 0;
-    for (int g = 0; g < groups; g++) {
+    for (int g = 0; g < size; g++) {
       share[g] /= sum;
       rowsBefore[g] = before;
       lookupsBefore[g] = lookups;
@@ -192,8 +192,8 @@ public final class RowUse {
   }
 
   /** Returns the number of groups. */
-  public int groups() {
-    return groups;
+  public int size() {
+    return size;
   }
 
   /** Returns the rows of a group. */

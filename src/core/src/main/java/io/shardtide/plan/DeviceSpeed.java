@@ -62,8 +62,4 @@ public record DeviceSpeed(
   public static List<DeviceSpeed> within(List<DeviceSpeed> slow, int devices) {
     return slow.stream().filter(speed -> speed.device() < devices).toList();
   }
-
-  static RejectedException invalid(String message) {
-    return new RejectedException(RejectionReason.INVALID_SPEEDS, message);
-  }
 }

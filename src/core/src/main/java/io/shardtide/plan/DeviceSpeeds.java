@@ -27,7 +27,7 @@ public record DeviceSpeeds(
     slow = slow.stream().sorted(DeviceSpeed.ORDER).toList();
     for (int i = 1; i < slow.size(); i++) {
       if (DeviceSpeed.ORDER.compare(slow.get(i - 1), slow.get(i)) == 0) {
-        throw DeviceSpeed.invalid(
+        throw RejectionReason.INVALID_SPEEDS.failure(
             "device %s must have one speed of %s, got several"
                 .formatted(slow.get(i).device(), slow.get(i).part()));
       }
@@ -43,7 +43,7 @@ public record DeviceSpeeds(
   public void check(int devices) {
     for (DeviceSpeed speed : slow) {
       if (speed.device() >= devices) {
-        throw DeviceSpeed.invalid(
+        throw RejectionReason.INVALID_SPEEDS.failure(
             "slow device of workload \"%s\" must be one of its %s devices, from 0, got %s"
                 .formatted(workloadId, devices, speed.device()));
       }

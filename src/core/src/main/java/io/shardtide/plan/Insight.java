@@ -1,5 +1,6 @@
 package io.shardtide.plan;
 
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.List;
 
 /**
@@ -14,6 +15,7 @@ import java.util.List;
  * @param explanations why tables were cut, split by rows or copied, and parts moved, in {@link
  *     Explanation#ORDER}; the first {@value #MAX_EXPLANATIONS}
  */
+@RecordBuilder
 public record Insight(
     double lowerBoundMs,
     double uncertaintyMs,

@@ -30,7 +30,7 @@ public record MeasuredCollective(
   public MeasuredCollective {
     ms = List.copyOf(ms);
     if (!scope.collectives(direction).contains(collective)) {
-      throw invalid(
+      throw RejectionReason.INVALID_MEASUREMENT.failure(
           "no step has %s; %s for scope %s must be %s"
               .formatted(
                   shown(collective, direction, scope),
@@ -44,7 +44,7 @@ public record MeasuredCollective(
     }
     for (int d = 0; d < ms.size(); d++) {
       if (!(ms.get(d) >= 0 && ms.get(d) <= MeasuredDevice.MAX_MS)) {
-        throw invalid(
+        throw RejectionReason.INVALID_MEASUREMENT.failure(
             String.format(
                 Locale.ROOT,
                 "%s on device %d must be between 0 and %.0f ms, got %s ms",
@@ -83,9 +83,5 @@ public record MeasuredCollective(
 
   private static String shown(Collective collective, Direction direction, ShardScope scope) {
     return "%s %s for scope %s".formatted(direction.label(), collective.label(), scope.label());
-  }
-
-  private static RejectedException invalid(String message) {
-    return new RejectedException(RejectionReason.INVALID_MEASUREMENT, message);
   }
 }

@@ -52,12 +52,13 @@ public record MeasuredCosts(
     devices = List.copyOf(devices);
     collectives = List.copyOf(collectives);
     if (step < 0 || steps < 1) {
-      throw invalid(
+      throw RejectionReason.INVALID_MEASUREMENT.failure(
           "a measurement must be of at least 1 step, up to a step of at least 0, got %s steps up to step %s"
               .formatted(steps, step));
     }
     if (devices.isEmpty()) {
-      throw invalid("a measurement must have one entry for each device of the plan, got none");
+      throw RejectionReason.INVALID_MEASUREMENT.failure(
+          "a measurement must have one entry for each device of the plan, got none");
     }
     for (int d = 0; d < devices.size(); d++) {
       devices.get(d).check(d);
@@ -70,24 +71,25 @@ public record MeasuredCosts(
     for (int i = 0; i < collectives.size(); i++) {
       MeasuredCollective collective = collectives.get(i);
       if (collective.ms().size() != devices.size()) {
-        throw invalid(
+        throw RejectionReason.INVALID_MEASUREMENT.failure(
             "%s must have one duration for each of %s devices, got %s"
                 .formatted(collective.shown(), devices.size(), collective.ms().size()));
       }
       if (collectives.subList(0, i).stream().anyMatch(collective::isSameAs)) {
-        throw invalid("%s must be reported once, got it twice".formatted(collective.shown()));
+        throw RejectionReason.INVALID_MEASUREMENT.failure(
+            "%s must be reported once, got it twice".formatted(collective.shown()));
       }
     }
     for (int d = 0; d < devices.size() && !collectives.isEmpty(); d++) {
       double forward = sumMs(collectives, Direction.FORWARD, d);
       if (!(devices.get(d).forwardCommMs() >= forward - toleranceMs(forward))) {
-        throw invalid(
+        throw RejectionReason.INVALID_MEASUREMENT.failure(
             "forward communication of device %s must be at least the sum of its forward collectives, %s ms, got %s ms"
                 .formatted(d, forward, devices.get(d).forwardCommMs()));
       }
       double backward = sumMs(collectives, Direction.BACKWARD, d);
       if (!(Math.abs(devices.get(d).backwardCommMs() - backward) <= toleranceMs(backward))) {
-        throw invalid(
+        throw RejectionReason.INVALID_MEASUREMENT.failure(
             "backward communication of device %s must be the sum of its backward collectives, %s ms, got %s ms"
                 .formatted(d, backward, devices.get(d).backwardCommMs()));
       }
@@ -105,10 +107,6 @@ public record MeasuredCosts(
   /** Returns how far a sum may be off: a median of sums is not the sum of the medians. */
   private static double toleranceMs(double sumMs) {
     return sumMs / 100 + 0.01;
-  }
-
-  private static RejectedException invalid(String message) {
-    return new RejectedException(RejectionReason.INVALID_MEASUREMENT, message);
   }
 
   /** Returns the durations of a collective by device number, if they were measured apart. */

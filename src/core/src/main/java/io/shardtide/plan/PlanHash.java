@@ -1,7 +1,6 @@
 package io.shardtide.plan;
 
 import io.shardtide.workload.CanonicalHash;
-import io.shardtide.workload.SpecHash;
 
 /**
  * The id of a plan: a hash over its content, written field by field. Tables and clusters are not in
@@ -29,37 +28,31 @@ final class PlanHash {
     hash.put(plan.workloadId())
         .put(plan.generation())
         .put(origin.firstGeneration())
-        .put(origin.effort().name())
+        .put(origin.effort())
         .put(origin.modelId());
     put(origin.settings());
     hash.put(insight.uncertaintyMs())
-        .put(plan.groups().count())
-        .put(plan.groups().layout().name())
-        .put(plan.replication().synchronizationSteps())
-        .put(plan.replication().synchronizationMs())
-        .putAll(origin.slow(), this::put)
-        .put(origin.previousPlanId().orElse(""))
+        .put(plan.replication())
+        .put(origin.slow())
+        .put(origin.previousPlanId())
         .put(plan.reason())
         .put(plan.predictedMs())
         .put(plan.run().evaluations())
         .put(prediction.outOfRangeCount())
-        .put(insight.lowerBoundMs());
-    put(insight.bottleneck());
-    hash.putAll(plan.shards(), this::put)
-        .putAll(prediction.deviceCosts(), this::put)
-        .putAll(plan.transition().moves(), this::put)
-        .putAll(
-            plan.transition().moveOrder(), step -> hash.put(step.move()).put(step.stage().name()))
-        .putAll(prediction.outOfRange(), this::put)
-        .putAll(insight.explanations(), this::put)
-        .putAll(
-            prediction.cacheMisses(),
-            of -> hash.put(of.table()).put(of.lookupShare()).put(of.known().name()));
+        .put(insight.lowerBoundMs())
+        .put(insight.bottleneck())
+        .putAll(plan.shards(), this::put)
+        .put(prediction.deviceCosts())
+        .put(plan.transition().moves())
+        .put(plan.transition().moveOrder())
+        .put(prediction.outOfRange())
+        .put(insight.explanations())
+        .put(prediction.cacheMisses());
     if (!plan.codecs().isEmpty()) {
       hash.putAll(plan.codecs(), this::put);
     }
     if (!plan.kernels().isEmpty()) {
-      hash.putAll(plan.kernels(), this::put);
+      hash.putAll(plan.kernels(), kernel -> hash.put("kernel").put(kernel));
     }
     return hash;
   }
@@ -71,75 +64,19 @@ final class PlanHash {
         .put(settings.moveOverheadMs())
         .put(settings.paybackSteps())
         .put(settings.reshardMs())
-        .put(settings.columnCuts().name())
+        .put(settings.columnCuts())
         .put(settings.risk());
   }
 
-  private void put(DeviceSpeed speed) {
-    hash.put(speed.device())
-        .put(speed.part().name())
-        .put(speed.slowdown())
-        .put(speed.standardError())
-        .put(speed.since().toEpochMilli());
-  }
-
-  private void put(Bottleneck bottleneck) {
-    hash.put(bottleneck.device())
-        .put(bottleneck.cause().name())
-        .put(bottleneck.table())
-        .put(bottleneck.gainMs());
-  }
-
   private void put(Shard shard) {
-    hash.put(shard.table()).put(shard.kind().name());
-    put(shard.region());
-    hash.put(shard.device()).put(shard.cacheShare().orElse(NO_CACHE));
-  }
-
-  private void put(Region region) {
-    hash.put(region.columnOffset())
-        .put(region.columns())
-        .put(region.rowOffset())
-        .put(region.rows());
-  }
-
-  private void put(DeviceCost cost) {
-    hash.put(cost.computeMs())
-        .put(cost.forwardCommMs())
-        .put(cost.backwardCommMs())
-        .put(cost.memoryBytes())
-        .put(cost.hostMemoryBytes());
-  }
-
-  private void put(Transfer move) {
-    hash.put(move.table());
-    put(move.region());
-    hash.put(move.fromDevice()).put(move.toDevice()).put(move.bytes());
-  }
-
-  private void put(OutOfRange place) {
-    hash.put(place.subject())
-        .put(place.quantity())
-        .put(place.value())
-        .put(place.min())
-        .put(place.max());
-  }
-
-  private void put(Explanation explanation) {
-    hash.put(explanation.kind().name())
-        .put(explanation.table())
-        .put(explanation.fromDevice())
-        .put(explanation.toDevice())
-        .put(explanation.cause().name())
-        .put(explanation.gainMs());
+    hash.put(shard.table())
+        .put(shard.kind())
+        .put(shard.region())
+        .put(shard.device())
+        .put(shard.cacheShare().orElse(NO_CACHE));
   }
 
   private void put(CollectiveCodec of) {
-    hash.put(of.scope().name()).put(of.direction().name()).put(of.savedMs());
-    SpecHash.put(hash, of.codec());
-  }
-
-  private void put(PlannedKernel of) {
-    SpecHash.put(hash.put("kernel").put(of.table()), of.kernel()).put(of.enforceHbm() ? 1 : 0);
+    hash.put(of.scope()).put(of.direction()).put(of.savedMs()).put(of.codec());
   }
 }

@@ -4,10 +4,7 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.Limits;
 import io.shardtide.workload.ReplicaGroups;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.OptionalDouble;
 import java.util.stream.IntStream;
 
 /**
@@ -78,20 +75,6 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
   /** Returns the group of a rank. */
   int groupOf(int rank) {
     return groups.groupOf(rank, devices);
-  }
-
-  /**
-   * Returns the share of each table's rows that device memory holds, without copies of hot rows;
-   * empty if all.
-   */
-  public Map<String, OptionalDouble> cacheShares() {
-    Map<String, OptionalDouble> shares = new HashMap<>();
-    for (Shard shard : shards) {
-      if (!shard.isCopied() || !shares.containsKey(shard.table())) {
-        shares.put(shard.table(), shard.cacheShare());
-      }
-    }
-    return shares;
   }
 
   /** Returns whether there are no shards. */

@@ -21,15 +21,15 @@ public record Region(int columnOffset, int columns, long rowOffset, long rows) {
    * @throws IllegalArgumentException if the region is empty or begins before the table
    */
   public Region {
-    if (columnOffset < 0 || columns < 1 || columnOffset + columns < 0) {
+    check("columns", columnOffset, columns, columnOffset + columns);
+    check("rows", rowOffset, rows, rowOffset + rows);
+  }
+
+  private static void check(String what, long offset, long count, long end) {
+    if (offset < 0 || count < 1 || end < 0) {
       throw new IllegalArgumentException(
-          "columns must be at least 1 from an offset of at least 0, got %s+%s"
-              .formatted(columnOffset, columns));
-    }
-    if (rowOffset < 0 || rows < 1 || rowOffset + rows < 0) {
-      throw new IllegalArgumentException(
-          "rows must be at least 1 from an offset of at least 0, got %s+%s"
-              .formatted(rowOffset, rows));
+          "%s must be at least 1 from an offset of at least 0, got %s+%s"
+              .formatted(what, offset, count));
     }
   }
 

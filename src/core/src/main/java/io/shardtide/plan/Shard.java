@@ -3,6 +3,7 @@ package io.shardtide.plan;
 import io.shardtide.workload.Names;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableSpec;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -63,6 +64,11 @@ public record Shard(
   /** A shard in device memory. */
   public Shard(String table, Region region, int device, ShardKind kind) {
     this(table, region, device, kind, OptionalDouble.empty());
+  }
+
+  /** Returns the bytes of device memory of a part of this shard. */
+  long bytes(Region part, TableSpec of) {
+    return of.bytes(part.rows(), part.columns(), cacheShare, false);
   }
 
   /** Returns this shard with another cache share. */

@@ -1,13 +1,12 @@
 package io.shardtide.pool;
 
 import io.shardtide.workload.CanonicalHash;
+import io.shardtide.workload.Limits;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -44,31 +43,13 @@ public record Allocation(
     workloads =
         workloads.stream().sorted(Comparator.comparing(WorkloadAllocation::workloadId)).toList();
     transfers = transfers.stream().sorted(Comparator.comparing(NodeTransfer::node)).toList();
-    Set<String> given = new HashSet<>();
-    for (WorkloadAllocation workload : workloads) {
-      for (String node : workload.nodes()) {
-        if (!given.add(node)) {
-          throw new IllegalArgumentException(
-              "a node must have one workload, got node %s twice".formatted(node));
-        }
-      }
-    }
+    Limits.ARGUMENTS.different(
+        "nodes of workloads", workloads.stream().flatMap(w -> w.nodes().stream()));
   }
 
   /** Returns the allocation with its id. */
-  public static Allocation of(
-      String poolId,
-      long generation,
-      Optional<String> previousId,
-      AllocationPolicy policy,
-      SortedMap<String, String> curveIds,
-      List<WorkloadAllocation> workloads,
-      List<NodeTransfer> transfers,
-      AllocationQuality quality) {
-    Allocation unnamed =
-        new Allocation(
-            "", poolId, generation, previousId, policy, curveIds, workloads, transfers, quality);
-    return AllocationBuilder.builder(unnamed).allocationId(unnamed.hash()).build();
+  public Allocation identified() {
+    return AllocationBuilder.builder(this).allocationId(hash()).build();
   }
 
   /** Returns whether the id is that of the other components. */
@@ -97,39 +78,20 @@ public record Allocation(
 
   private String hash() {
     CanonicalHash hash = new CanonicalHash(FORMAT);
-    hash.put(poolId)
-        .put(generation)
-        .put(previousId.orElse(""))
-        .put(policy.adjustedAtOnce())
-        .put(policy.fairnessLoss())
-        .put(policy.adjustmentSeconds())
-        .put(policy.paybackSeconds())
-        .put(policy.solverIterations());
-    hash.putAll(curveIds.entrySet(), c -> hash.put(c.getKey()).put(c.getValue()));
+    hash.put(poolId).put(generation).put(previousId).put(policy).put(curveIds);
     hash.putAll(
         workloads,
         w -> {
-          hash.put(w.workloadId()).putAll(w.nodes(), hash::put);
-          hash.put(w.devices())
+          hash.put(w.workloadId())
+              .put(w.nodes())
+              .put(w.devices())
               .put(w.samplesPerSecond())
               .put(w.fairNodes())
-              .put(w.change().name())
+              .put(w.change())
               .put(w.reason());
           // Allocations of pools without links keep the ids that they had before there were any.
-          w.ring()
-              .ifPresent(
-                  ring ->
-                      hash.put(ring.gigabytesPerSecond())
-                          .put(ring.byNameGigabytesPerSecond())
-                          .put(ring.mostGigabytesPerSecond())
-                          .put(ring.slowestPairGigabytesPerSecond()));
+          w.ring().ifPresent(hash::put);
         });
-    hash.putAll(
-        transfers, t -> hash.put(t.node()).put(t.from()).put(t.to().orElse("")).put(t.reason()));
-    return hash.put(quality.weightedThroughput())
-        .put(quality.gap())
-        .put(quality.fairnessLoss())
-        .put(quality.adjusted())
-        .hex();
+    return hash.put(transfers).put(quality).hex();
   }
 }

@@ -27,16 +27,7 @@ public record CurveRequest(String poolId, String workloadId, Pool type, List<Int
   public static CurveRequest of(
       String poolId, String workloadId, Pool pool, List<Integer> devices) {
     return new CurveRequest(
-        poolId,
-        workloadId,
-        new Pool(
-            pool.devicesPerNode(),
-            pool.memoryBytesPerDevice(),
-            pool.hostMemoryBytesPerDevice(),
-            pool.hardware(),
-            new TreeMap<>(),
-            Optional.empty()),
-        devices);
+        poolId, workloadId, pool.with(new TreeMap<>(), Optional.empty()), devices);
   }
 
   /** Returns the request after the claim is withdrawn. */

@@ -1,7 +1,9 @@
 package io.shardtide.pool;
 
+import io.shardtide.workload.Limits;
 import io.shardtide.workload.Names;
 import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
@@ -32,24 +34,18 @@ public final class NodeLinks implements PoolLinks {
    */
   public NodeLinks(List<String> nodes, List<List<Double>> matrix) {
     int size = nodes.size();
-    if (size < 2 || size > MAX_NODES) {
-      throw PoolLinks.invalid(
-          "nodes of a matrix must be 2 to %s, got %s".formatted(MAX_NODES, size));
-    }
-    for (String node : nodes) {
-      if (rows.put(node, rows.size()) != null) {
-        throw PoolLinks.invalid(
-            "nodes of a matrix must differ, got %s twice".formatted(Names.quote(node)));
-      }
-    }
+    Limits.of(RejectionReason.INVALID_POOL, "a matrix")
+        .whole("nodes", size, 2, MAX_NODES)
+        .different("nodes", nodes.stream());
+    nodes.forEach(node -> rows.put(node, rows.size()));
     if (matrix.size() != size) {
-      throw PoolLinks.invalid(
+      throw RejectionReason.INVALID_POOL.failure(
           "a matrix of %s nodes must have as many rows, got %s".formatted(size, matrix.size()));
     }
     double smallest = Double.POSITIVE_INFINITY;
     for (int i = 0; i < size; i++) {
       if (matrix.get(i).size() != size) {
-        throw PoolLinks.invalid(
+        throw RejectionReason.INVALID_POOL.failure(
             "rows of a matrix of %s nodes must have as many numbers, got %s for %s"
                 .formatted(size, matrix.get(i).size(), Names.quote(nodes.get(i))));
       }
@@ -58,7 +54,7 @@ public final class NodeLinks implements PoolLinks {
         double back = matrix.get(i).get(j);
         PoolLinks.check(there, nodes.get(j), nodes.get(i));
         if (there != back) {
-          throw PoolLinks.invalid(
+          throw RejectionReason.INVALID_POOL.failure(
               "bandwidth of %s and %s must be equal in both directions, got %s and %s GB/s"
                   .formatted(Names.quote(nodes.get(j)), Names.quote(nodes.get(i)), there, back));
         }
@@ -104,12 +100,12 @@ public final class NodeLinks implements PoolLinks {
     nodes.forEach(node -> missing.add(node.name()));
     for (String node : rows.keySet()) {
       if (!missing.remove(node)) {
-        throw PoolLinks.invalid(
+        throw RejectionReason.INVALID_POOL.failure(
             "nodes of a matrix must be those of the pool, got %s".formatted(Names.quote(node)));
       }
     }
     if (!missing.isEmpty()) {
-      throw PoolLinks.invalid(
+      throw RejectionReason.INVALID_POOL.failure(
           "nodes of a matrix must be all of the pool, got none for %s"
               .formatted(Names.quote(missing.iterator().next())));
     }

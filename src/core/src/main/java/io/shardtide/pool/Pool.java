@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /**
  * Identical devices on identical nodes. A node is given to one workload as a whole: its devices
@@ -53,35 +54,18 @@ public record Pool(
     nodes = Collections.unmodifiableSortedMap(new TreeMap<>(nodes));
   }
 
-  /** Returns a pool of nodes whose links were not measured; see the other method. */
-  public static Pool of(
-      int devicesPerNode,
-      long memoryBytesPerDevice,
-      long hostMemoryBytesPerDevice,
-      String hardware,
-      Collection<PoolNode> nodes) {
-    return of(
-        devicesPerNode,
-        memoryBytesPerDevice,
-        hostMemoryBytesPerDevice,
-        hardware,
-        nodes,
-        Optional.empty());
-  }
-
   /**
-   * Returns a pool of nodes.
+   * Returns a pool of nodes whose links were not measured.
    *
-   * @throws RejectedException if a value is outside its range, there is no node, two nodes have one
-   *     name, or the links are not those of the nodes
+   * @throws RejectedException if a value is outside its range, there is no node, or two nodes have
+   *     one name
    */
   public static Pool of(
       int devicesPerNode,
       long memoryBytesPerDevice,
       long hostMemoryBytesPerDevice,
       String hardware,
-      Collection<PoolNode> nodes,
-      Optional<PoolLinks> links) {
+      Collection<PoolNode> nodes) {
     SortedMap<String, PoolNode> byName = new TreeMap<>();
     for (PoolNode node : nodes) {
       if (byName.put(node.name(), node) != null) {
@@ -89,9 +73,23 @@ public record Pool(
       }
     }
     LIMITS.whole("nodes", byName.size(), 1, ClusterSpec.MAX_DEVICES);
-    links.ifPresent(measured -> measured.check(byName.values()));
     return new Pool(
-        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, byName, links);
+        devicesPerNode,
+        memoryBytesPerDevice,
+        hostMemoryBytesPerDevice,
+        hardware,
+        byName,
+        Optional.empty());
+  }
+
+  /**
+   * Returns the pool with the measured bandwidth between its nodes.
+   *
+   * @throws RejectedException if the links are not those of the nodes
+   */
+  public Pool withLinks(PoolLinks measured) {
+    measured.check(nodes.values());
+    return with(nodes, Optional.of(measured));
   }
 
   /** Returns the number of devices. */
@@ -102,6 +100,12 @@ public record Pool(
   /** Returns how many nodes have at least so many devices. */
   public int nodesFor(int devices) {
     return (devices - 1) / devicesPerNode + 1;
+  }
+
+  /** Returns the numbers of nodes that a claim may have, ascending. */
+  public IntStream counts(Claim claim) {
+    int most = Math.min(nodesFor(claim.mostDevices()), nodes.size());
+    return IntStream.rangeClosed(nodesFor(claim.leastDevices()), most);
   }
 
   /** Returns how many devices of so many nodes a workload uses. */
@@ -154,7 +158,7 @@ public record Pool(
     }
     SortedMap<String, PoolNode> more = new TreeMap<>(nodes);
     more.put(node.name(), node);
-    return with(more);
+    return with(more, links);
   }
 
   /**
@@ -165,22 +169,21 @@ public record Pool(
   Pool without(String node) {
     SortedMap<String, PoolNode> fewer = new TreeMap<>(nodes);
     if (fewer.remove(node) == null) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_NODE,
+      throw RejectionReason.UNKNOWN_NODE.failure(
           "a lost node must be one of the pool's %s, got %s"
               .formatted(nodes.size(), Names.quote(node)));
     }
-    return with(fewer);
+    return with(fewer, links);
   }
 
-  private Pool with(SortedMap<String, PoolNode> others) {
+  /** Returns a pool of other nodes that are like these. */
+  Pool with(SortedMap<String, PoolNode> others, Optional<PoolLinks> measured) {
     return new Pool(
-        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, others, links);
+        devicesPerNode, memoryBytesPerDevice, hostMemoryBytesPerDevice, hardware, others, measured);
   }
 
   private static RejectedException duplicate(PoolNode node) {
-    return new RejectedException(
-        RejectionReason.DUPLICATE_NODE,
+    return RejectionReason.DUPLICATE_NODE.failure(
         "names of nodes must differ, got %s twice".formatted(Names.quote(node.name())));
   }
 }

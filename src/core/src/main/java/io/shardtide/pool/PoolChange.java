@@ -28,10 +28,10 @@ public record PoolChange(
     Names.check(poolId, "pool id", RejectionReason.INVALID_POOL);
     updates = List.copyOf(updates);
     if (updates.isEmpty() || updates.size() > MAX_UPDATES) {
-      throw new RejectedException(
-          updates.isEmpty() ? RejectionReason.NO_CHANGES : RejectionReason.TOO_MANY_CHANGES,
-          "changes of a pool's event must be between 1 and %s, got %s"
-              .formatted(MAX_UPDATES, updates.size()));
+      throw (updates.isEmpty() ? RejectionReason.NO_CHANGES : RejectionReason.TOO_MANY_CHANGES)
+          .failure(
+              "changes of a pool's event must be between 1 and %s, got %s"
+                  .formatted(MAX_UPDATES, updates.size()));
     }
   }
 }

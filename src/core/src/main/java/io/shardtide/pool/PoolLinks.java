@@ -41,15 +41,10 @@ public sealed interface PoolLinks permits RackLinks, NodeLinks {
    */
   static void check(double gigabytesPerSecond, String from, String to) {
     if (!GIGABYTES_PER_SECOND.contains(gigabytesPerSecond)) {
-      throw invalid(
+      throw RejectionReason.INVALID_POOL.failure(
           "bandwidth from %s to %s must be %s GB/s, got %s"
               .formatted(
                   Names.quote(from), Names.quote(to), GIGABYTES_PER_SECOND, gigabytesPerSecond));
     }
-  }
-
-  /** Returns the error of links that cannot be used. */
-  static RejectedException invalid(String message) {
-    return new RejectedException(RejectionReason.INVALID_POOL, message);
   }
 }

@@ -59,8 +59,7 @@ public record PoolState(
         nextClaims.put(set.claim().workloadId(), set.claim());
       } else if (update instanceof ClaimWithdrawn withdrawn
           && nextClaims.remove(withdrawn.workloadId()) == null) {
-        throw new RejectedException(
-            RejectionReason.UNKNOWN_CLAIM,
+        throw RejectionReason.UNKNOWN_CLAIM.failure(
             "a withdrawn claim must be one of the %s on pool %s, got that of workload %s"
                 .formatted(
                     nextClaims.size(), Names.quote(id), Names.quote(withdrawn.workloadId())));
@@ -74,8 +73,7 @@ public record PoolState(
   private Pool known(Optional<Pool> of) {
     return of.orElseThrow(
         () ->
-            new RejectedException(
-                RejectionReason.UNKNOWN_POOL,
+            RejectionReason.UNKNOWN_POOL.failure(
                 "pool %s must be set before its nodes and claims change. Maybe publish a PoolSet first"
                     .formatted(Names.quote(id))));
   }

@@ -2,6 +2,7 @@ package io.shardtide.pool;
 
 import io.shardtide.workload.Names;
 import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Map;
@@ -47,7 +48,7 @@ public record RackLinks(
   public static void put(Map<RackPair, Double> measured, RackPair pair, double gigabytesPerSecond) {
     Double before = measured.put(pair, gigabytesPerSecond);
     if (before != null && before != gigabytesPerSecond) {
-      throw PoolLinks.invalid(
+      throw RejectionReason.INVALID_POOL.failure(
           "racks %s and %s must have one bandwidth, got %s and %s GB/s"
               .formatted(
                   Names.quote(pair.first()),
@@ -79,7 +80,7 @@ public record RackLinks(
     for (RackPair pair : measured.keySet()) {
       for (String rack : new String[] {pair.first(), pair.second()}) {
         if (!racks.contains(rack)) {
-          throw PoolLinks.invalid(
+          throw RejectionReason.INVALID_POOL.failure(
               "racks of links must be those of the pool's nodes, got %s"
                   .formatted(Names.quote(rack)));
         }

@@ -37,10 +37,12 @@ public record ThroughputCurve(
 
   /** Returns the SHA-256 of the curve in hexadecimal digits. */
   public String id() {
-    CanonicalHash hash = new CanonicalHash("throughput curve 1");
-    hash.put(workloadId).put(generation).put(modelId).put(cluster.batchSize());
-    return hash.putAll(
-            points, p -> hash.put(p.devices()).put(p.stepMs().orElse(CurvePoint.DOES_NOT_FIT)))
+    return new CanonicalHash("throughput curve 1")
+        .put(workloadId)
+        .put(generation)
+        .put(modelId)
+        .put(cluster.batchSize())
+        .put(points)
         .hex();
   }
 
@@ -53,23 +55,17 @@ public record ThroughputCurve(
    *     between a point that fits and one that does not
    */
   public OptionalDouble samplesPerSecond(int devices) {
-    int after = 0;
-    while (after < points.size() && points.get(after).devices() < devices) {
-      after++;
-    }
-    if (after == points.size()) {
-      return samplesPerSecond(points.get(after - 1).stepMs());
-    }
-    CurvePoint high = points.get(after);
-    if (high.devices() == devices) {
-      return samplesPerSecond(high.stepMs());
+    int after = (int) points.stream().takeWhile(point -> point.devices() < devices).count();
+    CurvePoint high = points.get(Math.min(after, points.size() - 1));
+    OptionalDouble atHigh = samplesPerSecond(high.stepMs());
+    if (high.devices() <= devices) {
+      return atHigh;
     }
     if (after == 0) {
       return OptionalDouble.empty();
     }
     CurvePoint low = points.get(after - 1);
     OptionalDouble atLow = samplesPerSecond(low.stepMs());
-    OptionalDouble atHigh = samplesPerSecond(high.stepMs());
     if (atLow.isEmpty() || atHigh.isEmpty()) {
       return OptionalDouble.empty();
     }

@@ -1,6 +1,7 @@
 package io.shardtide.search;
 
 import io.shardtide.workload.ShardScope;
+import java.util.stream.IntStream;
 
 /**
  * Searches cheaper assignments by random moves: a better one is always accepted, a worse one with a
@@ -69,8 +70,9 @@ final class Annealing {
   private double homeMs;
 
   /** The best plan found, and its cost. */
-  private final Snapshot best = new Snapshot();
+  private Move best;
 
+  private int[] bestChosen;
   private double bestMs;
   private boolean isBestNew;
   private int mostUnits = Integer.MAX_VALUE;
@@ -101,15 +103,21 @@ final class Annealing {
   private void restart() {
     bestMs = objective.costMs();
     homeMs = bestMs;
-    best.take(state);
+    takeBest();
     log.clear();
+  }
+
+  private void takeBest() {
+    best = Move.restoring(state, IntStream.range(0, state.tables()).toArray());
+    bestChosen = state.collectives.chosen.clone();
     isBestNew = false;
   }
 
   /** Returns the best plan found. */
   State best() {
     if (homeMs > bestMs) {
-      best.restore(state);
+      best.apply(state);
+      state.choose(bestChosen);
       objective.refresh();
       homeMs = bestMs;
     }
@@ -321,8 +329,7 @@ final class Annealing {
     // Among larger loads a plan that is the best without them may have looked worse.
     if (isBestNew || homeMs < bestMs) {
       bestMs = Math.min(bestMs, homeMs);
-      best.take(state);
-      isBestNew = false;
+      takeBest();
     }
   }
 }

@@ -5,13 +5,11 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.StepCollective;
 import io.shardtide.cost.StepCollectives;
-import io.shardtide.plan.CollectiveCodec;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.ShardScope;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * The collectives of a step, each with the candidate that a plan has chosen. Costs are looked up by
@@ -31,7 +29,7 @@ final class Communication {
   private final int nodes;
 
   /** The candidates of each collective, {@link StepCollectives#number}; the first has no codec. */
-  private final CachedCollective[][] candidates = new CachedCollective[StepCollectives.COUNT][];
+  private final Candidate[][] candidates = new Candidate[StepCollectives.COUNT][];
 
   /** What the cost of collectives depends on. */
   static final class Loads {
@@ -41,7 +39,7 @@ final class Communication {
     /** Largest all-to-all load of any device, and that of all together. */
     int maxUnits = -1;
 
-    int totalUnits = -1;
+    int totalUnits;
 
     /** Level of the node with the largest load. */
     int level = -1;
@@ -54,7 +52,7 @@ final class Communication {
 
     double copyElements;
 
-    private Loads(int nodes) {
+    Loads(int nodes) {
       nodeUnits = new int[nodes];
     }
 
@@ -63,7 +61,39 @@ final class Communication {
       return maxUnits == max && totalUnits == total && level == ofLevel;
     }
 
-    private void set(Loads other) {
+    /** Adds a part at a place, or takes it away; returns whether it is split or copied. */
+    boolean add(Way way, Places places, int place, int sign) {
+      totalUnits += sign * way.units * places.size(place);
+      if (!way.isSplit) {
+        return false;
+      }
+      if (way.nodeUnits != 0) {
+        nodeUnits[places.node(place)] += sign * way.nodeUnits;
+      }
+      rowElements += sign * way.rowElements;
+      copyElements += sign * way.copyElements;
+      return true;
+    }
+
+    /** Takes all parts away. */
+    void clear() {
+      Arrays.fill(nodeUnits, 0);
+      totalUnits = 0;
+      rowElements = 0;
+      copyElements = 0;
+    }
+
+    /** Adds the parts of others. */
+    void add(Loads others) {
+      for (int node = 0; node < nodeUnits.length; node++) {
+        nodeUnits[node] += others.nodeUnits[node];
+      }
+      totalUnits += others.totalUnits;
+      rowElements += others.rowElements;
+      copyElements += others.copyElements;
+    }
+
+    void set(Loads other) {
       System.arraycopy(other.chosen, 0, chosen, 0, chosen.length);
       System.arraycopy(other.nodeUnits, 0, nodeUnits, 0, nodeUnits.length);
       maxUnits = other.maxUnits;
@@ -109,12 +139,12 @@ final class Communication {
   }
 
   /** A collective with its costs. */
-  private final class CachedCollective {
+  private final class Candidate {
     final StepCollective of;
     final AllToAllCosts allToAll;
     private final RememberedCosts buffers = new RememberedCosts();
 
-    CachedCollective(StepCollective of, double elementsPerUnit, int choices) {
+    Candidate(StepCollective of, double elementsPerUnit, int choices) {
       this.of = of;
       allToAll = new AllToAllCosts(evaluator, of, elementsPerUnit, choices);
     }
@@ -141,8 +171,8 @@ final class Communication {
           c < OF_NODES ? loadUnits.elementsPerUnit() : loadUnits.elementsPerNodeUnit();
       candidates[c] =
           of.stream()
-              .map(candidate -> new CachedCollective(candidate, elementsPerUnit, of.size()))
-              .toArray(CachedCollective[]::new);
+              .map(candidate -> new Candidate(candidate, elementsPerUnit, of.size()))
+              .toArray(Candidate[]::new);
     }
   }
 
@@ -157,22 +187,15 @@ final class Communication {
   }
 
   /** Returns the candidate of each collective. */
-  int[] chosen(List<CollectiveCodec> codecs) {
+  int[] chosen(StepCollectives collectives) {
+    List<StepCollective> all = collectives.all();
     int[] chosen = new int[candidates.length];
-    for (CollectiveCodec of : codecs) {
-      int collective = StepCollectives.number(of.scope(), of.direction());
-      while (!candidates[collective][chosen[collective]]
-          .of
-          .codec()
-          .equals(Optional.of(of.codec()))) {
-        chosen[collective]++;
+    for (int c = 0; c < chosen.length; c++) {
+      while (!candidates[c][chosen[c]].of.sendsAs(all.get(c))) {
+        chosen[c]++;
       }
     }
     return chosen;
-  }
-
-  Loads newLoads() {
-    return new Loads(nodes);
   }
 
   Terms newTerms() {
@@ -221,11 +244,11 @@ final class Communication {
     }
   }
 
-  private CachedCollective chosen(Loads loads, int collective) {
+  private Candidate chosen(Loads loads, int collective) {
     return candidates[collective][loads.chosen[collective]];
   }
 
-  private void computeNodes(double[] ms, Loads loads, CachedCollective chosen) {
+  private void computeNodes(double[] ms, Loads loads, Candidate chosen) {
     int max = 0;
     int total = 0;
     for (int units : loads.nodeUnits) {

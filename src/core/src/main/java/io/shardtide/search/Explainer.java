@@ -11,18 +11,16 @@ import io.shardtide.plan.Insight;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.Shard;
-import io.shardtide.search.problem.SearchProblem;
 import io.shardtide.search.problem.TableGroup;
 import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.IntPredicate;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -36,36 +34,25 @@ final class Explainer {
   /** Split or copied parts of a place that may be its bottleneck. */
   private static final int MAX_SPLIT_CANDIDATES = 16;
 
-  private final SearchProblem problem;
+  private final LocalSearch search;
   private final List<TableGroup> tables;
   private final State state;
   private final Objective objective;
-  private final TableWays ways;
-  private final CurrentPlan running;
+  private final List<RunningTable> running;
   private final Places places;
-  private final Move move = new Move();
+  private final List<Explanation> explanations = new ArrayList<>();
 
   /**
-   * @param problem what was searched
-   * @param tables the tables, those that are placed together as one
+   * @param search what searched the plan
    * @param state the plan; every change to it is undone
    * @param objective its cost, without the price of moves
-   * @param ways the ways of the tables
-   * @param running the running plan
    */
-  Explainer(
-      SearchProblem problem,
-      List<TableGroup> tables,
-      State state,
-      Objective objective,
-      TableWays ways,
-      CurrentPlan running) {
-    this.problem = problem;
-    this.tables = tables;
+  Explainer(LocalSearch search, State state, Objective objective) {
+    this.search = search;
     this.state = state;
     this.objective = objective;
-    this.ways = ways;
-    this.running = running;
+    tables = search.tables;
+    running = search.running;
     places = state.places;
   }
 
@@ -75,24 +62,14 @@ final class Explainer {
    * @param shards the shards of the plan
    */
   Insight insight(List<Shard> shards, double lowerBoundMs, double uncertaintyMs) {
-    List<Explanation> explanations = new ArrayList<>();
-    for (int t = 0; t < tables.size(); t++) {
-      if (!tables.get(t).isShared() && isNewlyCut(t)) {
-        explanations.add(cut(t));
-      }
-    }
-    explain(t -> !tables.get(t).isAlwaysCopied() && isNewKind(t))
-        .forEach(t -> explanations.add(kind(t)));
-    explain(this::isNewCache)
-        .forEach(
-            t -> explanations.add(undone(ExplainedAction.CACHE, t, leastCache(t), Cause.MEMORY)));
-    explain(this::hasNewRowsOnAll)
-        .forEach(
-            t -> {
-              Way uncut = ways.find(t, state.way(t).option.withAllRows());
-              explanations.add(undone(ExplainedAction.HOT_ROWS, t, uncut, Cause.COMMUNICATION));
-            });
-    explanations.addAll(moves(shards));
+    largest(tables.size(), this::isNewlyCut)
+        .forEach(t -> explain(ExplainedAction.SPLIT, t, whole(t), Cause.MEMORY));
+    largest(MAX_TABLES, this::isNewKind).forEach(this::explainKind);
+    largest(MAX_TABLES, this::isNewCache)
+        .forEach(t -> explain(ExplainedAction.CACHE, t, leastCache(t), Cause.MEMORY));
+    largest(MAX_TABLES, this::hasNewRowsOnAll)
+        .forEach(t -> explain(ExplainedAction.HOT_ROWS, t, allRows(t), Cause.COMMUNICATION));
+    explainMoves(shards);
     explanations.sort(Explanation.ORDER);
     return new Insight(
         lowerBoundMs,
@@ -101,45 +78,91 @@ final class Explainer {
         explanations.stream().limit(Insight.MAX_EXPLANATIONS).toList());
   }
 
-  private List<Integer> explain(IntPredicate which) {
-    return TableGroup.largest(tables, which, MAX_TABLES);
+  private List<Integer> largest(int most, IntPredicate isNew) {
+    return TableGroup.largest(tables, isNew, most);
   }
 
-  private Explanation explanation(ExplainedAction action, int table, Cause cause, double gainMs) {
-    return new Explanation(action, tables.get(table).name(), -1, -1, cause, gainMs);
+  private void explain(ExplainedAction action, int table, Move undone, Cause otherwise) {
+    explain(action, table, -1, -1, undone, otherwise);
   }
 
-  /** Returns how much longer a step takes after the move, whether there is room for it or not. */
-  private double gainMs() {
-    return objective.costAfter(move) - objective.costMs();
+  /**
+   * Explains a decision.
+   *
+   * @param undone the move that undoes it; null if there is none
+   * @param otherwise its purpose, if that does not follow from the step without it
+   */
+  private void explain(
+      ExplainedAction action, int table, int from, int to, Move undone, Cause otherwise) {
+    double gainMs = 0;
+    Cause cause = otherwise;
+    if (undone != null) {
+      gainMs = objective.costAfter(undone) - objective.costMs();
+      cause =
+          switch (action) {
+            case SPLIT -> byUnits();
+            case MOVE ->
+                state.way(table).scope == ShardScope.NODE
+                    ? byComputation(undone, gainMs)
+                    : byUnits();
+            case KIND -> byComputation(undone, gainMs);
+            case CACHE, HOT_ROWS, GROUPS -> otherwise;
+          };
+    }
+    explanations.add(new Explanation(action, tables.get(table).name(), from, to, cause, gainMs));
+  }
+
+  /** Returns what a decision saves, communication if a device would send more without it. */
+  private Cause byUnits() {
+    return objective.movedMaxUnits() > objective.maxUnits()
+        ? Cause.COMMUNICATION
+        : Cause.COMPUTATION;
   }
 
   /** Returns what a decision saves, computation if that is at least half of its gain. */
-  private static Cause cause(double computeMs, double gainMs) {
-    return 2 * computeMs >= gainMs ? Cause.COMPUTATION : Cause.COMMUNICATION;
+  private Cause byComputation(Move undone, double gainMs) {
+    double computeMs = objective.computeMs(objective.lastDevice());
+    Move back = Move.restoring(state, undone.table[0]);
+    objective.apply(undone);
+    double savedMs = objective.computeMs(objective.lastDevice()) - computeMs;
+    apply(back);
+    return 2 * savedMs >= gainMs ? Cause.COMPUTATION : Cause.COMMUNICATION;
+  }
+
+  private void apply(Move any) {
+    objective.costAfter(any);
+    objective.apply(any);
+  }
+
+  /** Returns the move that shards a table in another way at the same places, if there is one. */
+  private Move inPlace(int table, Way other) {
+    Move move = new Move();
+    if (other != null) {
+      move.change(state, table, other);
+    }
+    return other == null ? null : move;
+  }
+
+  private static Move without(int table) {
+    Move move = new Move();
+    move.add(table, null);
+    return move;
   }
 
   // Cuts by columns.
 
   private boolean isNewlyCut(int table) {
     Way way = state.way(table);
-    return way.part.isOnDevice() && way.parts > 1 && running.parts(table).size() != way.parts;
+    return way.part.isOnDevice() && way.parts > 1 && running.get(table).parts().size() != way.parts;
   }
 
-  /** Merges a table's shards on one of their devices. */
-  private Explanation cut(int table) {
-    Way way = state.way(table);
-    int columns = tables.get(table).columns();
-    Way whole = ways.find(table, way.option.with(Option.ofColumns(columns).part()));
-    if (whole == null || whole.load.bytes() > state.memory[state.place(table, 0)][Tiers.DEVICE]) {
-      return explanation(ExplainedAction.SPLIT, table, Cause.MEMORY, 0);
-    }
-    int unitsBefore = objective.maxUnits();
-    move.begin();
-    move.add(table, whole)[0] = state.place(table, 0);
-    double gain = gainMs();
-    Cause cause = objective.movedMaxUnits() > unitsBefore ? Cause.COMMUNICATION : Cause.COMPUTATION;
-    return explanation(ExplainedAction.SPLIT, table, cause, gain);
+  /** Returns a table's shards merged on one of their devices, if one could have them all. */
+  private Move whole(int table) {
+    Option option = state.way(table).option.withColumns(tables.get(table).columns());
+    Way whole = search.ways.find(table, option);
+    return whole == null || whole.load.bytes() > state.memory[Tiers.DEVICE][state.place(table, 0)]
+        ? null
+        : inPlace(table, whole);
   }
 
   // Kinds.
@@ -150,24 +173,24 @@ final class Explainer {
    */
   private boolean isNewKind(int table) {
     TablePart part = state.way(table).part;
-    return isKept(table)
-        ? !running.parts(table).get(0).part().isSplitAs(part)
+    if (tables.get(table).isAlwaysCopied()) {
+      return false;
+    }
+    return isKept(running.get(table))
+        ? !running.get(table).parts().get(0).part().isSplitAs(part)
         : !part.isByColumns() || lostRows(table);
   }
 
   /** Returns whether a table's parts can be kept; of one that is split over nodes, all of them. */
-  private boolean isKept(int table) {
-    List<CurrentPlan.RunningPart> parts = running.parts(table);
-    return !parts.isEmpty()
-        && (running.scope(table) == ShardScope.DEVICE
-            || parts.size() == running.partsBefore(table));
+  private static boolean isKept(RunningTable table) {
+    return !table.parts().isEmpty()
+        && (table.scope() == ShardScope.DEVICE || table.parts().size() == table.partsBefore());
   }
 
   /** Returns whether rows of a table, split before, were on a device that is gone. */
   private boolean lostRows(int table) {
-    return running.ran(table)
-        && running.scope(table) != ShardScope.DEVICE
-        && running.shards(table).shards().stream()
+    return running.get(table).scope() != ShardScope.DEVICE
+        && running.get(table).shards().shards().stream()
             .anyMatch(shard -> shard.device() >= state.devices);
   }
 
@@ -175,37 +198,23 @@ final class Explainer {
    * Takes a table out of the plan, and places it by columns instead; one that was split or copied
    * and is now on single devices goes back to where it was.
    */
-  private Explanation kind(int table) {
+  private void explainKind(int table) {
     boolean goesBack = state.way(table).part.isByColumns();
-    if (goesBack && running.parts(table).size() < running.partsBefore(table)) {
-      return explanation(ExplainedAction.KIND, table, Cause.DEVICE_LOST, 0);
+    boolean isLost =
+        goesBack && running.get(table).parts().size() < running.get(table).partsBefore();
+    Move undone = null;
+    if (!isLost) {
+      Move back = Move.restoring(state, table);
+      apply(without(table));
+      undone = goesBack ? asBefore(table) : byColumns(table);
+      apply(back);
     }
-    double costMs = objective.costMs();
-    double computeMs = objective.computeMs(objective.lastDevice());
-    Move back = Move.restoring(state, table);
-    move.begin();
-    move.add(table, null);
-    apply(move);
-    Move best = goesBack ? asBefore(table) : byColumns(table);
-    double gain = 0;
-    Cause cause = Cause.MEMORY;
-    if (best != null) {
-      apply(best);
-      gain = objective.costMs() - costMs;
-      cause = cause(objective.computeMs(objective.lastDevice()) - computeMs, gain);
-    }
-    apply(back);
-    return explanation(ExplainedAction.KIND, table, cause, gain);
-  }
-
-  private void apply(Move any) {
-    objective.costAfter(any);
-    objective.apply(any);
+    Cause otherwise = isLost ? Cause.DEVICE_LOST : Cause.MEMORY;
+    explain(ExplainedAction.KIND, table, undone, otherwise);
   }
 
   /** Returns the best equal cut of a table's columns, on the devices that are ready first. */
   private Move byColumns(int table) {
-    TableGroup group = tables.get(table);
     List<Integer> readyFirst =
         IntStream.range(0, state.devices)
             .boxed()
@@ -213,21 +222,10 @@ final class Explainer {
             .toList();
     Move best = null;
     double bestMs = Double.POSITIVE_INFINITY;
-    for (Option option : group.options(problem.cluster())) {
-      if (!option.isOnDevice()) {
-        continue;
-      }
-      Way way = ways.find(table, option);
-      Move found = new Move();
-      found.begin();
-      int[] at = found.add(table, way);
-      int placed = 0;
-      for (int d : readyFirst) {
-        if (placed < way.parts && state.mayAdd(table, way, d)) {
-          at[placed++] = d;
-        }
-      }
-      if (placed == way.parts && objective.costAfter(found) < bestMs) {
+    for (Option option : tables.get(table).options(search.cluster)) {
+      Move found =
+          option.isOnDevice() ? placed(table, search.ways.find(table, option), readyFirst) : null;
+      if (found != null && objective.costAfter(found) < bestMs) {
         best = found;
         bestMs = objective.movedCostMs();
       }
@@ -237,74 +235,65 @@ final class Explainer {
 
   /** Returns the table where it was, if there is room for it. */
   private Move asBefore(int table) {
-    List<CurrentPlan.RunningPart> parts = running.parts(table);
-    Way way = ways.find(table, running.option(table));
-    if (way == null || way.parts != parts.size()) {
-      return null;
-    }
+    List<Integer> places =
+        running.get(table).parts().stream().map(RunningTable.RunningPart::place).toList();
+    Way way = search.ways.find(table, running.get(table).option());
+    return way == null || way.parts != places.size() ? null : placed(table, way, places);
+  }
+
+  /** Returns the parts of a table that has none at the first places with room; null if too few. */
+  private Move placed(int table, Way way, List<Integer> places) {
     Move found = new Move();
-    found.begin();
     int[] at = found.add(table, way);
-    for (int i = 0; i < way.parts; i++) {
-      at[i] = parts.get(i).place();
-      if (!state.mayAdd(table, way, at[i])) {
-        return null;
+    int placed = 0;
+    for (int place : places) {
+      if (placed < way.parts && state.mayAdd(table, way, place)) {
+        at[placed++] = place;
       }
     }
-    return found;
+    return placed == way.parts ? found : null;
   }
 
   // Caches, and rows that all devices have.
 
   private boolean isNewCache(int table) {
-    List<CurrentPlan.RunningPart> before = running.parts(table);
     Way way = state.way(table);
     return way.isCached()
-        && (before.isEmpty() || !before.get(0).part().cacheShare().equals(way.part.cacheShare()));
+        && running.get(table).parts().stream()
+            .limit(1)
+            .noneMatch(before -> before.part().cacheShare().equals(way.part.cacheShare()));
   }
 
-  private Way leastCache(int table) {
-    ways.of(table);
+  private Move leastCache(int table) {
+    search.ways.of(table);
     Way least = state.way(table);
     while (least.lessCache != null) {
       least = least.lessCache;
     }
-    return least;
+    return inPlace(table, least);
   }
 
   private boolean hasNewRowsOnAll(int table) {
     Option option = state.way(table).option;
-    return !option.hasAllRows() && option.firstRow() != running.firstRow(table);
+    return !option.hasAllRows() && option.firstRow() != running.get(table).firstRow();
   }
 
-  /** Shards a table in another way at the same places, if there is one. */
-  private Explanation undone(ExplainedAction action, int table, Way before, Cause cause) {
-    if (before == null) {
-      return explanation(action, table, cause, 0);
-    }
-    move.begin();
-    move.change(state, table, before);
-    return explanation(action, table, cause, gainMs());
+  private Move allRows(int table) {
+    return inPlace(table, search.ways.find(table, state.way(table).option.withAllRows()));
   }
 
   // Moves.
 
-  /** Returns why parts moved, of tables with parts on single devices, or nodes, in both plans. */
-  private List<Explanation> moves(List<Shard> shards) {
-    Map<String, Integer> positions = new HashMap<>();
-    for (int t = 0; t < tables.size(); t++) {
-      if (!tables.get(t).isShared()) {
-        positions.put(tables.get(t).name(), t);
-      }
-    }
-    List<Shard> placed =
-        problem.reusablePlan().shards().stream()
-            .filter(shard -> positions.containsKey(shard.table()))
-            .filter(shard -> isPlaced(positions.get(shard.table()), shard))
-            .toList();
-    PlanShards before = new PlanShards(placed, problem.reusablePlan().devices());
-    List<Shard> now = shards.stream().filter(shard -> !shard.isCopied()).toList();
-    PlanShards planned = new PlanShards(now, problem.cluster().devices());
+  /** Explains why parts moved, of tables with parts on single devices, or nodes, in both plans. */
+  private void explainMoves(List<Shard> shards) {
+    Map<String, Integer> positions =
+        IntStream.range(0, tables.size())
+            .boxed()
+            .filter(t -> !tables.get(t).isShared())
+            .collect(Collectors.toMap(t -> tables.get(t).name(), t -> t));
+    PlanShards plan = search.problem.reusablePlan();
+    PlanShards before = new PlanShards(placed(plan.shards(), positions), plan.devices());
+    PlanShards planned = new PlanShards(placed(shards, positions), state.devices);
     record MovePath(int table, int from, int to) {}
     Set<MovePath> paths = new LinkedHashSet<>();
     for (Overlap overlap : Overlap.between(before, planned)) {
@@ -316,17 +305,20 @@ final class Explainer {
         paths.add(new MovePath(table, from, to));
       }
     }
-    return paths.stream()
-        .flatMap(path -> moved(path.table(), path.from(), path.to()).stream())
+    paths.forEach(path -> explainMove(path.table(), path.from(), path.to()));
+  }
+
+  /** Returns the shards for which the search chose a device or a node, as before. */
+  private List<Shard> placed(List<Shard> shards, Map<String, Integer> positions) {
+    return shards.stream()
+        .filter(shard -> positions.containsKey(shard.table()))
+        .filter(shard -> isPlaced(positions.get(shard.table()), shard.kind().scope()))
         .toList();
   }
 
-  /** Returns whether the search chose a device or a node for a shard, as before. */
-  private boolean isPlaced(int table, Shard shard) {
-    ShardScope scope = shard.kind().scope();
-    return !shard.isCopied()
-        && scope == state.way(table).scope
-        && (scope == ShardScope.DEVICE || (scope == ShardScope.NODE && isKept(table)));
+  private boolean isPlaced(int table, ShardScope scope) {
+    return scope == state.way(table).scope
+        && (scope == ShardScope.DEVICE || (scope == ShardScope.NODE && isKept(running.get(table))));
   }
 
   private int firstDevice(int table, int device) {
@@ -336,41 +328,27 @@ final class Explainer {
   }
 
   /** Moves a part back to where it was. */
-  private Optional<Explanation> moved(int table, int from, int to) {
-    if (from >= state.devices) {
-      return moved(table, from, to, Cause.DEVICE_LOST, 0);
+  private void explainMove(int table, int from, int to) {
+    Move undone = null;
+    if (from < state.devices) {
+      ShardScope scope = state.way(table).scope;
+      int before = places.of(scope, from);
+      if (state.isAt(table, before)) {
+        return; // It follows from the cut, which is explained.
+      }
+      int now = places.of(scope, to);
+      int part = 0;
+      while (state.place(table, part) != now) {
+        part++;
+      }
+      undone = new Move();
+      undone.shift(state, table, part, before);
+      if (objective.evaluate(undone) == Double.POSITIVE_INFINITY) {
+        undone = null;
+      }
     }
-    ShardScope scope = state.way(table).scope;
-    int before = places.of(scope, from);
-    int now = places.of(scope, to);
-    int part = 0;
-    while (state.place(table, part) != now) {
-      part++;
-    }
-    if (state.isAt(table, before)) {
-      return Optional.empty(); // It follows from the cut, which is explained.
-    }
-    move.begin();
-    move.shift(state, table, part, before);
-    if (objective.evaluate(move) == Double.POSITIVE_INFINITY) {
-      return moved(table, from, to, Cause.MEMORY, 0);
-    }
-    double gain = objective.movedCostMs() - objective.costMs();
-    Cause cause =
-        objective.movedMaxUnits() > objective.maxUnits() ? Cause.COMMUNICATION : Cause.COMPUTATION;
-    if (scope == ShardScope.NODE) {
-      double computeMs = objective.computeMs(objective.lastDevice());
-      Move back = Move.restoring(state, table);
-      objective.apply(move);
-      cause = cause(objective.computeMs(objective.lastDevice()) - computeMs, gain);
-      apply(back);
-    }
-    return moved(table, from, to, cause, gain);
-  }
-
-  private Optional<Explanation> moved(int table, int from, int to, Cause cause, double gainMs) {
-    String name = tables.get(table).name();
-    return Optional.of(new Explanation(ExplainedAction.MOVE, name, from, to, cause, gainMs));
+    Cause otherwise = from < state.devices ? Cause.MEMORY : Cause.DEVICE_LOST;
+    explain(ExplainedAction.MOVE, table, from, to, undone, otherwise);
   }
 
   // The bottleneck.
@@ -382,11 +360,9 @@ final class Explainer {
     double gain = Double.NEGATIVE_INFINITY;
     for (ShardScope scope : ShardScope.values()) {
       for (int table : candidates(places.of(scope, device))) {
-        move.begin();
-        move.add(table, null);
-        double without = now - objective.costAfter(move);
-        if (without > gain) {
-          gain = without;
+        double saved = now - objective.costAfter(without(table));
+        if (saved > gain) {
+          gain = saved;
           costliest = table;
         }
       }
@@ -421,11 +397,8 @@ final class Explainer {
   }
 
   private boolean hasRoomElsewhere(int device, Way way) {
-    for (int d = 0; d < state.devices; d++) {
-      if (d != device && state.hasRoom(d, way.load.memory())) {
-        return true;
-      }
-    }
-    return state.devices == 1;
+    return state.devices == 1
+        || IntStream.range(0, state.devices)
+            .anyMatch(d -> d != device && state.hasRoom(d, way.load.memory()));
   }
 }

@@ -4,6 +4,7 @@ import io.shardtide.plan.Explanation;
 import io.shardtide.plan.Explanation.Cause;
 import io.shardtide.plan.Explanation.ExplainedAction;
 import io.shardtide.plan.Insight;
+import io.shardtide.plan.InsightBuilder;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
 import io.shardtide.plan.Shortfall;
@@ -134,18 +135,18 @@ public final class GroupSearch {
 
   private SearchResult search() {
     List<ReplicaGroups> groupings = problem.groupings();
-    List<TableSpec> notCopied = problem.notCopied();
-    if (groupings.isEmpty() && !notCopied.isEmpty()) {
+    List<TableSpec> hashed = problem.hashed();
+    if (groupings.isEmpty() && !hashed.isEmpty()) {
       return new SearchResult.NotFound(
           new Shortfall(
               0,
               true,
-              notCopied.stream()
+              hashed.stream()
                   .sorted(LARGEST)
                   .map(table -> new Shortfall.TableBytes(table.name(), table.bytes()))
                   .toList(),
               "Replica groups of a workload with hashed tables must be 1, since each copy would store other ids; got %s and table %s"
-                  .formatted(problem.cluster().replicaGroups(), notCopied.get(0).name())),
+                  .formatted(problem.cluster().replicaGroups(), hashed.get(0).name())),
           0);
     }
     if (groupings.isEmpty()) {
@@ -224,13 +225,7 @@ public final class GroupSearch {
             .limit(Insight.MAX_EXPLANATIONS)
             .toList();
     return SearchResultFoundBuilder.builder(best)
-        .insight(
-            Optional.of(
-                new Insight(
-                    insight.lowerBoundMs(),
-                    insight.uncertaintyMs(),
-                    insight.bottleneck(),
-                    explanations)))
+        .insight(Optional.of(InsightBuilder.builder(insight).explanations(explanations).build()))
         .evaluations(evaluations)
         .build();
   }

@@ -63,16 +63,18 @@ public record GroupedProblem(
    */
   List<ReplicaGroups> groupings() {
     return cluster.groupings().stream()
-        .filter(groups -> !groups.areSeveral() || notCopied().isEmpty())
+        .filter(groups -> !groups.areSeveral() || hashed().isEmpty())
         .filter(groups -> tables.stream().allMatch(table -> table.inGroup(groups).isPresent()))
         .toList();
   }
 
-  /** Returns the tables that cannot be in several groups. */
-  List<TableSpec> notCopied() {
+  /**
+   * Returns the tables that cannot be in several groups: each would store other ids in other slots.
+   */
+  List<TableSpec> hashed() {
     return tables.stream()
         .map(TablePrediction::table)
-        .filter(table -> !table.mayBeCopied())
+        .filter(table -> table.storage().isPresent())
         .toList();
   }
 

@@ -37,8 +37,7 @@ record LoadUnits(
       (double) Workload.MAX_TABLES * TableSpec.MAX_COLUMNS / TableSpec.COLUMN_UNIT;
 
   static LoadUnits of(List<TableGroup> tables, ClusterSpec cluster) {
-    List<TableSpec> all =
-        tables.stream().flatMap(g -> g.tables().stream()).map(TablePrediction::table).toList();
+    List<TableSpec> all = tables.stream().flatMap(TableGroup::specs).toList();
     boolean arePooled = all.stream().allMatch(TableSpec::pooled);
     double shortest =
         all.stream().mapToDouble(t -> ShapeLoad.sentShare(t, cluster)).min().orElse(1);

@@ -6,8 +6,6 @@ import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.StepMemory;
-import io.shardtide.cost.TablePrediction;
-import io.shardtide.plan.CollectiveCodec;
 import io.shardtide.plan.Insight;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.Replication;
@@ -29,7 +27,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -85,10 +85,12 @@ public final class LocalSearch {
    */
   private static final int EVALUATIONS_PER_BOUND = 8;
 
+  static final BiConsumer<LocalSearch, Objective> NOTHING = (search, objective) -> {};
+
   /** Seed of a search that is alone. */
   private static final long SEED = 1;
 
-  private final SearchProblem problem;
+  final SearchProblem problem;
   final ClusterSpec cluster;
   final List<TableGroup> tables;
 
@@ -103,14 +105,21 @@ public final class LocalSearch {
   final TableWays ways;
   final Placer placer;
   final SearchSettings settings;
-  final CurrentPlan running;
-  private final boolean checked;
+  final List<RunningTable> running;
+  private final BiConsumer<LocalSearch, Objective> afterMove;
   private final SeededRandom random;
   final SearchWork work;
   private long unplacedBytes = Long.MAX_VALUE;
 
-  LocalSearch(SearchProblem problem, SearchSettings settings, long seed, boolean checked) {
-    this.checked = checked;
+  /**
+   * @param afterMove called after each move that is applied
+   */
+  LocalSearch(
+      SearchProblem problem,
+      SearchSettings settings,
+      long seed,
+      BiConsumer<LocalSearch, Objective> afterMove) {
+    this.afterMove = afterMove;
     random = new SeededRandom(seed);
     this.problem = problem;
     this.settings = settings;
@@ -120,14 +129,12 @@ public final class LocalSearch {
     work = new SearchWork(evaluator);
     expected = problem.model().evaluator();
     units = LoadUnits.of(tables, cluster);
-    stepBytes =
-        StepMemory.ofDevice(
-            problem.tables().stream().map(TablePrediction::table).toList(), cluster);
+    stepBytes = StepMemory.ofDevice(problem.specs(), cluster);
     places = new Places(cluster);
     communication = new Communication(evaluator, cluster, units);
     ways = new TableWays(tables, cluster, evaluator, units, places, communication);
     placer = new Placer(tables, cluster, evaluator, problem.slowdowns(), ways);
-    running = new CurrentPlan(tables, problem.reusablePlan(), places);
+    running = RunningTable.of(tables, problem.reusablePlan(), places);
   }
 
   /**
@@ -137,23 +144,25 @@ public final class LocalSearch {
    * @param settings the budget, and the price of moves
    */
   public static SearchResult search(SearchProblem problem, SearchSettings settings) {
-    return search(problem, settings, false);
+    return search(problem, settings, NOTHING);
   }
 
-  /** Searches a problem; if checked, compares every cost with one from scratch, which is slow. */
-  static SearchResult search(SearchProblem problem, SearchSettings settings, boolean checked) {
+  static SearchResult search(
+      SearchProblem problem,
+      SearchSettings settings,
+      BiConsumer<LocalSearch, Objective> afterMove) {
     Shortfall impossible = Feasibility.refutePredicted(problem.tables(), problem.cluster());
     if (impossible != null) {
       return Relaxations.notFound(problem, impossible, 0);
     }
     if (!problem.reusablePlan().isEmpty() && !problem.tables().isEmpty()) {
-      LocalSearch search = new LocalSearch(problem, settings, SEED, checked);
+      LocalSearch search = new LocalSearch(problem, settings, SEED, afterMove);
       State repaired = new Repair(search).run();
       if (repaired != null) {
         return search.explained(repaired, search.evaluator.evaluations());
       }
     }
-    ScratchSearch search = new ScratchSearch(problem, settings, checked);
+    ScratchSearch search = new ScratchSearch(problem, settings, afterMove);
     search.advance(1);
     return search.explained();
   }
@@ -163,7 +172,7 @@ public final class LocalSearch {
     if (Feasibility.isRefuted(problem)) {
       return false;
     }
-    LocalSearch search = new LocalSearch(problem, SearchSettings.DEFAULTS, SEED, false);
+    LocalSearch search = new LocalSearch(problem, SearchSettings.DEFAULTS, SEED, NOTHING);
     return Stream.concat(search.placements(), search.lastPlacements()).findFirst().isPresent();
   }
 
@@ -174,17 +183,10 @@ public final class LocalSearch {
 
   /** Returns searches from tables that are sharded in various ways; none if nothing fits. */
   List<Annealing> starts() {
-    List<Annealing> searches = searches(placements());
-    return searches.isEmpty() ? searches(lastPlacements().limit(1)) : searches;
-  }
-
-  private List<Annealing> searches(Stream<State> from) {
-    return from.map(
-            state -> {
-              work.check();
-              return annealing(state, false);
-            })
-        .toList();
+    List<Annealing> searches = placements().map(state -> annealing(state, false)).toList();
+    return searches.isEmpty()
+        ? lastPlacements().limit(1).map(state -> annealing(state, false)).toList()
+        : searches;
   }
 
   /** Returns the tables sharded in various ways, made one by one as they are asked for. */
@@ -258,20 +260,21 @@ public final class LocalSearch {
   }
 
   Annealing annealing(State state, boolean isRepair) {
-    CostEvaluator checker = checked ? problem.model().evaluator(settings.risk()) : null;
-    state.choose(communication.chosen(codecs(state)));
-    Objective objective = objective(state, running, checker);
+    work.check();
+    state.choose(communication.chosen(collectives(state)));
+    Objective objective =
+        objective(state, running, evaluator, applied -> afterMove.accept(this, applied));
     Proposals proposals = new Proposals(state, objective, ways, communication, random, isRepair);
     return new Annealing(state, objective, work, proposals, random, isRepair);
   }
 
   /**
-   * Returns the codecs to begin with: the best ones for a plan and, for scopes that it has no
+   * Returns the collectives to begin with: the best ones for a plan and, for scopes that it has no
    * shards of, those that would be best if all tables were there, spread evenly.
    */
-  private List<CollectiveCodec> codecs(State state) {
+  private StepCollectives collectives(State state) {
     if (!communication.hasChoices()) {
-      return List.of();
+      return StepCollectives.of(cluster);
     }
     Set<ShardScope> present = EnumSet.noneOf(ShardScope.class);
     if (problem.model().predictsAllKinds()) {
@@ -280,21 +283,21 @@ public final class LocalSearch {
       present.addAll(EnumSet.allOf(ShardScope.class));
     }
     double elements = units.total() * units.elementsPerUnit();
-    List<CollectiveCodec> best =
-        CodecChoice.of(evaluator, cluster, state.loads(), problem.slowdowns());
-    return CodecChoice.forSearch(evaluator, cluster, best, present, elements);
+    StepCollectives best = CodecChoice.of(evaluator, cluster, state.loads(), problem.slowdowns());
+    return CodecChoice.forSearch(evaluator, best, present, elements);
   }
 
-  private Objective objective(State state, CurrentPlan before, CostEvaluator checker) {
+  Objective objective(
+      State state, List<RunningTable> before, CostEvaluator by, Consumer<Objective> afterMoves) {
     return new Objective(
         state,
-        evaluator,
+        by,
         problem.slowdowns(),
         communication,
         new MovePrice(before, tables, cluster, settings, problem.synchronization().groups()),
         new SynchronizationPrice(problem.synchronization(), evaluator),
         ways.msPerUnit(),
-        checker);
+        afterMoves);
   }
 
   /** Returns a lower bound of the cost of every plan, in milliseconds, that takes no time. */
@@ -312,8 +315,7 @@ public final class LocalSearch {
   }
 
   private SearchResult.Found found(State state, long evaluations, List<DeviceLoad> loads) {
-    StepCollectives collectives =
-        StepCollectives.of(cluster, CodecChoice.of(expected, cluster, loads, problem.slowdowns()));
+    StepCollectives collectives = CodecChoice.of(expected, cluster, loads, problem.slowdowns());
     StepCost cost = cost(expected, collectives, loads);
     Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, running);
     List<Shard> shards =
@@ -323,22 +325,22 @@ public final class LocalSearch {
         shards,
         cost.deviceCosts(loads),
         replication,
-        collectives.codecs(),
+        collectives,
         cost.predictedMs() + replication.msPerStep(),
         Optional.empty(),
         evaluations);
   }
 
-  /** Returns a plan with its analysis; gives the state the codecs that are best for it. */
+  /** Returns a plan with its analysis; gives the state the collectives that are best for it. */
   SearchResult.Found explained(State state, long evaluations) {
     List<DeviceLoad> loads = state.loads();
     SearchResult.Found found = found(state, evaluations, loads);
-    StepCollectives collectives = StepCollectives.of(cluster, found.codecs());
+    StepCollectives collectives = found.collectives();
     StepCost worse = cost(problem.model().evaluator(1), collectives, loads);
-    CurrentPlan nothing = new CurrentPlan(tables, PlanShards.NONE, places);
-    state.choose(communication.chosen(found.codecs()));
-    Objective objective = objective(state, nothing, null);
-    Explainer explainer = new Explainer(problem, tables, state, objective, ways, running);
+    List<RunningTable> nothing = RunningTable.of(tables, PlanShards.NONE, places);
+    state.choose(communication.chosen(collectives));
+    Objective objective = objective(state, nothing, evaluator, applied -> {});
+    Explainer explainer = new Explainer(this, state, objective);
     Insight insight =
         explainer.insight(
             found.shards(),

@@ -13,15 +13,25 @@ final class Move {
   static final int NO_COLLECTIVE = -1;
 
   int tables;
-  final int[] table = new int[MOST_TABLES];
-  final Way[] way = new Way[MOST_TABLES];
-  final int[][] places = new int[MOST_TABLES][4];
+  final int[] table;
+  final Way[] way;
+  final int[][] places;
 
   /** The number of the collective that changes, or {@link #NO_COLLECTIVE}; see {@link State}. */
-  int collective;
+  int collective = NO_COLLECTIVE;
 
   /** Its candidate. */
   int candidate;
+
+  Move() {
+    this(MOST_TABLES);
+  }
+
+  private Move(int mostTables) {
+    table = new int[mostTables];
+    way = new Way[mostTables];
+    places = new int[mostTables][4];
+  }
 
   /** Starts a move. */
   void begin() {
@@ -59,8 +69,7 @@ final class Move {
 
   /** Returns a new move that restores some tables as they are. */
   static Move restoring(State state, int... tables) {
-    Move move = new Move();
-    move.begin();
+    Move move = new Move(tables.length);
     for (int table : tables) {
       move.restore(state, table);
     }
@@ -89,7 +98,7 @@ final class Move {
     for (int c = 0; c < tables; c++) {
       state.set(table[c], way[c], places[c], parts(c));
     }
-    choose(state.chosen);
+    choose(state.collectives.chosen);
   }
 
   /** Applies the change to the candidate of each collective. */

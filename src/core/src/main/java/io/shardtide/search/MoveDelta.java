@@ -23,17 +23,13 @@ final class MoveDelta {
   final long[][] bytes;
   final int[] parts;
 
-  int totalUnits;
-  double rowElements;
-  double copyElements;
-
   /** All-to-all loads that nodes gain, and whether any load crosses the border of a node. */
   final int[] unitsOfNode;
 
   boolean changesNodes;
 
-  /** Loads of parts that are split over nodes. */
-  final int[] nodeUnits;
+  /** What the loads of collectives gain. */
+  final Communication.Loads collectives;
 
   /** Whether parts that are split or copied change. */
   boolean changesSplit;
@@ -62,7 +58,7 @@ final class MoveDelta {
     indexOf = new int[devices];
     stampOf = new int[devices];
     unitsOfNode = new int[places.nodes()];
-    nodeUnits = new int[places.nodes()];
+    collectives = new Communication.Loads(places.nodes());
   }
 
   /** Returns whether the move changes a device. */
@@ -103,19 +99,14 @@ final class MoveDelta {
   void collect(Move move) {
     count = 0;
     edits = 0;
-    totalUnits = 0;
-    rowElements = 0;
-    copyElements = 0;
+    collectives.clear();
     changesSplit = false;
     stamp++;
-    for (int node = 0; node < nodeUnits.length; node++) {
-      unitsOfNode[node] = 0;
-      nodeUnits[node] = 0;
-    }
+    Arrays.fill(unitsOfNode, 0);
     for (int c = 0; c < move.tables; c++) {
       collectTable(move, c);
     }
-    changesNodes = totalUnits != 0;
+    changesNodes = collectives.totalUnits != 0;
     for (int node = 0; node < unitsOfNode.length && !changesNodes; node++) {
       changesNodes = unitsOfNode[node] != 0;
     }
@@ -162,15 +153,7 @@ final class MoveDelta {
     edit[edits] = way;
     editPlace[edits] = place;
     editSign[edits++] = sign;
-    if (way.nodeUnits != 0) {
-      nodeUnits[places.node(place)] += sign * way.nodeUnits;
-      changesSplit = true;
-    }
-    if (way.rowElements != 0 || way.copyElements != 0) {
-      rowElements += sign * way.rowElements;
-      copyElements += sign * way.copyElements;
-      changesSplit = true;
-    }
+    changesSplit |= collectives.add(way, places, place, sign);
     for (int d = places.first(place); d < places.end(place); d++) {
       int i;
       if (stampOf[d] == stamp) {
@@ -186,7 +169,6 @@ final class MoveDelta {
       }
       units[i] += sign * way.units;
       unitsOfNode[places.nodeOf(d)] += sign * way.units;
-      totalUnits += sign * way.units;
       Tiers.add(bytes[i], way.load.memory(), sign);
       parts[i] += sign;
     }
@@ -207,13 +189,13 @@ final class MoveDelta {
    */
   int sum(int d, double[] sum) {
     System.arraycopy(state.sums, d * sum.length, sum, 0, sum.length);
-    int groups = 0;
+    int changed = 0;
     for (int e = 0; e < edits; e++) {
       if (places.covers(editPlace[e], d)) {
         State.shift(sum, 0, edit[e], editSign[e]);
-        groups |= edit[e].groups;
+        changed |= edit[e].launchGroups;
       }
     }
-    return groups;
+    return changed;
   }
 }

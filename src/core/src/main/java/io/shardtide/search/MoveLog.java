@@ -34,7 +34,7 @@ final class MoveLog {
     }
     if (move.collective != Move.NO_COLLECTIVE) {
       reserve(2);
-      numbers[size++] = state.chosen[move.collective];
+      numbers[size++] = state.collectives.chosen[move.collective];
       numbers[size++] = -1 - move.collective;
       push(null);
     }
@@ -64,7 +64,7 @@ final class MoveLog {
       Way way = ways[--entries];
       int table = numbers[--size];
       if (table < 0) {
-        state.chosen[-1 - table] = numbers[--size];
+        state.collectives.chosen[-1 - table] = numbers[--size];
         continue;
       }
       int count = numbers[--size];

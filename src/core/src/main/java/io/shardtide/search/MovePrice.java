@@ -5,6 +5,7 @@ import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.Shard;
+import io.shardtide.plan.Transfer;
 import io.shardtide.search.problem.TableGroup;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ReplicaGroups;
@@ -23,7 +24,7 @@ import java.util.Map;
  * others move. Otherwise each rank is counted by itself.
  */
 final class MovePrice {
-  private final CurrentPlan running;
+  private final List<RunningTable> running;
   private final List<TableGroup> tables;
   private final ClusterSpec cluster;
   private final SearchSettings settings;
@@ -43,7 +44,7 @@ final class MovePrice {
    * @param groups the replica groups
    */
   MovePrice(
-      CurrentPlan running,
+      List<RunningTable> running,
       List<TableGroup> tables,
       ClusterSpec cluster,
       SearchSettings settings,
@@ -67,16 +68,11 @@ final class MovePrice {
     return ofTable[table];
   }
 
-  /** Returns a calculator of the same prices, before any assignment. */
-  MovePrice copy() {
-    return new MovePrice(running, tables, cluster, settings, groups);
-  }
-
   /** Recomputes the price from a state. */
   void refresh(State state) {
     ms = 0;
     for (int t = 0; t < ofTable.length; t++) {
-      if (running.ran(t)) {
+      if (running.get(t).ran()) {
         ofTable[t] = price(state.places, t, state.way(t), state.placesOf(t), state.count(t));
         ms += ofTable[t];
       }
@@ -88,7 +84,7 @@ final class MovePrice {
     double more = 0;
     for (int c = 0; c < move.tables; c++) {
       int table = move.table[c];
-      if (running.ran(table)) {
+      if (running.get(table).ran()) {
         more += price(state.places, move, c) - ofTable[table];
       }
     }
@@ -99,7 +95,7 @@ final class MovePrice {
   void apply(State state, Move move) {
     for (int c = 0; c < move.tables; c++) {
       int table = move.table[c];
-      if (running.ran(table)) {
+      if (running.get(table).ran()) {
         double after = price(state.places, move, c);
         ms += after - ofTable[table];
         ofTable[table] = after;
@@ -115,14 +111,14 @@ final class MovePrice {
     if (count == 0) {
       return 0;
     }
-    if (!groups.keepPositions(running.shards(table).devices(), cluster.devices())) {
+    if (!groups.keepPositions(running.get(table).shards().devices(), cluster.devices())) {
       return priceOfLayout(places, table, way, at, groups);
     }
     boolean areComparable =
         (way.scope == ShardScope.DEVICE || way.scope == ShardScope.NODE)
             && hasSameRowsOnAll(table, way.option)
             && count == way.parts
-            && running.isCutInto(table, tables.get(table), way.part);
+            && running.get(table).isCutInto(tables.get(table), way.part);
     double ofOneGroup =
         areComparable
             ? priceOfPlaces(places, table, way, at)
@@ -132,15 +128,15 @@ final class MovePrice {
 
   /** Returns whether all devices have already what all have beside the parts. */
   private boolean hasSameRowsOnAll(int table, Option option) {
-    return running.firstRow(table) == option.firstRow()
-        && (option.hasAllRows() || cluster.devices() <= running.shards(table).devices());
+    return running.get(table).firstRow() == option.firstRow()
+        && (option.hasAllRows() || cluster.devices() <= running.get(table).shards().devices());
   }
 
   /** Counts what each place holds in addition: exact where the parts are cut as before. */
   private double priceOfPlaces(Places places, int table, Way way, int[] at) {
     double sum = 0;
     for (int i = 0; i < way.parts; i++) {
-      int more = way.part.columns() - running.columns(table, at[i]);
+      int more = way.part.columns() - running.get(table).columns(at[i]);
       if (more > 0) {
         sum +=
             msPerMove * places.size(at[i]) * tables.get(table).tables().size()
@@ -153,15 +149,15 @@ final class MovePrice {
   /** Returns the price of what moves between the ranks of some of the groups. */
   private double priceOfLayout(Places places, int table, Way way, int[] at, ReplicaGroups counted) {
     double sum = 0;
-    PlanShards plan = running.shards(table);
+    PlanShards plan = running.get(table).shards();
     PlanShards before = new PlanShards(plan.shards(), plan.devices(), counted);
     for (Map.Entry<TableSpec, List<Shard>> of :
-        ShardLayout.shards(tables.get(table), way, at, places, running.parts(table)).entrySet()) {
+        ShardLayout.shards(tables.get(table), way, at, places, running.get(table).parts())
+            .entrySet()) {
       TableSpec spec = of.getKey();
       PlanShards next = new PlanShards(of.getValue(), cluster.devices(), counted);
       List<Overlap> overlaps = Overlap.between(before, next);
-      for (io.shardtide.plan.Transfer move :
-          Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
+      for (Transfer move : Overlap.moves(overlaps, Map.of(spec.name(), spec), next)) {
         sum += settings.moveMs(move);
       }
     }

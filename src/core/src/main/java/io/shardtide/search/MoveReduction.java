@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.stream.IntStream;
 
 /**
  * Takes moves back that do not pay: a search makes many of them on the way. Tables are sharded as
@@ -46,25 +47,13 @@ final class MoveReduction {
   }
 
   private List<Integer> changed() {
-    List<Integer> changed = new ArrayList<>();
-    for (int t = 0; t < state.tables(); t++) {
-      if (isChanged(t)) {
-        changed.add(t);
-      }
-    }
-    return changed;
+    return IntStream.range(0, state.tables()).filter(this::isChanged).boxed().toList();
   }
 
   private boolean isChanged(int table) {
-    if (state.way(table) != earlier.way(table)) {
-      return true;
-    }
-    for (int i = 0; i < earlier.count(table); i++) {
-      if (!state.isAt(table, earlier.place(table, i))) {
-        return true;
-      }
-    }
-    return false;
+    return state.way(table) != earlier.way(table)
+        || IntStream.range(0, earlier.count(table))
+            .anyMatch(i -> !state.isAt(table, earlier.place(table, i)));
   }
 
   /** Takes back the first pair that pays: a table, and one that has left a place that it took. */

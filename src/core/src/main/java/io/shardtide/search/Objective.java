@@ -5,6 +5,7 @@ import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.Slowdowns;
 import io.shardtide.plan.CostPart;
 import java.util.Arrays;
+import java.util.function.Consumer;
 
 /**
  * The cost of a state, updated move by move: the predicted step, with the prices of moves away from
@@ -22,13 +23,12 @@ final class Objective {
   /** Up to so many devices, the largest values of all others are known without a loop. */
   private static final int FEW = 2;
 
-  private final State state;
+  final State state;
   private final CostEvaluator evaluator;
-  private final Slowdowns slowdowns;
   private final Communication communication;
   private final MovePrice movePrice;
   private final SynchronizationPrice synchronization;
-  private final CostEvaluator checker;
+  private final Consumer<Objective> afterMove;
   private final Places places;
   private final int devices;
   private final int sumSize;
@@ -46,7 +46,7 @@ final class Objective {
   private final LargestThree longestForward;
   private final LargestThree largestUnits;
   private Communication.Terms terms;
-  private int minMaxUnits;
+  int minMaxUnits;
   private double startSquares;
   private double unitSquares;
   private double slopeOfUnits;
@@ -62,7 +62,7 @@ final class Objective {
   private Communication.Terms movedTerms;
   private boolean isSame;
   private double movedCostMs;
-  private double movedScore;
+  double movedScore;
 
   /**
    * @param state the state; changed only through this
@@ -72,7 +72,7 @@ final class Objective {
    * @param movePrice price of moving away from the running plan
    * @param synchronization price of keeping replica groups equal
    * @param msPerUnit milliseconds of both all-to-alls for each unit of load
-   * @param checker recomputes every cost after each move and compares; null for no such check
+   * @param afterMove called after each move that is applied
    */
   Objective(
       State state,
@@ -82,18 +82,17 @@ final class Objective {
       MovePrice movePrice,
       SynchronizationPrice synchronization,
       double msPerUnit,
-      CostEvaluator checker) {
+      Consumer<Objective> afterMove) {
     this.state = state;
     this.evaluator = evaluator;
-    this.slowdowns = slowdowns;
     this.communication = communication;
     this.movePrice = movePrice;
     this.synchronization = synchronization;
-    this.checker = checker;
+    this.afterMove = afterMove;
     places = state.places;
     devices = state.devices;
     sumSize = state.sumSize;
-    launchGroups = evaluator.groups();
+    launchGroups = evaluator.launchGroups();
     tieBreaker = new TieBreaker(devices, msPerUnit);
     computeFactor = new double[devices];
     commFactor = new double[devices];
@@ -113,7 +112,7 @@ final class Objective {
     sum = new double[sumSize];
     movedGroupMs = new double[devices * launchGroups];
     movedComputeMs = new double[devices];
-    loads = communication.newLoads();
+    loads = new Communication.Loads(places.nodes());
     refresh();
   }
 
@@ -164,7 +163,7 @@ final class Objective {
    * paying for it before it gains.
    */
   void setMinMaxUnits(int least) {
-    minMaxUnits = Math.min(least, state.totalUnits);
+    minMaxUnits = Math.min(least, state.collectives.totalUnits);
     refreshCommunication();
   }
 
@@ -212,18 +211,14 @@ final class Objective {
   }
 
   /** Recomputes what depends on the loads of collectives and on codecs. */
-  private void refreshCommunication() {
+  void refreshCommunication() {
     int max = minMaxUnits;
     for (int d = 0; d < devices; d++) {
       max = Math.max(max, state.units[d]);
     }
+    loads.set(state.collectives);
     loads.maxUnits = max;
-    loads.totalUnits = state.totalUnits;
-    loads.level = level(state.totalUnits, false);
-    System.arraycopy(state.nodeUnits, 0, loads.nodeUnits, 0, loads.nodeUnits.length);
-    loads.rowElements = state.rowElements;
-    loads.copyElements = state.copyElements;
-    System.arraycopy(state.chosen, 0, loads.chosen, 0, loads.chosen.length);
+    loads.level = level(loads.totalUnits, false);
     communication.compute(terms, loads);
     refreshDevices();
   }
@@ -414,7 +409,7 @@ final class Objective {
 
   /** Computes the costs of collectives after a move, where they are others. */
   private void computeTerms(Move move) {
-    int total = state.totalUnits + delta.totalUnits;
+    int total = state.collectives.totalUnits + delta.collectives.totalUnits;
     int max = minMaxUnits;
     if (delta.count <= FEW) {
       max = Math.max(max, (int) largestUnits.largestBut(delta.first(), delta.second()));
@@ -436,15 +431,10 @@ final class Objective {
     if (isSame) {
       return;
     }
+    loads.set(state.collectives);
+    loads.add(delta.collectives);
     loads.maxUnits = max;
-    loads.totalUnits = total;
     loads.level = level;
-    for (int node = 0; node < loads.nodeUnits.length; node++) {
-      loads.nodeUnits[node] = state.nodeUnits[node] + delta.nodeUnits[node];
-    }
-    loads.rowElements = state.rowElements + delta.rowElements;
-    loads.copyElements = state.copyElements + delta.copyElements;
-    System.arraycopy(state.chosen, 0, loads.chosen, 0, loads.chosen.length);
     move.choose(loads.chosen);
     communication.compute(movedTerms, loads);
   }
@@ -468,11 +458,7 @@ final class Objective {
     return computeFactor[d] * ms;
   }
 
-  /**
-   * Applies the move that was evaluated last, and whose score was not above its limit.
-   *
-   * @throws IllegalStateException if there is a checker and it finds other costs
-   */
+  /** Applies the move that was evaluated last, and whose score was not above its limit. */
   void apply(Move move) {
     movePrice.apply(state, move);
     for (int i = 0; i < delta.count; i++) {
@@ -493,32 +479,6 @@ final class Objective {
       movedTerms = before;
       refreshDevices();
     }
-    if (checker != null) {
-      check();
-    }
-  }
-
-  private void check() {
-    Objective fresh =
-        new Objective(
-            state.copy(),
-            checker,
-            slowdowns,
-            communication,
-            movePrice.copy(),
-            synchronization.copy(),
-            tieBreaker.msPerUnit(),
-            null);
-    // As it was set: a move may have left fewer units than that in total.
-    fresh.minMaxUnits = minMaxUnits;
-    fresh.refreshCommunication();
-    CostCheck.same("evaluated cost", movedCostMs, fresh.costMs);
-    CostCheck.same("evaluated score", movedScore, fresh.score);
-    CostCheck.same("cost", costMs, fresh.costMs);
-    CostCheck.same("score", score, fresh.score);
-    for (int d = 0; d < devices; d++) {
-      CostCheck.same("start of device " + d, startMs[d], fresh.startMs[d]);
-      CostCheck.same("forward communication of device " + d, forwardMs[d], fresh.forwardMs[d]);
-    }
+    afterMove.accept(this);
   }
 }

@@ -4,12 +4,7 @@ import io.shardtide.cost.Tiers;
 import io.shardtide.workload.ShardScope;
 
 /** Makes a running plan fit devices that have less memory, or tables that have become larger. */
-final class PartRemoval {
-  private final State state;
-
-  PartRemoval(State state) {
-    this.state = state;
-  }
+record PartRemoval(State state) {
 
   /**
    * Removes parts from devices of which a tier of memory is exceeded: each time the smallest that
@@ -19,8 +14,8 @@ final class PartRemoval {
   void run() {
     for (int d = 0; d < state.devices; d++) {
       for (int tier = 0; tier < Tiers.COUNT; tier++) {
-        while (state.bytes[d][tier] > state.memory[d][tier]) {
-          remove(d, state.bytes[d][tier] - state.memory[d][tier], tier);
+        while (state.bytes[tier][d] > state.memory[tier][d]) {
+          remove(d, state.bytes[tier][d] - state.memory[tier][d], tier);
         }
       }
     }

@@ -52,7 +52,7 @@ final class Placer {
   private double targetMs = Double.NaN;
 
   /** Tables by the bytes of all their rows, the largest first. */
-  private final List<Integer> largestFirst = new ArrayList<>();
+  private final List<Integer> largestFirst;
 
   /** Tables that may be copied or not, those first whose work grows the least if they are. */
   private List<Integer> copiedFirst;
@@ -74,11 +74,11 @@ final class Placer {
     this.slowdowns = slowdowns;
     this.ways = ways;
     sum = new double[evaluator.sumSize()];
-    for (int t = 0; t < tables.size(); t++) {
-      largestFirst.add(t);
-    }
-    largestFirst.sort(
-        Comparator.comparingLong((Integer t) -> -tables.get(t).bytes()).thenComparingInt(t -> t));
+    largestFirst =
+        IntStream.range(0, tables.size())
+            .boxed()
+            .sorted(Comparator.comparingLong(t -> -tables.get(t).bytes()))
+            .toList();
   }
 
   /**
@@ -342,7 +342,7 @@ final class Placer {
       if (state.isComplete(table)) {
         continue;
       }
-      int device = best(state, part, 0, state.devices, d -> loadMs[d]);
+      int device = best(state, part, 0, loadMs);
       if (device >= 0) {
         boolean isAlone = part.onAll == null || state.count(table) > 0;
         state.add(table, part, device);
@@ -384,19 +384,18 @@ final class Placer {
   }
 
   /**
-   * Returns which place of some has room for another part, and the smallest value; of equal ones
-   * the first, -1 if there is none.
+   * Returns which place from a first one on has room for another part, and the smallest value; of
+   * equal ones the first, -1 if there is none.
    */
-  private int best(State state, Way way, int first, int end, IntToDoubleFunction value) {
+  private int best(State state, Way way, int first, double[] values) {
     int best = -1;
     double least = Double.POSITIVE_INFINITY;
-    for (int place = first; place < end; place++) {
-      double of = value.applyAsDouble(place);
-      if ((best < 0 || of < least)
-          && state.mayAdd(way.table, way, place)
-          && isInNode(state, way, place)) {
-        best = place;
-        least = of;
+    for (int i = 0; i < values.length; i++) {
+      if ((best < 0 || values[i] < least)
+          && state.mayAdd(way.table, way, first + i)
+          && isInNode(state, way, first + i)) {
+        best = first + i;
+        least = values[i];
       }
     }
     return best;
@@ -404,8 +403,11 @@ final class Placer {
 
   /** Adds the missing parts of a table at the best places; returns whether all have found room. */
   private boolean fill(State state, Way way, int first, int end, IntToDoubleFunction value) {
+    // A part takes room from its own place only, or as much from all.
+    double[] values = new double[end - first];
+    Arrays.setAll(values, i -> value.applyAsDouble(first + i));
     for (int i = state.count(way.table); i < way.parts; i++) {
-      int place = best(state, way, first, end, value);
+      int place = best(state, way, first, values);
       if (place < 0) {
         return false;
       }
@@ -417,13 +419,9 @@ final class Placer {
   /** Returns whether a place is in the node of a table's parts, where that is asked for. */
   private boolean isInNode(State state, Way way, int place) {
     Places places = state.places;
-    return !isInOneNode(way)
+    return !way.isInOneNode
         || state.count(way.table) == 0
         || places.nodeOf(state.place(way.table, 0)) == places.nodeOf(place);
-  }
-
-  private boolean isInOneNode(Way way) {
-    return way.scope == ShardScope.DEVICE && ways.keepsPartsInNode(way.table);
   }
 
   /** Takes a table's parts away and shards it in the first way that finds room. */
@@ -435,11 +433,10 @@ final class Placer {
   /** Shards a table in one way, at the places with the most room; false if one lacks it. */
   private boolean placeAt(State state, Way way) {
     Places places = state.places;
-    boolean isInOneNode = isInOneNode(way);
-    for (int range = 0; range < (isInOneNode ? places.nodes() : 1); range++) {
+    for (int range = 0; range < (way.isInOneNode ? places.nodes() : 1); range++) {
       int node = places.ofNode(range);
-      int first = isInOneNode ? places.first(node) : places.firstOf(way.scope);
-      int end = isInOneNode ? places.end(node) : first + places.countOf(way.scope);
+      int first = way.isInOneNode ? places.first(node) : places.firstOf(way.scope);
+      int end = way.isInOneNode ? places.end(node) : first + places.countOf(way.scope);
       if (fill(state, way, first, end, place -> -(double) state.room(places.first(place)))) {
         return true;
       }

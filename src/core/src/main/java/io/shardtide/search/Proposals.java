@@ -3,6 +3,7 @@ package io.shardtide.search;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.Tiers;
 import io.shardtide.workload.ShardScope;
+import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
@@ -70,7 +71,7 @@ final class Proposals {
     this.random = random;
     this.isRepair = isRepair;
     places = state.places;
-    cacheable = ways.cacheable();
+    cacheable = ways.cacheable;
     takenStamp = new int[places.count()];
     otherWayEvery = Math.max(OTHER_WAY_EVERY, state.devices / 2);
     choices =
@@ -149,8 +150,7 @@ final class Proposals {
   private boolean add(Move move, int table, int part, int to) {
     boolean mayMove =
         !state.isAt(table, to)
-            && (to >= state.devices
-                || !ways.keepsPartsInNode(table)
+            && (!state.way(table).isInOneNode
                 || state.count(table) == 1
                 || places.nodeOf(state.place(table, 0)) == places.nodeOf(to));
     if (mayMove) {
@@ -231,12 +231,7 @@ final class Proposals {
 
   /** Returns the way of a scope with the least work; null if the table has none. */
   Way cheapest(int table, ShardScope scope) {
-    for (Way way : ways.of(table)) {
-      if (way.scope == scope) {
-        return way;
-      }
-    }
-    return null;
+    return Arrays.stream(ways.of(table)).filter(way -> way.scope == scope).findFirst().orElse(null);
   }
 
   /** Adds that a table gets a way, with parts where parts are already as far as possible. */
@@ -263,7 +258,7 @@ final class Proposals {
       int all = places.firstOf(way.scope);
       return hasRoom(table, all, way) ? all : -1;
     }
-    boolean isInNode = way.scope == ShardScope.DEVICE && ways.keepsPartsInNode(table) && part > 0;
+    boolean isInNode = way.isInOneNode && part > 0;
     if (part < state.count(table)) {
       int now = state.place(table, part);
       if (places.scope(now) == way.scope
@@ -363,7 +358,7 @@ final class Proposals {
     int collective = choices[random.below(choices.length)];
     int candidate = random.below(communication.choices(collective));
     move.begin(collective, candidate);
-    return candidate != state.chosen[collective];
+    return candidate != state.collectives.chosen[collective];
   }
 
   /** Returns a device to take load from: often the last one, or the later of two. */

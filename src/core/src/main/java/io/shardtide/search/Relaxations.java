@@ -57,14 +57,6 @@ final class Relaxations {
   static SearchResult.NotFound notFound(
       SearchProblem problem, Shortfall shortfall, long evaluations) {
     Relaxations relaxations = new Relaxations(problem);
-    String host =
-        relaxations
-            .hostMemory()
-            .map(
-                bytes ->
-                    ". With %s of host memory a device, cached tables would fit"
-                        .formatted(ByteSizes.describe(bytes)))
-            .orElse("");
     String constraints =
         relaxations.constraints().map(relaxation -> relaxation(shortfall, relaxation)).orElse("");
     return new SearchResult.NotFound(
@@ -72,7 +64,7 @@ final class Relaxations {
             shortfall.bytesShort(),
             shortfall.proven(),
             shortfall.tablesToBlame(),
-            shortfall.message() + host + constraints),
+            shortfall.message() + relaxations.hostMemory() + constraints),
         evaluations);
   }
 
@@ -85,18 +77,17 @@ final class Relaxations {
   }
 
   /**
-   * Returns how much host memory a device would do, if there is none: an even share of all tables
-   * that may be cached, and their largest part, by which a device may get more.
+   * Says how much host memory a device would do, if there is none: an even share of all tables that
+   * may be cached, and their largest part, by which a device may get more.
    */
-  private Optional<Long> hostMemory() {
+  private String hostMemory() {
     CostModel model = problem.model();
     if (problem.cluster().hostMemoryBytesPerDevice() > 0 || !model.predictsAllKinds()) {
-      return Optional.empty();
+      return "";
     }
     double bytes = 0;
     long narrowest = 0;
-    for (TablePrediction prediction : problem.tables()) {
-      TableSpec table = prediction.table();
+    for (TableSpec table : problem.specs()) {
       if (table.mayBeCached() && !table.constraints().isAlwaysCopied()) {
         bytes += table.bytes();
         narrowest = Math.max(narrowest, table.bytes(TableSpec.COLUMN_UNIT));
@@ -105,7 +96,7 @@ final class Relaxations {
     double evenShare = Math.ceil(bytes / problem.cluster().devices());
     long perDevice = ByteSizes.roundedUp((long) evenShare + narrowest);
     if (perDevice == 0 || perDevice > ClusterSpec.MAX_MEMORY_BYTES) {
-      return Optional.empty();
+      return "";
     }
     ClusterSpec cluster =
         ClusterSpecBuilder.builder(problem.cluster()).hostMemoryBytesPerDevice(perDevice).build();
@@ -114,13 +105,11 @@ final class Relaxations {
     float[] unknown = new float[model.towerSize()];
     List<TablePrediction> tables =
         TablePredictions.ofAllKinds(
-            model,
-            shapes -> Collections.nCopies(shapes.size(), unknown),
-            problem.tables().stream().map(TablePrediction::table).toList(),
-            cluster);
+            model, shapes -> Collections.nCopies(shapes.size(), unknown), problem.specs(), cluster);
     return LocalSearch.fits(new SearchProblem(tables, cluster, model, PlanShards.NONE))
-        ? Optional.of(perDevice)
-        : Optional.empty();
+        ? ". With %s of host memory a device, cached tables would fit"
+            .formatted(ByteSizes.describe(perDevice))
+        : "";
   }
 
   private Optional<String> constraints() {

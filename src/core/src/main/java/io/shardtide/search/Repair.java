@@ -40,14 +40,14 @@ final class Repair {
     State state = search.empty();
     for (int t = 0; t < tables.size(); t++) {
       Way way = kept(t);
-      for (CurrentPlan.RunningPart part : search.running.parts(t)) {
+      for (RunningTable.RunningPart part : search.running.get(t).parts()) {
         if (way != null) {
           state.add(t, way, part.place());
         }
       }
     }
     new PartRemoval(state).run();
-    int[] waiting = waiting(state);
+    int[] waiting = IntStream.range(0, tables.size()).filter(t -> !state.isComplete(t)).toArray();
     if (!search.placer.complete(state, scope -> true)) {
       return null;
     }
@@ -56,13 +56,13 @@ final class Repair {
 
   /** Returns the way of a running table if a plan may keep its parts; null if not. */
   private Way kept(int table) {
-    List<CurrentPlan.RunningPart> parts = search.running.parts(table);
+    List<RunningTable.RunningPart> parts = search.running.get(table).parts();
     if (parts.isEmpty()) {
       return null;
     }
     TableGroup group = tables.get(table);
-    CurrentPlan.RunningPart first = parts.get(0);
-    int columns = parts.stream().mapToInt(CurrentPlan.RunningPart::columns).sum();
+    RunningTable.RunningPart first = parts.get(0);
+    int columns = parts.stream().mapToInt(RunningTable.RunningPart::columns).sum();
     if (first.part().scope() != ShardScope.DEVICE && columns < group.columns()) {
       return null; // A table that is split over nodes is placed as a whole.
     }
@@ -71,17 +71,17 @@ final class Repair {
     }
     boolean areEqual =
         parts.stream().allMatch(part -> part.part().equals(first.part()))
-            && parts.stream().map(CurrentPlan.RunningPart::place).distinct().count()
+            && parts.stream().map(RunningTable.RunningPart::place).distinct().count()
                 == parts.size();
     if (!areEqual) {
       return null;
     }
-    Option option = search.running.option(table);
+    Option option = search.running.get(table).option();
     Way way = search.ways.find(table, option);
     return way == null ? search.ways.find(table, option.withAllRows()) : way;
   }
 
-  private boolean keepsConstraints(TableGroup group, List<CurrentPlan.RunningPart> running) {
+  private boolean keepsConstraints(TableGroup group, List<RunningTable.RunningPart> running) {
     TablePart part = running.get(0).part();
     Places places = search.places;
     boolean isInNode =
@@ -89,10 +89,6 @@ final class Repair {
             || !group.keepsPartsInNode()
             || running.stream().map(of -> places.nodeOf(of.place())).distinct().count() == 1;
     return isInNode && group.columns() % part.columns() == 0 && group.allows(part, search.cluster);
-  }
-
-  private int[] waiting(State state) {
-    return IntStream.range(0, tables.size()).filter(t -> !state.isComplete(t)).toArray();
   }
 
   private State improved(State state, int[] waiting) {

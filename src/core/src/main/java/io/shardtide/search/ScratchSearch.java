@@ -1,16 +1,15 @@
 package io.shardtide.search;
 
-import io.shardtide.cost.TablePrediction;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.search.problem.Feasibility;
 import io.shardtide.search.problem.SearchProblem;
 import io.shardtide.search.problem.SearchResult;
-import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.FutureTask;
+import java.util.function.BiConsumer;
 
 /**
  * A search from scratch that can be continued: two searches with two seeds, on two threads where
@@ -30,8 +29,8 @@ public final class ScratchSearch {
     Annealing best;
     boolean hasBegun;
 
-    Half(SearchProblem problem, SearchSettings settings, long seed, boolean checked) {
-      search = new LocalSearch(problem, settings, seed, checked);
+    Half(LocalSearch search) {
+      this.search = search;
     }
 
     /** Goes on until a budget is spent; without a plan if none is found. */
@@ -55,14 +54,17 @@ public final class ScratchSearch {
 
   /** Prepares a search of a problem that may fit; nothing is searched yet. */
   public ScratchSearch(SearchProblem problem, SearchSettings settings) {
-    this(problem, settings, false);
+    this(problem, settings, LocalSearch.NOTHING);
   }
 
-  ScratchSearch(SearchProblem problem, SearchSettings settings, boolean checked) {
+  ScratchSearch(
+      SearchProblem problem,
+      SearchSettings settings,
+      BiConsumer<LocalSearch, Objective> afterMove) {
     this.problem = problem;
     this.settings = settings;
-    first = new Half(problem, settings, 1, checked);
-    second = new Half(problem, settings, 2, checked);
+    first = new Half(new LocalSearch(problem, settings, 1, afterMove));
+    second = new Half(new LocalSearch(problem, settings, 2, afterMove));
   }
 
   /**
@@ -120,8 +122,7 @@ public final class ScratchSearch {
       return summary.of(better.search, better.best.best(), evaluations());
     }
     long unplaced = Math.min(first.search.unplacedBytes(), second.search.unplacedBytes());
-    List<TableSpec> tables = problem.tables().stream().map(TablePrediction::table).toList();
     return Relaxations.notFound(
-        problem, Feasibility.notFound(tables, problem.cluster(), unplaced), evaluations());
+        problem, Feasibility.notFound(problem.specs(), problem.cluster(), unplaced), evaluations());
   }
 }

@@ -24,10 +24,11 @@ final class ShardLayout {
   private ShardLayout() {}
 
   /** Returns the shards of each table of a plan, by name of the table; each by column. */
-  static Map<String, List<Shard>> of(State state, List<TableGroup> tables, CurrentPlan running) {
+  static Map<String, List<Shard>> of(
+      State state, List<TableGroup> tables, List<RunningTable> running) {
     Map<String, List<Shard>> shards = new HashMap<>();
     for (int t = 0; t < tables.size(); t++) {
-      shards(tables.get(t), state.way(t), state.placesOf(t), state.places, running.parts(t))
+      shards(tables.get(t), state.way(t), state.placesOf(t), state.places, running.get(t).parts())
           .forEach((table, ofTable) -> shards.put(table.name(), ofTable));
     }
     return shards;
@@ -42,7 +43,7 @@ final class ShardLayout {
    * @param running its running parts
    */
   static Map<TableSpec, List<Shard>> shards(
-      TableGroup group, Way way, int[] at, Places places, List<CurrentPlan.RunningPart> running) {
+      TableGroup group, Way way, int[] at, Places places, List<RunningTable.RunningPart> running) {
     TableSpec first = group.tables().get(0).table();
     int[] ordered = order(Arrays.copyOf(at, way.parts), way.part, first.rows(), running);
     ShardKind kind = group.kind(way.part, places.devices()).orElseThrow();
@@ -82,7 +83,7 @@ final class ShardLayout {
    * @param part each part
    * @param rows rows of the table
    */
-  static int[] order(int[] at, TablePart part, long rows, List<CurrentPlan.RunningPart> before) {
+  static int[] order(int[] at, TablePart part, long rows, List<RunningTable.RunningPart> before) {
     Arrays.sort(at);
     if (before.isEmpty()) {
       return at;
@@ -92,7 +93,7 @@ final class ShardLayout {
       left.add(place);
     }
     List<Integer> order = new ArrayList<>();
-    for (CurrentPlan.RunningPart running : before) {
+    for (RunningTable.RunningPart running : before) {
       if (left.remove((Integer) running.place())) {
         order.add(running.place());
       }
@@ -101,8 +102,8 @@ final class ShardLayout {
     for (int number = 0; number < at.length; number++) {
       regions.add(part.region(number, rows));
     }
-    Map<Integer, List<CurrentPlan.RunningPart>> byPlace =
-        before.stream().collect(Collectors.groupingBy(CurrentPlan.RunningPart::place));
+    Map<Integer, List<RunningTable.RunningPart>> byPlace =
+        before.stream().collect(Collectors.groupingBy(RunningTable.RunningPart::place));
     for (int place : left) {
       order.add(bestIndex(order, place, regions, byPlace), place);
     }
@@ -114,7 +115,7 @@ final class ShardLayout {
       List<Integer> order,
       int place,
       List<Region> regions,
-      Map<Integer, List<CurrentPlan.RunningPart>> before) {
+      Map<Integer, List<RunningTable.RunningPart>> before) {
     // Elements are whole numbers below 2^53: sums are exact in any order.
     double kept = 0;
     for (int i = 0; i < order.size(); i++) {
@@ -139,9 +140,9 @@ final class ShardLayout {
 
   /** Returns how many elements of a part are at its place already. */
   private static double kept(
-      int place, Region region, Map<Integer, List<CurrentPlan.RunningPart>> before) {
+      int place, Region region, Map<Integer, List<RunningTable.RunningPart>> before) {
     double kept = 0;
-    for (CurrentPlan.RunningPart running : before.getOrDefault(place, List.of())) {
+    for (RunningTable.RunningPart running : before.getOrDefault(place, List.of())) {
       kept += running.region().commonElements(region);
     }
     return kept;

@@ -1,7 +1,6 @@
 package io.shardtide.search;
 
 import io.shardtide.cost.DeviceLoad;
-import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.Tiers;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ShardScope;
@@ -44,25 +43,20 @@ final class State {
 
   final int[] units;
   final int[] unitsOfNode;
-  final int[] nodeUnits;
 
-  /** Bytes of each device, by tier. */
+  /** Bytes by tier and device. */
   final long[][] bytes;
 
   final int[] parts;
 
-  /** The candidate of each collective; see {@link Communication}. */
-  final int[] chosen = new int[StepCollectives.COUNT];
+  /** What collectives depend on, but for the largest loads. */
+  final Communication.Loads collectives;
 
   /** Bytes of device memory that a step needs on each device without parts. */
   private final long stepBytes;
 
-  /** Bytes that each device may hold, by tier. */
+  /** Bytes that each device may hold, by tier and device. */
   final long[][] memory;
-
-  int totalUnits;
-  double rowElements;
-  double copyElements;
 
   /** Creates a state without parts, of devices that need so many bytes for a step without them. */
   State(int tables, int sumSize, Places places, long stepBytes, ClusterSpec cluster) {
@@ -85,11 +79,9 @@ final class State {
     sums = new double[devices * sumSize];
     units = new int[devices];
     unitsOfNode = new int[places.nodes()];
-    nodeUnits = new int[places.nodes()];
-    bytes = new long[devices][Tiers.COUNT];
-    for (long[] ofDevice : bytes) {
-      ofDevice[Tiers.DEVICE] = stepBytes;
-    }
+    collectives = new Communication.Loads(places.nodes());
+    bytes = new long[Tiers.COUNT][devices];
+    Arrays.fill(bytes[Tiers.DEVICE], stepBytes);
     parts = new int[devices];
   }
 
@@ -101,7 +93,7 @@ final class State {
         copy.add(t, way[t], at[t][i]);
       }
     }
-    copy.choose(chosen);
+    copy.choose(collectives.chosen);
     return copy;
   }
 
@@ -162,13 +154,13 @@ final class State {
 
   /** Returns how many bytes of a device's memory are free. */
   long room(int device) {
-    return memory[device][Tiers.DEVICE] - bytes[device][Tiers.DEVICE];
+    return memory[Tiers.DEVICE][device] - bytes[Tiers.DEVICE][device];
   }
 
   /** Returns whether a device has room for so many more bytes of each tier. */
   boolean hasRoom(int device, long[] more) {
     for (int tier = 0; tier < Tiers.COUNT; tier++) {
-      if (more[tier] > 0 && bytes[device][tier] + more[tier] > memory[device][tier]) {
+      if (more[tier] > 0 && bytes[tier][device] + more[tier] > memory[tier][device]) {
         return false;
       }
     }
@@ -209,9 +201,6 @@ final class State {
       for (int i = 0; i < count[t]; i++) {
         for (int d = places.first(at[t][i]); d < places.end(at[t][i]); d++) {
           loads.get(d).add(way[t].load);
-          if (way[t].otherCollective != null) {
-            loads.get(d).add(way[t].otherCollective);
-          }
         }
       }
     }
@@ -314,25 +303,17 @@ final class State {
 
   /** Sets the candidate of each collective. */
   void choose(int[] candidates) {
-    System.arraycopy(candidates, 0, chosen, 0, chosen.length);
+    System.arraycopy(candidates, 0, collectives.chosen, 0, candidates.length);
   }
 
   /** Adds a part's loads to the devices of its place, or takes them away. */
   private void shift(Way of, int place, int sign) {
-    ShardScope scope = places.scope(place);
-    if (scope == ShardScope.NODE) {
-      nodeUnits[places.node(place)] += sign * of.nodeUnits;
-    }
-    rowElements += sign * of.rowElements;
-    copyElements += sign * of.copyElements;
-    int first = places.first(place);
-    int end = places.end(place);
-    totalUnits += sign * of.units * (end - first);
-    for (int d = first; d < end; d++) {
+    collectives.add(of, places, place, sign);
+    for (int d = places.first(place); d < places.end(place); d++) {
       shift(sums, d * sumSize, of, sign);
       units[d] += sign * of.units;
       unitsOfNode[places.nodeOf(d)] += sign * of.units;
-      Tiers.add(bytes[d], of.load.memory(), sign);
+      Tiers.add(bytes, d, of.load.memory(), sign);
       parts[d] += sign;
     }
   }

@@ -26,19 +26,14 @@ final class SynchronizationPrice {
     return ms;
   }
 
-  /** Returns a calculator of the same price, before any state. */
-  SynchronizationPrice copy() {
-    return new SynchronizationPrice(synchronization, evaluator);
-  }
-
   /** Recomputes the price from a state. */
   void refresh(State state) {
     if (isFree) {
       return;
     }
     long largest = 0;
-    for (long[] ofDevice : state.bytes) {
-      largest = Math.max(largest, ofDevice[Tiers.TABLES]);
+    for (long ofDevice : state.bytes[Tiers.TABLES]) {
+      largest = Math.max(largest, ofDevice);
     }
     if (largest != most) {
       most = largest;
@@ -54,13 +49,13 @@ final class SynchronizationPrice {
     long largest = 0;
     for (int d = 0; d < state.devices; d++) {
       if (!delta.touches(d)) {
-        largest = Math.max(largest, state.bytes[d][Tiers.TABLES]);
+        largest = Math.max(largest, state.bytes[Tiers.TABLES][d]);
       }
     }
     for (int i = 0; i < delta.count; i++) {
       largest =
           Math.max(
-              largest, state.bytes[delta.device[i]][Tiers.TABLES] + delta.bytes[i][Tiers.TABLES]);
+              largest, state.bytes[Tiers.TABLES][delta.device[i]] + delta.bytes[i][Tiers.TABLES]);
     }
     return largest == most ? 0 : ms(largest) - ms;
   }

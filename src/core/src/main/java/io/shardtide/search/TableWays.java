@@ -7,7 +7,6 @@ import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.StepCollective;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.Tiers;
 import io.shardtide.option.Option;
 import io.shardtide.search.problem.PartMemory;
 import io.shardtide.search.problem.TableGroup;
@@ -50,14 +49,18 @@ final class TableWays {
   private final CostEvaluator evaluator;
   private final LoadUnits units;
   private final Places places;
-  private final StepCollectives collectives;
+  private final List<StepCollective> collectives;
   private final double msPerUnit;
   private final double msPerUnitBetweenNodes;
   private final List<OfTable> ofTables;
-  private final boolean[] keepsPartsInNode;
+
+  /** Tables that may be cached, by position. */
+  final int[] cacheable;
 
   /** The ways of one table. */
   private static final class OfTable {
+    final List<Option> options;
+
     /** Every way that was ever asked for. */
     final Map<Option, Way> known = new HashMap<>();
 
@@ -69,6 +72,14 @@ final class TableWays {
 
     /** Whether one way fits. */
     boolean isOnly;
+
+    OfTable(List<Option> options) {
+      this.options = options;
+    }
+
+    boolean isCacheable() {
+      return options.stream().anyMatch(o -> o.hasAllRows() && o.part().cacheShare().isPresent());
+    }
   }
 
   TableWays(
@@ -84,21 +95,23 @@ final class TableWays {
     this.evaluator = evaluator;
     this.units = units;
     this.places = places;
-    collectives = StepCollectives.of(cluster);
+    collectives = StepCollectives.of(cluster).all();
     int even = Math.max(1, units.total() / cluster.devices());
     msPerUnit = communication.evenAllToAllsMs(ShardScope.DEVICE, even, units.total()) / even;
     int ofNode = Math.max(1, units.totalOfNodes() / places.nodes());
     msPerUnitBetweenNodes =
         communication.evenAllToAllsMs(ShardScope.NODE, ofNode, units.totalOfNodes()) / ofNode;
-    keepsPartsInNode = new boolean[tables.size()];
     ofTables = new ArrayList<>();
     Set<String> names = new HashSet<>();
     tables.forEach(group -> group.tables().forEach(t -> names.add(t.table().name())));
     for (int t = 0; t < tables.size(); t++) {
-      keepsPartsInNode[t] = tables.get(t).keepsPartsInNode();
-      ofTables.add(new OfTable());
+      ofTables.add(new OfTable(tables.get(t).options(cluster)));
       addToAll(t, names);
     }
+    cacheable =
+        IntStream.range(0, memory.hasHost() ? tables.size() : 0)
+            .filter(t -> ofTables.get(t).isCacheable())
+            .toArray();
   }
 
   /** Adds what all devices may have of a table, if no other table has its name. */
@@ -116,11 +129,6 @@ final class TableWays {
   /** Returns the milliseconds of both all-to-alls for each unit of a device's load. */
   double msPerUnit() {
     return msPerUnit;
-  }
-
-  /** Returns whether parts of a table on single devices must all be in one node. */
-  boolean keepsPartsInNode(int table) {
-    return keepsPartsInNode[table];
   }
 
   /**
@@ -160,19 +168,17 @@ final class TableWays {
 
   /** Returns whether no other way of the same rows has less work and at most as many bytes. */
   private static boolean isWorthItsBytes(Way way, List<Way> others) {
-    for (Way other : others) {
-      if (other.option.firstRow() == way.option.firstRow()
-          && other.workMs < way.workMs
-          && other.totalBytes <= way.totalBytes) {
-        return false;
-      }
-    }
-    return true;
+    return others.stream()
+        .noneMatch(
+            other ->
+                other.option.firstRow() == way.option.firstRow()
+                    && other.workMs < way.workMs
+                    && other.totalBytes <= way.totalBytes);
   }
 
   private List<Way> fitting(int table) {
     TableGroup group = tables.get(table);
-    return group.options(cluster).stream()
+    return ofTables.get(table).options.stream()
         .filter(option -> mayHave(table, option) && group.allows(option.part(), cluster))
         .map(option -> known(table, option))
         .filter(this::fits)
@@ -210,36 +216,20 @@ final class TableWays {
 
   private Way way(int table, Option option, Way onAll) {
     TableGroup group = tables.get(table);
-    ShapeLoad sum = null;
-    ShapeLoad other = null;
-    for (TablePrediction member : group.tables()) {
-      ShapeLoad load =
-          member.load(group.of(option, member.table()), evaluator, cluster).orElseThrow();
-      if (sum != null && load.scope() != sum.scope()) {
-        ShapeLoad sent =
-            new ShapeLoad(
-                new double[load.tower().length],
-                load.scope(),
-                load.elements(),
-                new long[Tiers.COUNT]);
-        other = other == null ? sent : other.plus(sent);
-        load = new ShapeLoad(load.tower(), sum.scope(), 0, load.memory());
-      }
-      sum = sum == null ? load : sum.plus(load);
-    }
+    ShapeLoad load = ShapeLoad.sum(group.loads(option, evaluator, cluster));
     Way way =
         new Way(
             table,
             option,
+            group.keepsPartsInNode(),
             option.part().count(group.columns()),
-            sum,
-            other,
+            load,
             onAll,
             units,
-            sum.tower().length / evaluator.groups(),
-            evaluator.computeMs(sum.tower()));
+            load.tower().length / evaluator.launchGroups(),
+            evaluator.computeMs(load.tower()));
     way.workMs = workMs(way) * way.parts;
-    way.totalBytes = (double) sum.bytes() * way.parts * way.scope.devices(cluster);
+    way.totalBytes = (double) load.bytes() * way.parts * way.scope.devices(cluster);
     if (onAll != null) {
       way.workMs += onAll.workMs;
       way.totalBytes += onAll.totalBytes;
@@ -271,29 +261,14 @@ final class TableWays {
 
   /** Returns whether each table has one way to be sharded, with equal parts at all its places. */
   boolean areFixed() {
-    for (int t = 0; t < tables.size(); t++) {
-      Way[] ways = of(t);
-      boolean isFixed =
-          ways.length > 0
-              && ofTables.get(t).isOnly
-              && ways[0].parts == places.countOf(ways[0].scope);
-      if (!isFixed) {
-        return false;
-      }
-    }
-    return true;
+    return IntStream.range(0, tables.size()).allMatch(this::isFixed);
   }
 
-  /** Returns the tables that may be cached, by position. */
-  int[] cacheable() {
-    return !memory.hasHost()
-        ? new int[0]
-        : IntStream.range(0, tables.size())
-            .filter(
-                t ->
-                    tables.get(t).options(cluster).stream()
-                        .anyMatch(o -> o.hasAllRows() && o.part().cacheShare().isPresent()))
-            .toArray();
+  private boolean isFixed(int table) {
+    Way[] ways = of(table);
+    return ways.length > 0
+        && ofTables.get(table).isOnly
+        && ways[0].parts == places.countOf(ways[0].scope);
   }
 
   /**
@@ -301,29 +276,20 @@ final class TableWays {
    * computation, and its share of collectives, at the rate of large ones.
    */
   private double workMs(Way way) {
-    double devices = cluster.devices();
-    double elements = way.load.elements();
-    return switch (way.scope) {
-      case DEVICE -> (way.aloneMs + msPerUnit * way.units) / devices;
-      case NODE -> {
-        int size = places.size(places.ofNode(0));
-        yield (way.aloneMs + rateMs(way.scope, elements) + msPerUnitBetweenNodes * way.nodeUnits)
-            * size
-            / devices;
-      }
-      case CLUSTER ->
-          way.aloneMs
-              + (way.rowElements > 0 ? rateMs(way.scope, way.rowElements) : 0)
-              + msPerUnit * way.units;
-      case COPIES -> way.aloneMs + rateMs(way.scope, elements);
-    };
+    double ms =
+        way.aloneMs
+            + rateMs(way.scope, way.load.elements(way.scope))
+            + msPerUnit * way.units
+            + msPerUnitBetweenNodes * way.nodeUnits;
+    int size = way.scope.devices(cluster);
+    return size == cluster.devices() ? ms : ms * size / cluster.devices();
   }
 
   /** Returns the time of numbers that are added to the large buffers of a scope. */
   private double rateMs(ShardScope scope, double elements) {
     double ms = 0;
     for (Direction direction : Direction.values()) {
-      StepCollective of = collectives.get(scope, direction);
+      StepCollective of = collectives.get(StepCollectives.number(scope, direction));
       ms += of.buffer(elements).map(added -> rateMs(added, of.group(0))).orElse(0.0);
     }
     return ms;

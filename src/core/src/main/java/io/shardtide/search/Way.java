@@ -24,18 +24,14 @@ final class Way {
   /** Where the rows of each part are. */
   final ShardScope scope;
 
+  /** Whether parts are on single devices that must all be in one node. */
+  final boolean isInOneNode;
+
   /** Number of parts, each at a place of its own. */
   final int parts;
 
   /** What a part adds to each device of its place. */
   final ShapeLoad load;
-
-  /**
-   * Numbers that a part contributes besides to the all-to-all, or else to the collectives of rows:
-   * of tables that share devices and row shards, those that are not pooled use the one and all
-   * others the other. Has no bytes and no computation; null in all other ways.
-   */
-  final ShapeLoad otherCollective;
 
   /** Bytes on each device of a part by tier, with those of {@link #onAll}. */
   final long[] memory;
@@ -55,13 +51,16 @@ final class Way {
   /** Numbers that a part contributes to the all-reduce of copies. */
   final double copyElements;
 
+  /** Whether it has any of these three. */
+  final boolean isSplit;
+
   /** Positions of a device's sum that a part changes: from the first to before the last. */
   final int from;
 
   final int to;
 
   /** Launch groups that a part changes, one bit each. */
-  final int groups;
+  final int launchGroups;
 
   /** Predicted computation of a device with one part and nothing else, in milliseconds. */
   final double aloneMs;
@@ -81,9 +80,9 @@ final class Way {
   Way(
       int table,
       Option option,
+      boolean keepsPartsInNode,
       int parts,
       ShapeLoad load,
-      ShapeLoad otherCollective,
       Way onAll,
       LoadUnits units,
       int groupSize,
@@ -93,7 +92,6 @@ final class Way {
     part = option.part();
     this.parts = parts;
     this.load = load;
-    this.otherCollective = otherCollective;
     this.onAll = onAll;
     memory = load.memory().clone();
     if (onAll != null) {
@@ -101,10 +99,12 @@ final class Way {
     }
     this.aloneMs = aloneMs;
     scope = part.scope();
-    this.units = units.ofDevice(elements(ShardScope.DEVICE));
-    nodeUnits = units.ofNode(elements(ShardScope.NODE));
-    rowElements = elements(ShardScope.CLUSTER);
-    copyElements = elements(ShardScope.COPIES);
+    isInOneNode = keepsPartsInNode && scope == ShardScope.DEVICE;
+    this.units = units.ofDevice(load.elements(ShardScope.DEVICE));
+    nodeUnits = units.ofNode(load.elements(ShardScope.NODE));
+    rowElements = load.elements(ShardScope.CLUSTER);
+    copyElements = load.elements(ShardScope.COPIES);
+    isSplit = nodeUnits != 0 || rowElements != 0 || copyElements != 0;
     int mask = 0;
     double[] tower = load.tower();
     for (int k = 0; k < tower.length; k++) {
@@ -112,17 +112,9 @@ final class Way {
         mask |= 1 << (k / groupSize);
       }
     }
-    groups = mask;
+    launchGroups = mask;
     from = mask == 0 ? 0 : Integer.numberOfTrailingZeros(mask) * groupSize;
     to = mask == 0 ? 0 : (Integer.SIZE - Integer.numberOfLeadingZeros(mask)) * groupSize;
-  }
-
-  /** Returns the numbers that a part contributes to the collectives of a scope. */
-  private double elements(ShardScope of) {
-    return (load.scope() == of ? load.elements() : 0)
-        + (otherCollective != null && otherCollective.scope() == of
-            ? otherCollective.elements()
-            : 0);
   }
 
   /** Returns the bytes of device memory on each device of a part. */

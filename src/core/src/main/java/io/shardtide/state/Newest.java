@@ -8,7 +8,7 @@ public final class Newest {
   private Newest() {}
 
   /**
-   * Returns a list with another item.
+   * Returns a list with another item, which is in it once.
    *
    * @param before the oldest first
    * @param next the newest
@@ -16,6 +16,7 @@ public final class Newest {
    */
   public static <T> List<T> with(List<T> before, T next, int most) {
     List<T> all = new ArrayList<>(before);
+    all.remove(next);
     all.add(next);
     return all.subList(Math.max(0, all.size() - most), all.size());
   }

@@ -143,15 +143,13 @@ public record PlanHistory(
    */
   public void check(PlanStatus status) {
     if (!ids.contains(status.planId())) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_PLAN,
+      throw RejectionReason.UNKNOWN_PLAN.failure(
           "plan of a status must be one of the %s that are stored of workload \"%s\" (the %s latest, the running one and the one before it), got %s"
               .formatted(
                   ids.size(), status.workloadId(), MOST, CanonicalHash.shown(status.planId())));
     }
     if (reportedRun.equals(status.run()) && status.step() < reportedStep.orElse(0)) {
-      throw new RejectedException(
-          RejectionReason.STALE_STATUS,
+      throw RejectionReason.STALE_STATUS.failure(
           "step of a status of workload \"%s\" must be at least %s, which was reported before, got %s. Maybe the trainer restarted from a checkpoint and its run needs another name"
               .formatted(status.workloadId(), reportedStep.orElse(0), status.step()));
     }

@@ -1,9 +1,16 @@
 package io.shardtide.step;
 
+import io.shardtide.workload.Names;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.RejectionReason;
 import java.util.UUID;
 
-/** The ids of the latest events of each workload or pool, to detect duplicates. */
-public final class AppliedEvents {
+/**
+ * The ids of the latest events of each workload or pool, to detect duplicates.
+ *
+ * @param entries the generation of each event, and the event of each generation
+ */
+public record AppliedEvents(KeyValues<String> entries) {
   /**
    * How many ids of a workload's latest events are stored. A publisher repeats events within
    * seconds or, after an outage, days; at one change a second this is more than a day, at one an
@@ -11,18 +18,18 @@ public final class AppliedEvents {
    */
   public static final long REMEMBERED = 100_000;
 
-  private final KeyValues<String> entries;
-
   /**
-   * @param entries the generation of each event, and the event of each generation
+   * Checks that an event was not applied yet.
+   *
+   * @param what a workload or a pool
+   * @throws RejectedException if it was
    */
-  public AppliedEvents(KeyValues<String> entries) {
-    this.entries = entries;
-  }
-
-  /** Returns whether an event was applied to the workload. */
-  public boolean contains(String workloadId, UUID eventId) {
-    return entries.get(workloadId, eventId.toString()).isPresent();
+  public void check(String what, String id, UUID eventId) {
+    if (entries.get(id, eventId.toString()).isPresent()) {
+      throw RejectionReason.DUPLICATE_EVENT.failure(
+          "event id must be new for %s %s, got %s, which was applied before"
+              .formatted(what, Names.quote(id), eventId));
+    }
   }
 
   /** Stores that an event was applied and gave this generation. */

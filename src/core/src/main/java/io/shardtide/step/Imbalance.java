@@ -44,7 +44,7 @@ final class Imbalance {
     return StepCost.of(
         request.predictions().stream().flatMap(t -> t.inGroup(groups).stream()).toList(),
         plan.shards(),
-        StepCollectives.of(group, plan.codecs()),
+        StepCollectives.of(group, plan),
         request.model(),
         Slowdowns.of(request.slow(), new PlanShards(plan.shards(), group.devices(), groups)));
   }

@@ -46,18 +46,21 @@ import java.util.stream.Stream;
  * Makes a plan: a function of the tables with their recorded predictions, the model, the settings,
  * and the running plan. The clocks set {@code createdAt} and {@code searchMillis}, which are not
  * part of a plan's id. Thread-safe.
+ *
+ * @param clock gives the time of a plan
+ * @param nanoTime measures the duration of a search, in nanoseconds from any origin
+ * @param search searches a problem
  */
-public final class Planner {
+public record Planner(
+    InstantSource clock,
+    LongSupplier nanoTime,
+    BiFunction<GroupedProblem, SearchSettings, SearchResult> search) {
   /**
    * The largest plan, in bytes as {@link #checkSize} counts them: it fits a record of 16 MiB with
    * its explanations, and has some 50,000 shards of tables with names of 50 characters that all
    * move.
    */
   static final long MAX_SIZE = 15L << 20;
-
-  private final InstantSource clock;
-  private final LongSupplier nanoTime;
-  private final BiFunction<GroupedProblem, SearchSettings, SearchResult> search;
 
   /**
    * Everything that shapes a plan.
@@ -111,26 +114,9 @@ public final class Planner {
     }
   }
 
-  /**
-   * @param clock gives the time of a plan
-   * @param nanoTime measures the duration of a search, in nanoseconds from any origin
-   */
+  /** A planner that searches groups too. */
   public Planner(InstantSource clock, LongSupplier nanoTime) {
     this(clock, nanoTime, GroupSearch::search);
-  }
-
-  /**
-   * @param clock gives the time of a plan
-   * @param nanoTime measures the duration of a search, in nanoseconds from any origin
-   * @param search searches a problem
-   */
-  public Planner(
-      InstantSource clock,
-      LongSupplier nanoTime,
-      BiFunction<GroupedProblem, SearchSettings, SearchResult> search) {
-    this.clock = clock;
-    this.nanoTime = nanoTime;
-    this.search = search;
   }
 
   /** Searches a plan; an error is returned, so that it affects one workload only. */
@@ -178,7 +164,7 @@ public final class Planner {
         Reasons.describe(request, found, transition),
         found.shards(),
         found.replication(),
-        found.codecs(),
+        found.collectives().codecs(),
         kernels,
         prediction(request, found, tables),
         transition,
@@ -210,16 +196,15 @@ public final class Planner {
 
   private static PlanPrediction prediction(
       Request request, SearchResult.Found found, Map<String, TableSpec> tables) {
-    ClusterSpec group = request.predicted().cluster().group(found.replication().groups());
-    StepCollectives collectives = StepCollectives.of(group, found.codecs());
-    List<OutOfRange> outside = outOfRange(request, collectives, found.shards());
+    List<OutOfRange> outside = outOfRange(request, found.collectives(), found.shards());
     return new PlanPrediction(
         found.deviceCosts(),
         found.predictedMs(),
         found.insight().orElseThrow(),
         outside.stream().limit(PlanPrediction.MAX_OUT_OF_RANGE).toList(),
         outside.size(),
-        TableShapes.cacheMisses(List.copyOf(tables.values()), found.shards(), group));
+        TableShapes.cacheMisses(
+            List.copyOf(tables.values()), found.shards(), found.collectives().cluster()));
   }
 
   /** Checks an upper bound of the bytes of shards, kernels and moves in a record. */

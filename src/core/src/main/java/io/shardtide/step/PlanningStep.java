@@ -26,22 +26,12 @@ import java.util.function.Function;
  * <p>The caller decides when a plan is made, and has no influence on its content: a plan is a
  * function of what is in the log (see {@link Planner}), and names the generations that it answers,
  * the budget of its search, and the plan that was running.
+ *
+ * @param models the models that predictions name
+ * @param settings settings of planning
+ * @param planner makes the plans
  */
-public final class PlanningStep {
-  private final CostModels models;
-  private final PlanningSettings settings;
-  private final Planner planner;
-
-  /**
-   * @param models the models that predictions name
-   * @param settings settings of planning
-   * @param planner makes the plans
-   */
-  public PlanningStep(CostModels models, PlanningSettings settings, Planner planner) {
-    this.models = models;
-    this.settings = settings;
-    this.planner = planner;
-  }
+public record PlanningStep(CostModels models, PlanningSettings settings, Planner planner) {
 
   /**
    * A background search, ready to run in any thread: it reads no store.
@@ -65,11 +55,6 @@ public final class PlanningStep {
       return header.predicted().equals(Optional.of(request.predicted()))
           && header.slow().equals(request.slow());
     }
-  }
-
-  /** Returns the settings. */
-  public PlanningSettings settings() {
-    return settings;
   }
 
   /**
@@ -289,8 +274,7 @@ public final class PlanningStep {
             .predicted()
             .orElseThrow(
                 () ->
-                    new RejectedException(
-                        RejectionReason.UNKNOWN_WORKLOAD,
+                    RejectionReason.UNKNOWN_WORKLOAD.failure(
                         "workload of device speeds must have predictions, got unknown or deleted workload \"%s\""
                             .formatted(id)));
     speeds.check(predicted.cluster().devices());

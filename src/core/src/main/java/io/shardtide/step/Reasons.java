@@ -3,6 +3,7 @@ package io.shardtide.step;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.option.Option;
 import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.Effort;
 import io.shardtide.plan.HotRows;
@@ -21,7 +22,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -42,11 +42,8 @@ final class Reasons {
   private Reasons(Planner.Request request, ShardingPlan before) {
     this.request = request;
     this.before = before;
-    Set<String> names = TableSpec.byName(specs(request)).keySet();
-    running =
-        before.shards().stream()
-            .filter(shard -> names.contains(shard.table()))
-            .collect(Collectors.groupingBy(Shard::table));
+    running = Shard.byTable(before.shards());
+    running.keySet().retainAll(TableSpec.byName(specs(request)).keySet());
   }
 
   /**
@@ -162,12 +159,9 @@ final class Reasons {
 
   private static String suffix(Planner.Request request, List<Shard> shards) {
     ModelBundle model = request.model().bundle();
-    return Stream.of(
-            model.proxyHardware().flatMap(proxy -> model.describeOrigin()),
-            model.describeLinks(),
-            model.describeOptimizers(specs(request)),
-            model.describeCaches(shards))
-        .flatMap(Optional::stream)
+    return Stream.concat(
+            model.proxyHardware().flatMap(proxy -> model.describeOrigin()).stream(),
+            model.describeUnmeasured(specs(request), shards))
         .map(", "::concat)
         .collect(Collectors.joining());
   }
@@ -191,15 +185,12 @@ final class Reasons {
     TableConstraints constraints = table.constraints();
     List<Shard> shards = running.get(table.name());
     ShardKind kind = HotRows.others(shards).get(0).kind();
-    boolean isCutByUse = HotRows.of(shards).isPresent();
-    boolean mayBeCutByUse =
-        constraints.mayHaveHotRows() && constraints.allows(ShardKind.DATA_PARALLEL);
     boolean isAllowed =
         constraints.allows(kind)
             || (kind == ShardKind.TABLE_COLUMN_WISE && constraints.allows(ShardKind.COLUMN_WISE));
     boolean isComputed =
-        HotRows.others(shards).stream()
-            .allMatch(s -> table.kernel().allows(kind.scope(), s.cacheShare().isPresent()));
+        Option.of(HotRows.others(shards)).stream()
+            .allMatch(option -> option.part().isComputedBy(table.kernel()));
     boolean isCut = shards.stream().anyMatch(shard -> shard.columnOffset() > 0);
     boolean isNarrow =
         shards.stream().anyMatch(shard -> shard.columns() < constraints.leastColumns());
@@ -207,7 +198,7 @@ final class Reasons {
         constraints.sameDevicesAs().map(name -> running.getOrDefault(name, shards)).orElse(shards);
     return !isAllowed
         || !isComputed
-        || (isCutByUse && !mayBeCutByUse)
+        || (HotRows.of(shards).isPresent() && !constraints.mayBeCutByUse())
         || (isCut && isNarrow)
         || HotRows.others(others).get(0).kind() != kind
         || !holders(others, devices).equals(holders(shards, devices));
@@ -244,13 +235,9 @@ final class Reasons {
   private static void count(List<String> parts, List<String> tables, String what) {
     if (!tables.isEmpty()) {
       String names = tables.stream().limit(NAMED).collect(Collectors.joining(", "));
-      parts.add(
-          tables.size()
-              + (tables.size() == 1 ? " table " : " tables ")
-              + what
-              + " ("
-              + names
-              + (tables.size() > NAMED ? ", ...)" : ")"));
+      String more = tables.size() > NAMED ? ", ..." : "";
+      String noun = tables.size() == 1 ? "table" : "tables";
+      parts.add("%s %s %s (%s%s)".formatted(tables.size(), noun, what, names, more));
     }
   }
 }

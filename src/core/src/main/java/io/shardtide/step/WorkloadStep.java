@@ -36,16 +36,10 @@ import java.util.stream.IntStream;
  * Hardware without a model begins with that of the nearest hardware, if the settings say so.
  * Otherwise only the tables that an event names are read. The deletion of a workload is followed by
  * the removal of each table, and a last part that says so.
+ *
+ * @param predictors the current models
  */
-public final class WorkloadStep {
-  private final Predictors predictors;
-
-  /**
-   * @param predictors the current models
-   */
-  public WorkloadStep(Predictors predictors) {
-    this.predictors = predictors;
-  }
+public record WorkloadStep(Predictors predictors) {
 
   /** Applies an event whose predictions may have any size; see the other method. */
   public List<CostPredictions> apply(Workloads store, SourcePosition source, WorkloadChange event) {
@@ -71,12 +65,7 @@ public final class WorkloadStep {
       WorkloadChange event,
       Consumer<CostPredictions> check) {
     String id = event.workloadId();
-    if (store.applied().contains(id, event.eventId())) {
-      throw new RejectedException(
-          RejectionReason.DUPLICATE_EVENT,
-          "event id must be new for workload \"%s\", got %s, which was applied before"
-              .formatted(id, event.eventId()));
-    }
+    store.applied().check("workload", id, event.eventId());
     event.checkDistinct();
     WorkloadState header = store.header(id);
     Workload before = new Workload(id, header.generation(), header.cluster(), named(store, event));
@@ -127,11 +116,6 @@ public final class WorkloadStep {
             .orElse(false);
   }
 
-  /** Predicts a workload again, whatever the size of its predictions; see the other method. */
-  public List<CostPredictions> repredict(Workloads store, String workloadId) {
-    return repredict(store, workloadId, part -> {});
-  }
-
   /**
    * Predicts a workload again if another model than the current one predicted it.
    *
@@ -176,8 +160,7 @@ public final class WorkloadStep {
     }
     int tables = store.tableCount(id) + added;
     if (tables > Workload.MAX_TABLES) {
-      throw new RejectedException(
-          RejectionReason.TOO_MANY_TABLES,
+      throw RejectionReason.TOO_MANY_TABLES.failure(
           "tables of workload \"%s\" must be at most %s, got %s with those that the event adds. Maybe drop unused tables, or plan parts of the model as workloads of their own"
               .formatted(id, Workload.MAX_TABLES, tables));
     }
@@ -193,13 +176,11 @@ public final class WorkloadStep {
     }
     Set<String> names = new TreeSet<>();
     for (Change change : event.changes()) {
+      if (change instanceof Change.OfTable of) {
+        names.add(of.name());
+      }
       if (change instanceof Change.TableUpserted upserted) {
-        names.add(upserted.table().name());
         upserted.table().constraints().sameDevicesAs().ifPresent(names::add);
-      } else if (change instanceof Change.TableResized resized) {
-        names.add(resized.name());
-      } else if (change instanceof Change.TableDropped dropped) {
-        names.add(dropped.name());
       }
     }
     SortedMap<String, TableSpec> tables = new TreeMap<>();
@@ -223,8 +204,7 @@ public final class WorkloadStep {
         .or(() -> predictors.begin(cluster))
         .orElseThrow(
             () ->
-                new RejectedException(
-                    RejectionReason.UNKNOWN_HARDWARE,
+                RejectionReason.UNKNOWN_HARDWARE.failure(
                     "hardware must be one with a cost model, %s, got \"%s\"; correct the name, or train a model of this hardware: docs/MODELS.md. With models.unknown.hardware=nearest the planner begins with the nearest model"
                         .formatted(predictors.hardware(), cluster.hardware())));
   }

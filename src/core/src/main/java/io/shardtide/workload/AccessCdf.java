@@ -1,7 +1,6 @@
 package io.shardtide.workload;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 
 /**
@@ -72,13 +71,14 @@ public record AccessCdf(List<Double> shares) {
     int size = size(rows);
     double all = shares.get(shares.size() - 1);
     List<Double> resized = new ArrayList<>(shares.subList(0, Math.min(size, shares.size()) - 1));
-    resized.addAll(Collections.nCopies(size - resized.size(), all));
+    while (resized.size() < size) {
+      resized.add(all);
+    }
     return new AccessCdf(resized);
   }
 
   private static RejectedException rejected(String expected, int entry, double share) {
-    return new RejectedException(
-        RejectionReason.INVALID_ACCESS_CDF,
+    return RejectionReason.INVALID_ACCESS_CDF.failure(
         "entry %s of an access CDF %s, got %s".formatted(entry, expected, share));
   }
 }

@@ -1,12 +1,18 @@
 package io.shardtide.workload;
 
+import java.lang.reflect.RecordComponent;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.HexFormat;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
 /**
@@ -16,6 +22,9 @@ import java.util.function.Consumer;
  */
 public final class CanonicalHash {
   private static final int SHOWN_DIGITS = 12;
+
+  /** Kept, since reflection takes long. */
+  private static final Map<Class<?>, RecordComponent[]> COMPONENTS = new ConcurrentHashMap<>();
 
   private final MessageDigest digest;
   private final ByteBuffer scratch = ByteBuffer.allocate(Long.BYTES);
@@ -59,6 +68,57 @@ public final class CanonicalHash {
     put(values.length);
     digest.update(bytes.array());
     return this;
+  }
+
+  /**
+   * Adds a value of any kind: of a record its components, of a collection or a map its size and all
+   * that it holds; a constant by its name, a moment in milliseconds since 1970, true as 1. An
+   * absent text or constant is an empty text, an absent number 0.
+   */
+  public CanonicalHash put(Object value) {
+    if (value instanceof Record of) {
+      return putAll(of);
+    } else if (value instanceof Collection<?> items) {
+      return putAll(items, this::put);
+    } else if (value instanceof Map<?, ?> map) {
+      return putAll(map.entrySet(), entry -> put(entry.getKey()).put(entry.getValue()));
+    } else if (value instanceof Optional<?> optional) {
+      Object held = optional.isPresent() ? optional.get() : "";
+      return put(held instanceof Boolean ? held.toString() : held);
+    } else if (value instanceof OptionalDouble optional) {
+      return put(optional.orElse(0));
+    } else if (value instanceof Double || value instanceof Float) {
+      return put(((Number) value).doubleValue());
+    } else if (value instanceof Number number) {
+      return put(number.longValue());
+    } else if (value instanceof Boolean is) {
+      return put(is ? 1 : 0);
+    } else if (value instanceof Instant moment) {
+      return put(moment.toEpochMilli());
+    } else if (value instanceof float[] numbers) {
+      return put(numbers);
+    }
+    return put(value instanceof Enum<?> constant ? constant.name() : (String) value);
+  }
+
+  private CanonicalHash putAll(Record of) {
+    for (RecordComponent component : components(of)) {
+      put(value(component, of));
+    }
+    return this;
+  }
+
+  static RecordComponent[] components(Record of) {
+    return COMPONENTS.computeIfAbsent(of.getClass(), Class::getRecordComponents);
+  }
+
+  /** Returns the value of a component of a public record. */
+  static Object value(RecordComponent component, Record of) {
+    try {
+      return component.getAccessor().invoke(of);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** Adds the number of items, then each in its order. */

@@ -3,19 +3,30 @@ package io.shardtide.workload;
 /** One change to a workload. */
 public sealed interface Change {
 
+  /** One change to a table. */
+  sealed interface OfTable extends Change {
+    /** Returns the name of the table. */
+    String name();
+  }
+
   /**
    * A table is added, or gets new values.
    *
    * @param table the table as it is from now on
    */
-  record TableUpserted(TableSpec table) implements Change {}
+  record TableUpserted(TableSpec table) implements OfTable {
+    @Override
+    public String name() {
+      return table.name();
+    }
+  }
 
   /**
    * A table is dropped.
    *
    * @param name name of a table of the workload
    */
-  record TableDropped(String name) implements Change {}
+  record TableDropped(String name) implements OfTable {}
 
   /**
    * The capacity of a hashed table is set, and nothing else: what its publisher changed meanwhile
@@ -26,7 +37,7 @@ public sealed interface Change {
    * @param reason why, for people; at most {@value HashedStorage#MAX_REASON} characters, may be
    *     empty
    */
-  record TableResized(String name, long rows, String reason) implements Change {
+  record TableResized(String name, long rows, String reason) implements OfTable {
     /**
      * Checks the number of rows and the reason.
      *

@@ -250,9 +250,9 @@ public record ClusterSpec(
         : ByteSizes.describe(least) + " to " + ByteSizes.describe(most);
   }
 
-  /** Returns the bytes of host memory of all devices. */
-  public long hostBytes() {
-    return devices * hostMemoryBytesPerDevice;
+  /** Returns the bytes that embeddings may use in all memory together, of devices and of hosts. */
+  public long allBytes() {
+    return usableBytes() + devices * hostMemoryBytesPerDevice;
   }
 
   /**
@@ -300,8 +300,7 @@ public record ClusterSpec(
           .whole("device with memory of its own", of.device(), 0, devices - 1)
           .whole("bytes of memory of device " + of.device(), of.bytes(), 1, MAX_MEMORY_BYTES);
       if (!named.add(of.device())) {
-        throw new RejectedException(
-            RejectionReason.INVALID_CLUSTER,
+        throw RejectionReason.INVALID_CLUSTER.failure(
             "memory of a cluster's device must be given once, got device %s twice"
                 .formatted(of.device()));
       }
@@ -360,8 +359,7 @@ public record ClusterSpec(
     LIMITS.whole("number of codecs", codecs.size(), 0, MAX_CODECS);
     for (int i = 1; i < codecs.size(); i++) {
       if (codecs.get(i).name().equals(codecs.get(i - 1).name())) {
-        throw new RejectedException(
-            RejectionReason.INVALID_CLUSTER,
+        throw RejectionReason.INVALID_CLUSTER.failure(
             "codecs of a cluster must have different names, got %s twice"
                 .formatted(Names.quote(codecs.get(i).name())));
       }

@@ -13,7 +13,6 @@ import java.util.Set;
  * numbers that are trained on, so that a plan has none that the workload does not list.
  *
  * @param name name, such as {@code fp16}; TorchRec's are fp16, bf16, fp8 and int8
- * @param directions the directions in which it may be used, in their order; empty means both
  * @param bytesPerElement bytes of an element that is sent, above 0 to {@link
  *     ClusterSpec#MAX_WIRE_BYTES}
  * @param gigabytesPerSecond single-precision numbers that a device encodes or decodes, in 10^9
@@ -21,15 +20,16 @@ import java.util.Set;
  * @param density share of the elements that are sent, above 0 to 1; below 1 of a codec that leaves
  *     out small ones
  * @param canBeSummed whether a reduce-scatter can add encoded numbers
+ * @param directions the directions in which it may be used, in their order; empty means both
  */
 @RecordBuilder
 public record CommCodec(
     String name,
-    List<Direction> directions,
     double bytesPerElement,
     double gigabytesPerSecond,
     double density,
-    boolean canBeSummed) {
+    boolean canBeSummed,
+    List<Direction> directions) {
   /** A slower codec takes longer than any collective. */
   public static final double MIN_SPEED = 0.001;
 
@@ -64,7 +64,7 @@ public record CommCodec(
 
   /** A codec for both directions that takes no time and sends all elements. */
   public CommCodec(String name, double bytesPerElement) {
-    this(name, List.of(), bytesPerElement, 0, 1, true);
+    this(name, bytesPerElement, 0, 1, true, List.of());
   }
 
   /**

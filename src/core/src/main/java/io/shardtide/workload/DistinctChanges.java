@@ -12,12 +12,8 @@ final class DistinctChanges {
   /** Longer values, such as histograms, are named and not shown. */
   private static final int MAX_SHOWN = 40;
 
-  private static final String SETS = "sets";
-  private static final String RESIZES = "resizes";
-  private static final String DROPS = "drops";
-
   /** In the order in which messages say them, whichever change comes first. */
-  private static final List<String> VERBS = List.of(SETS, RESIZES, DROPS);
+  private static final List<String> VERBS = List.of("sets", "resizes", "drops");
 
   private DistinctChanges() {}
 
@@ -31,8 +27,7 @@ final class DistinctChanges {
       Optional<String> table = table(changes.get(c));
       Integer same = positions.putIfAbsent(table, c);
       if (same != null) {
-        throw new RejectedException(
-            RejectionReason.TOO_MANY_CHANGES,
+        throw RejectionReason.TOO_MANY_CHANGES.failure(
             "an event must have at most one change of %s, got changes[%s] and changes[%s]: %s. Maybe rename one, leave one out, or publish two events"
                 .formatted(
                     table.map(name -> "table " + Names.quote(name)).orElse("the cluster"),
@@ -45,32 +40,23 @@ final class DistinctChanges {
 
   /** Returns the table that is changed; none if the cluster is. */
   private static Optional<String> table(Change change) {
-    if (change instanceof Change.TableUpserted upserted) {
-      return Optional.of(upserted.table().name());
-    }
-    if (change instanceof Change.TableResized resized) {
-      return Optional.of(resized.name());
-    }
-    return change instanceof Change.TableDropped dropped
-        ? Optional.of(dropped.name())
-        : Optional.empty();
+    return change instanceof Change.OfTable of ? Optional.of(of.name()) : Optional.empty();
   }
 
   private static String difference(Change first, Change second) {
-    Optional<Record> before = spec(first);
-    Optional<Record> after = spec(second);
     if (first.getClass() != second.getClass()) {
-      List<String> verbs = new ArrayList<>(VERBS);
-      verbs.retainAll(List.of(verb(first), verb(second)));
-      return "one %s it, the other %s it".formatted(verbs.get(0), verbs.get(1));
+      int least = Math.min(verb(first), verb(second));
+      int most = Math.max(verb(first), verb(second));
+      return "one %s it, the other %s it".formatted(VERBS.get(least), VERBS.get(most));
     }
-    if (before.isEmpty() || after.isEmpty()) {
+    if (first instanceof Change.TableDropped) {
       return "both drop it";
     }
+    Record before = spec(first);
     List<String> fields = new ArrayList<>();
-    for (RecordComponent field : before.get().getClass().getRecordComponents()) {
-      Object was = value(field, before.get());
-      Object is = value(field, after.get());
+    for (RecordComponent field : before.getClass().getRecordComponents()) {
+      Object was = value(field, before);
+      Object is = value(field, spec(second));
       if (!was.equals(is)) {
         String values = "%s and %s".formatted(was, is);
         fields.add(field.getName() + (values.length() <= MAX_SHOWN ? " " + values : ""));
@@ -79,21 +65,17 @@ final class DistinctChanges {
     return fields.isEmpty() ? "they are equal" : "they differ in " + String.join(", ", fields);
   }
 
-  private static String verb(Change change) {
-    if (change instanceof Change.TableDropped) {
-      return DROPS;
-    }
-    return change instanceof Change.TableResized ? RESIZES : SETS;
+  private static int verb(Change change) {
+    return change instanceof Change.TableDropped
+        ? 2
+        : change instanceof Change.TableResized ? 1 : 0;
   }
 
-  private static Optional<Record> spec(Change change) {
+  private static Record spec(Change change) {
     if (change instanceof Change.TableUpserted upserted) {
-      return Optional.of(upserted.table());
+      return upserted.table();
     }
-    if (change instanceof Change.TableResized resized) {
-      return Optional.of(resized);
-    }
-    return change instanceof Change.ClusterSet set ? Optional.of(set.cluster()) : Optional.empty();
+    return change instanceof Change.ClusterSet set ? set.cluster() : (Record) change;
   }
 
   private static Object value(RecordComponent field, Record of) {

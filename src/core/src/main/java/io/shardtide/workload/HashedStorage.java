@@ -79,16 +79,11 @@ public record HashedStorage(
    *     well-formed Unicode
    */
   static void checkReason(String reason) {
-    int characters = Names.characters(reason);
-    String flaw =
-        characters > MAX_REASON
-            ? "has " + characters + " characters"
-            : Names.flaw(reason).orElse(null);
-    if (flaw != null) {
-      throw new RejectedException(
-          RejectionReason.INVALID_STORAGE,
+    Optional<String> flaw = Names.flaw(reason, MAX_REASON);
+    if (flaw.isPresent()) {
+      throw RejectionReason.INVALID_STORAGE.failure(
           "reason of a resize must have at most %s characters, none of them a control character, got %s: it %s"
-              .formatted(MAX_REASON, Names.quote(reason), flaw));
+              .formatted(MAX_REASON, Names.quote(reason), flaw.get()));
     }
   }
 }

@@ -1,24 +1,23 @@
 package io.shardtide.workload;
 
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
-/** Checks of the properties of one thing: "WHAT of THING must be EXPECTED, got VALUE". */
-public final class Limits {
+/**
+ * Checks of the properties of one thing: "WHAT of THING must be EXPECTED, got VALUE".
+ *
+ * @param failure makes what a failed check throws
+ * @param thing such as "a pool"; empty if a message names none
+ * @param name name of the thing; empty if it has none
+ * @param unit such as " ms", after expected and actual values; may be empty
+ */
+public record Limits(
+    Function<String, RuntimeException> failure, String thing, String name, String unit) {
   /** Checks of arguments, without a thing. */
   public static final Limits ARGUMENTS = of(IllegalArgumentException::new, "");
-
-  private final Function<String, RuntimeException> failure;
-  private final String thing;
-  private final String name;
-  private final String unit;
-
-  private Limits(
-      Function<String, RuntimeException> failure, String thing, String name, String unit) {
-    this.failure = failure;
-    this.thing = thing;
-    this.name = name;
-    this.unit = unit;
-  }
 
   /**
    * Returns the checks of a thing.
@@ -36,7 +35,7 @@ public final class Limits {
 
   /** Returns checks of a thing with a name that throw {@link RejectedException}. */
   public static Limits of(RejectionReason reason, String thing, String name) {
-    return new Limits(message -> new RejectedException(reason, message), thing, name, "");
+    return new Limits(reason::failure, thing, name, "");
   }
 
   /** Returns these checks with a unit, such as " ms", after expected and actual values. */
@@ -50,6 +49,13 @@ public final class Limits {
       throw failure(what, expected, value);
     }
     return this;
+  }
+
+  /** Checks that names differ. */
+  public Limits different(String what, Stream<String> names) {
+    Set<String> known = new HashSet<>();
+    Optional<String> twice = names.filter(of -> !known.add(of)).findFirst();
+    return check(twice.isEmpty(), what, "different", Names.quote(twice.orElse("")) + " twice");
   }
 
   /** Checks a whole number. */

@@ -46,7 +46,7 @@ public interface Named {
    */
   static <E extends Enum<E> & Named> E parse(
       Class<E> type, String label, String what, RejectionReason reason) {
-    return parse(type, label, what, message -> new RejectedException(reason, message));
+    return parse(type, label, what, reason::failure);
   }
 
   /** Returns the constant with a label, or fails with a message that has all labels. */

@@ -31,22 +31,19 @@ public final class Names {
    *     character (store keys use them as separators) or is not well-formed Unicode
    */
   public static void check(@Nullable String name, String what, RejectionReason reason) {
-    String flaw =
-        name == null || name.isBlank()
-            ? "is empty"
-            : characters(name) > MAX_LENGTH
-                ? "has " + characters(name) + " characters"
-                : flaw(name).orElse(null);
+    String flaw = name == null || name.isBlank() ? "is empty" : flaw(name, MAX_LENGTH).orElse(null);
     if (flaw != null) {
-      throw new RejectedException(
-          reason,
+      throw reason.failure(
           "%s must have 1 to %s characters, none of them a control character, got %s: it %s"
               .formatted(what, MAX_LENGTH, quote(name), flaw));
     }
   }
 
-  /** Returns which characters a text must not have, if it has some. */
-  static Optional<String> flaw(String text) {
+  /** Returns what a text must not have, if it has that: too many characters, or some of them. */
+  static Optional<String> flaw(String text, int most) {
+    if (characters(text) > most) {
+      return Optional.of("has " + characters(text) + " characters");
+    }
     if (text.chars().anyMatch(Character::isISOControl)) {
       return Optional.of("contains a control character");
     }

@@ -117,5 +117,10 @@ public enum RejectionReason {
    * A record of a key in quarantine: beyond those that are held, or one that still failed when its
    * workload was deleted.
    */
-  QUARANTINED
+  QUARANTINED;
+
+  /** Returns an exception for this reason: what is wrong, the value, and what is expected. */
+  public RejectedException failure(String message) {
+    return new RejectedException(this, message);
+  }
 }

@@ -46,8 +46,7 @@ public record ReuseHistogram(List<Double> shares) {
   }
 
   private static RejectedException rejected(String flaw) {
-    return new RejectedException(
-        RejectionReason.INVALID_REUSE_HISTOGRAM,
+    return RejectionReason.INVALID_REUSE_HISTOGRAM.failure(
         "reuse histogram must have %s shares between 0 and 1 that sum to 1, or none if unknown, got %s"
             .formatted(SIZE, flaw));
   }

@@ -136,16 +136,24 @@ public record TableConstraints(
    */
   TableConstraints notCopied(String table) {
     if (isAlwaysCopied()) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CONSTRAINTS,
+      throw RejectionReason.INVALID_CONSTRAINTS.failure(
           "constraints of hashed table %s must allow a kind other than %s, since each copy would store other ids; got %s"
               .formatted(Names.quote(table), ShardKind.DATA_PARALLEL.label(), describeKinds()));
     }
-    Set<ShardKind> others =
+    return notCopied().withMayHaveHotRows(false);
+  }
+
+  /** Returns these constraints without copies of all rows. */
+  public TableConstraints notCopied() {
+    return withKinds(
         Arrays.stream(ShardKind.values())
             .filter(kind -> kind != ShardKind.DATA_PARALLEL && allows(kind))
-            .collect(Collectors.toSet());
-    return withKinds(others).withMayHaveHotRows(false);
+            .collect(Collectors.toSet()));
+  }
+
+  /** Returns whether a plan may cut a table by use: into copies of hot rows, and other parts. */
+  public boolean mayBeCutByUse() {
+    return mayHaveHotRows && allows(ShardKind.DATA_PARALLEL);
   }
 
   /** Returns these constraints with another least width. */
@@ -182,14 +190,12 @@ public record TableConstraints(
   /** Checks that some way to shard a table, on a cluster that is large enough, keeps to these. */
   void check(String table, boolean isPooled) {
     if (sameDevicesAs.equals(Optional.of(table))) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CONSTRAINTS,
+      throw RejectionReason.INVALID_CONSTRAINTS.failure(
           "constraints of table %s must name another table for the same devices, got the table itself"
               .formatted(Names.quote(table)));
     }
     if (!allowSome(isPooled)) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CONSTRAINTS,
+      throw RejectionReason.INVALID_CONSTRAINTS.failure(
           "constraints of unpooled table %s contradict each other: it may only be %s, as only pooled tables can be; expected another kind"
               .formatted(Names.quote(table), describeKinds()));
     }
@@ -201,8 +207,7 @@ public record TableConstraints(
         Arrays.stream(ShardKind.values())
             .anyMatch(kind -> allows(kind) && other.constraints().allows(kind));
     if (!haveCommon) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CONSTRAINTS,
+      throw RejectionReason.INVALID_CONSTRAINTS.failure(
           "tables %s and %s must be on the same devices and need an allowed kind in common, got %s and %s"
               .formatted(
                   Names.quote(table),

@@ -1,9 +1,7 @@
 package io.shardtide.workload;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * A feature whose ids are looked up in a table: each of its samples has an output of its own, or of
@@ -83,14 +81,9 @@ public record TableFeature(
   static List<TableFeature> ofTable(
       List<TableFeature> features, String table, double poolingFactor) {
     Limits limits = Limits.of(RejectionReason.INVALID_FEATURES, "table", table);
-    limits.whole("number of features", features.size(), 0, MAX_FEATURES);
-    Map<String, Integer> positions = new HashMap<>();
-    for (TableFeature feature : features) {
-      if (positions.putIfAbsent(feature.name, positions.size()) != null) {
-        throw limits.failure(
-            "names of features", "different", Names.quote(feature.name) + " twice");
-      }
-    }
+    limits
+        .whole("number of features", features.size(), 0, MAX_FEATURES)
+        .different("names of features", features.stream().map(TableFeature::name));
     double sum = lookups(features);
     if (!features.isEmpty() && !(Math.abs(poolingFactor - sum) <= TOLERANCE * sum)) {
       throw limits.failure(

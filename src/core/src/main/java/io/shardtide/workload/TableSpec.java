@@ -172,8 +172,7 @@ public record TableSpec(
                         && kernel.allows(kind.scope(), isCached)
                         && !(isCached && !kind.mayBeCached()));
     if (!isPossible || (isCached && !constraints.mayBeCached())) {
-      throw new RejectedException(
-          RejectionReason.INVALID_CONSTRAINTS,
+      throw RejectionReason.INVALID_CONSTRAINTS.failure(
           "constraints of table %s must allow %s, since its compute kernel is %s; got %s%s"
               .formatted(
                   Names.quote(name),
@@ -249,14 +248,6 @@ public record TableSpec(
         .accessCdf(accessCdf.resized(slots))
         .storage(Optional.of(resized))
         .build();
-  }
-
-  /**
-   * Returns whether a plan may have copies of it, those of replica groups among them: each copy of
-   * a hashed table would store other ids, in other slots.
-   */
-  public boolean mayBeCopied() {
-    return storage.isEmpty();
   }
 
   /** Returns whether a plan may keep its rows in host memory. */

@@ -55,17 +55,12 @@ public record Workload(
    *     one that does not exist or allows none of its kinds
    */
   public Workload apply(WorkloadChange event) {
-    event
-        .expectedGeneration()
-        .ifPresent(
-            expected -> {
-              if (expected != generation) {
-                throw new RejectedException(
-                    RejectionReason.STALE_GENERATION,
-                    "expected generation of workload %s must be its current one, %s, or absent, got %s. Maybe read the workload and publish the change again"
-                        .formatted(Names.quote(id), generation, expected));
-              }
-            });
+    long expected = event.expectedGeneration().orElse(generation);
+    if (expected != generation) {
+      throw RejectionReason.STALE_GENERATION.failure(
+          "expected generation of workload %s must be its current one, %s, or absent, got %s. Maybe read the workload and publish the change again"
+              .formatted(Names.quote(id), generation, expected));
+    }
     SortedMap<String, TableSpec> next = new TreeMap<>(tables);
     Optional<ClusterSpec> nextCluster = cluster;
     List<TableSpec> upserts = new ArrayList<>();
@@ -79,8 +74,7 @@ public record Workload(
         next.put(resized.name(), resized(next.get(resized.name()), resized));
       } else if (change instanceof Change.TableDropped dropped) {
         if (next.remove(dropped.name()) == null) {
-          throw new RejectedException(
-              RejectionReason.UNKNOWN_TABLE,
+          throw RejectionReason.UNKNOWN_TABLE.failure(
               "dropped table must be one of workload %s, got %s"
                   .formatted(Names.quote(id), Names.quote(dropped.name())));
         }
@@ -88,8 +82,7 @@ public record Workload(
         nextCluster = Optional.of(set.cluster());
       } else if (change instanceof Change.WorkloadDeleted) {
         if (!exists()) {
-          throw new RejectedException(
-              RejectionReason.UNKNOWN_WORKLOAD,
+          throw RejectionReason.UNKNOWN_WORKLOAD.failure(
               "a deleted workload must have a table or a cluster, workload %s has neither"
                   .formatted(Names.quote(id)));
         }
@@ -103,14 +96,12 @@ public record Workload(
 
   private TableSpec resized(TableSpec table, Change.TableResized change) {
     if (table == null) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_TABLE,
+      throw RejectionReason.UNKNOWN_TABLE.failure(
           "resized table must be one of workload %s, got %s"
               .formatted(Names.quote(id), Names.quote(change.name())));
     }
     if (table.storage().isEmpty()) {
-      throw new RejectedException(
-          RejectionReason.INVALID_STORAGE,
+      throw RejectionReason.INVALID_STORAGE.failure(
           "resized table must be hashed, got %s of workload %s, which has a fixed number of rows. Maybe publish the table again with its storage, or with other rows"
               .formatted(Names.quote(change.name()), Names.quote(id)));
     }
@@ -125,8 +116,7 @@ public record Workload(
     }
     TableSpec other = next.get(leader.get());
     if (other == null) {
-      throw new RejectedException(
-          RejectionReason.UNKNOWN_TABLE,
+      throw RejectionReason.UNKNOWN_TABLE.failure(
           "table %s must be on the devices of a table of workload %s, got %s"
               .formatted(Names.quote(table.name()), Names.quote(id), Names.quote(leader.get())));
     }

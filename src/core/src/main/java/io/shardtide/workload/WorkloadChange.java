@@ -29,6 +29,8 @@ public record WorkloadChange(
    */
   public static final int MAX_CHANGES = 10_000;
 
+  private static final String SPLIT = ". Maybe split it into several events";
+
   /**
    * @throws RejectedException if the workload id or the number of changes is invalid, or a deletion
    *     is not the only change
@@ -38,8 +40,7 @@ public record WorkloadChange(
     checkCount(changes.size());
     changes = List.copyOf(changes);
     if (changes.size() > 1 && changes.stream().anyMatch(Change.WorkloadDeleted.class::isInstance)) {
-      throw new RejectedException(
-          RejectionReason.TOO_MANY_CHANGES,
+      throw RejectionReason.TOO_MANY_CHANGES.failure(
           "the deletion of a workload must be the only change of its event, got %s changes"
               .formatted(changes.size()));
     }
@@ -66,16 +67,11 @@ public record WorkloadChange(
    * @throws RejectedException if there are none or too many
    */
   public static void checkCount(int changes) {
-    if (changes == 0) {
-      throw new RejectedException(
-          RejectionReason.NO_CHANGES,
-          "changes of an event must be between 1 and %s, got 0".formatted(MAX_CHANGES));
-    }
-    if (changes > MAX_CHANGES) {
-      throw new RejectedException(
-          RejectionReason.TOO_MANY_CHANGES,
-          "changes of an event must be between 1 and %s, got %s. Maybe split it into several events"
-              .formatted(MAX_CHANGES, changes));
+    if (changes == 0 || changes > MAX_CHANGES) {
+      throw (changes == 0 ? RejectionReason.NO_CHANGES : RejectionReason.TOO_MANY_CHANGES)
+          .failure(
+              "changes of an event must be between 1 and %s, got %s%s"
+                  .formatted(MAX_CHANGES, changes, changes == 0 ? "" : SPLIT));
     }
   }
 }

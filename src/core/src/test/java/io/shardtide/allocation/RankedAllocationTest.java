@@ -13,7 +13,6 @@ import io.shardtide.pool.RackLinks;
 import io.shardtide.pool.WorkloadAllocation;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
@@ -30,8 +29,8 @@ class RankedAllocationTest {
     for (int n = 0; n < nodes; n++) {
       all.add(node(n));
     }
-    return new PoolUpdate.PoolSet(
-        Pool.of(Pools.DEVICES_PER_NODE, 1L << 34, 0, "h100", all, Optional.ofNullable(links)));
+    Pool pool = Pool.of(Pools.DEVICES_PER_NODE, 1L << 34, 0, "h100", all);
+    return new PoolUpdate.PoolSet(links == null ? pool : pool.withLinks(links));
   }
 
   private static Pools pools(int nodes, PoolLinks links) {

@@ -72,12 +72,12 @@ class CodecChoiceTest {
   }
 
   private List<CollectiveCodec> choice(ClusterSpec cluster, List<DeviceLoad> loads) {
-    return CodecChoice.of(evaluator, cluster, loads, Slowdowns.none(loads.size()));
+    return CodecChoice.of(evaluator, cluster, loads, Slowdowns.none(loads.size())).codecs();
   }
 
   private double ms(ClusterSpec cluster, List<CollectiveCodec> codecs, List<DeviceLoad> loads) {
     return StepCost.of(
-            evaluator, StepCollectives.of(cluster, codecs), loads, Slowdowns.none(loads.size()))
+            evaluator, new StepCollectives(cluster, codecs), loads, Slowdowns.none(loads.size()))
         .predictedMs();
   }
 
@@ -93,7 +93,7 @@ class CodecChoiceTest {
             .forwardBytesPerElement(2)
             .backwardBytesPerElement(2)
             .build();
-    CommunicationCost ofCodecs = StepCollectives.of(cluster, codecs).ms(evaluator, loads);
+    CommunicationCost ofCodecs = new StepCollectives(cluster, codecs).ms(evaluator, loads);
     CommunicationCost ofHalf = StepCollectives.of(half).ms(evaluator, loads);
     assertThat(ofCodecs.forwardMs()).isEqualTo(ofHalf.forwardMs());
     assertThat(ofCodecs.backwardMs()).isEqualTo(ofHalf.backwardMs());
@@ -120,7 +120,7 @@ class CodecChoiceTest {
   @Test
   void a_codec_that_costs_more_than_it_saves_is_not_used() {
     List<DeviceLoad> loads = allKinds();
-    CommCodec slow = new CommCodec("slow", List.of(), 1, 0.001, 1, true);
+    CommCodec slow = new CommCodec("slow", 1, 0.001, 1, true, List.of());
     assertThat(choice(with(slow), loads)).isEmpty();
     assertThat(choice(with(slow, new CommCodec("fp16", 2)), loads))
         .hasSize(6)
@@ -130,7 +130,7 @@ class CodecChoiceTest {
   /** Table-wise: device 3 encodes what it has, all decode a tenth of it. */
   @Test
   void coding_takes_time_on_both_sides() {
-    CommCodec codec = new CommCodec("fp16", List.of(Direction.FORWARD), 2, 100, 1, true);
+    CommCodec codec = new CommCodec("fp16", 2, 100, 1, true, List.of(Direction.FORWARD));
     ClusterSpec cluster = with(codec);
     List<CollectiveCodec> codecs =
         List.of(new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, codec, 0));
@@ -138,8 +138,8 @@ class CodecChoiceTest {
     List<CollectiveCodec> withoutCoding =
         List.of(new CollectiveCodec(ShardScope.DEVICE, Direction.FORWARD, free, 0));
     List<DeviceLoad> loads = loads(new Sharding.TableWise(3));
-    CommunicationCost cost = StepCollectives.of(cluster, codecs).ms(evaluator, loads);
-    CommunicationCost other = StepCollectives.of(cluster, withoutCoding).ms(evaluator, loads);
+    CommunicationCost cost = new StepCollectives(cluster, codecs).ms(evaluator, loads);
+    CommunicationCost other = new StepCollectives(cluster, withoutCoding).ms(evaluator, loads);
     double all = BATCH * 64 * 4 / 100e6;
     for (int d = 0; d < 10; d++) {
       assertThat(cost.forwardMs()[d] - other.forwardMs()[d])
@@ -151,9 +151,9 @@ class CodecChoiceTest {
   /** Row-wise: each device encodes all outputs, and decodes its tenth of the sums. */
   @Test
   void coding_of_row_shards_is_for_all_outputs() {
-    CommCodec codec = new CommCodec("fp16", List.of(), 2, 100, 1, true);
+    CommCodec codec = new CommCodec("fp16", 2, 100, 1, true, List.of());
     StepCollectives coded =
-        StepCollectives.of(
+        new StepCollectives(
             with(codec),
             List.of(new CollectiveCodec(ShardScope.CLUSTER, Direction.FORWARD, codec, 0)));
     DeviceGroup all = DeviceGroup.of(TEN);
@@ -177,16 +177,16 @@ class CodecChoiceTest {
   void a_codec_that_sends_no_less_is_not_used() {
     assertThat(
             choice(
-                with(new CommCodec("fp32", 4), new CommCodec("top", List.of(), 8, 0, 0.5, true)),
+                with(new CommCodec("fp32", 4), new CommCodec("top", 8, 0, 0.5, true, List.of())),
                 allKinds()))
         .isEmpty();
-    assertThat(choice(with(new CommCodec("top", List.of(), 8, 0, 0.25, true)), allKinds()))
+    assertThat(choice(with(new CommCodec("top", 8, 0, 0.25, true, List.of())), allKinds()))
         .hasSize(6);
   }
 
   @Test
   void a_codec_is_used_where_it_may_be() {
-    CommCodec forward = new CommCodec("fp8", List.of(Direction.FORWARD), 1, 0, 1, false);
+    CommCodec forward = new CommCodec("fp8", 1, 0, 1, false, List.of(Direction.FORWARD));
     assertThat(choice(with(forward), allKinds()))
         .singleElement()
         .matches(of -> of.scope() == ShardScope.DEVICE && of.direction() == Direction.FORWARD);
@@ -218,16 +218,18 @@ class CodecChoiceTest {
     Random random = new Random(seed);
     List<CommCodec> codecs = new ArrayList<>();
     for (int c = 0; c < 1 + random.nextInt(3); c++) {
+      List<Direction> directions =
+          random.nextInt(3) > 0
+              ? List.of()
+              : List.of(random.nextBoolean() ? Direction.FORWARD : Direction.BACKWARD);
       codecs.add(
           new CommCodec(
               "c" + c,
-              random.nextInt(3) > 0
-                  ? List.of()
-                  : List.of(random.nextBoolean() ? Direction.FORWARD : Direction.BACKWARD),
               0.5 + 4 * random.nextDouble(),
               random.nextBoolean() ? 0 : Math.pow(10, 1 + 4 * random.nextDouble()),
               random.nextBoolean() ? 1 : 0.1 + 0.9 * random.nextDouble(),
-              random.nextBoolean()));
+              random.nextBoolean(),
+              directions));
     }
     ClusterSpec cluster = with(codecs.toArray(CommCodec[]::new));
     List<DeviceLoad> loads = allKinds();

@@ -21,6 +21,7 @@ import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.IdWeights;
+import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableFeature;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
@@ -79,7 +80,7 @@ class FeatureCostsTest {
       CostEvaluator evaluator = model.evaluator();
       List<DeviceLoad> loads =
           StepCost.loads(List.of(other), shards, of, evaluator, new PlainTowers(bundle));
-      return new Cost(StepCost.of(evaluator, of, loads), loads);
+      return new Cost(StepCosts.of(evaluator, of, loads), loads);
     }
 
     TableSpec with(TableFeature... features) {
@@ -136,7 +137,7 @@ class FeatureCostsTest {
     double outputs = any.outputsPerSample();
     TableSpec one = scene.with(new TableFeature("sum", any.poolingFactor() / outputs, outputs, 1));
     scene.cost(any, BATCH).assertSame(scene.cost(one, BATCH));
-    ShardShape shape = new TableShapes(any, BATCH).ofColumns(4);
+    ShardShape shape = new Shapes(any, BATCH).ofColumns(4);
     assertThat(shape.lookups()).isEqualTo(BATCH * any.poolingFactor());
     assertThat(shape.outputs()).isEqualTo(BATCH * (any.pooled() ? outputs : any.poolingFactor()));
   }
@@ -160,7 +161,9 @@ class FeatureCostsTest {
       ShardShape shape = shapes.of(part, PredictionInputs.of(scene.cluster));
       ShapeLoad load = prediction.load(option, evaluator, scene.cluster).orElseThrow();
       ShapeLoad ofShape = ShapeLoad.of(evaluator, tower, table, shape, part.scope(), scene.cluster);
-      assertThat(load.elements()).isCloseTo(ofShape.elements(), within(1.0));
+      ShardScope scope = part.collectives(table);
+      assertThat(load.elements()).containsOnlyKeys(scope);
+      assertThat(load.elements(scope)).isCloseTo(ofShape.elements(scope), within(1.0));
       assertThat(load.bytes()).isCloseTo(ofShape.bytes(), within(1L));
     }
   }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class LaunchGroupsTest {
   /** A shard of a table with 1,000 rows and 2,048 lookups. */
   private static ShardShape shape(int columns) {
-    return new TableShapes(Fixtures.table("t", 1_000, columns, 2), 1_024).ofColumns(columns);
+    return new Shapes(Fixtures.table("t", 1_000, columns, 2), 1_024).ofColumns(columns);
   }
 
   private static double[] sum(List<Integer> widths) {

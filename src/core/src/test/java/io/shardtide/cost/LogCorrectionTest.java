@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 /** Corrections of fine-tuned models, and what they do not know. */
 class LogCorrectionTest {
   private static final ShardShape SHAPE =
-      new TableShapes(Fixtures.table("a", 100_000, 64, 5), 65_536).ofColumns(64);
+      new Shapes(Fixtures.table("a", 100_000, 64, 5), 65_536).ofColumns(64);
 
   /** Returns a member that corrects every cost by the same logarithm. */
   private static LogCorrection.Member member(double phase, double mean, double draw) {
@@ -104,7 +104,7 @@ class LogCorrectionTest {
 
   @Test
   void a_step_is_learned_wherever_it_is() {
-    ShardShape wide = new TableShapes(Fixtures.table("a", 100_000, 128, 5), 65_536).ofColumns(128);
+    ShardShape wide = new Shapes(Fixtures.table("a", 100_000, 128, 5), 65_536).ofColumns(128);
     for (double phase : new double[] {0, 0.3, 0.9}) {
       double[] narrow = ShapeBasis.of(SHAPE, phase);
       double[] other = ShapeBasis.of(wide, phase);

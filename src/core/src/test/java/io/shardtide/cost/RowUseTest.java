@@ -151,7 +151,7 @@ class RowUseTest {
       @ForAll Random random) {
     RowUse use = use(rows, random(rows, random));
     double inBoth = 0;
-    for (int g = 0; g < use.groups(); g++) {
+    for (int g = 0; g < use.size(); g++) {
       double touched = -Math.expm1(-lookups / 2 * use.share(g));
       inBoth += use.rows(g) * touched * touched;
     }
@@ -207,7 +207,7 @@ class RowUseTest {
   void a_reuse_histogram_gives_back_its_batch(int rows, double exponent, double lookups) {
     RowUse known = use(rows, zipf(rows, exponent));
     double[] counted = new double[ReuseHistogram.SIZE];
-    for (int g = 0; g < known.groups(); g++) {
+    for (int g = 0; g < known.size(); g++) {
       double uses = lookups * known.share(g);
       double logOfProbability = -uses;
       for (int n = 1; n <= 1 << 16; n++) {

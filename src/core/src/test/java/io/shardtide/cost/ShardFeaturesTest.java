@@ -26,7 +26,7 @@ class ShardFeaturesTest {
   private static final double DISTINCT = 655_360 * -Math.expm1(-0.1);
 
   private static ShardShape columns(TableSpec table, int columns) {
-    return new TableShapes(table, BATCH).ofColumns(columns);
+    return new Shapes(table, BATCH).ofColumns(columns);
   }
 
   private static Map<String, Double> named(List<String> names, double[] values) {
@@ -149,22 +149,22 @@ class ShardFeaturesTest {
   @Test
   void state_lies_where_the_operator_keeps_it() {
     TableSpec adam = TableSpecBuilder.builder(TABLE).optimizer(Optional.of(Optimizer.ADAM)).build();
-    TableShapes shapes = new TableShapes(adam, BATCH);
+    Shapes shapes = new Shapes(adam, BATCH);
     // Two numbers of 4 bytes for each of 20 columns.
     assertState(shapes.ofColumns(20), 160 * DISTINCT, 0, 0);
     assertState(shapes.ofCopy(20, 8), 0, 0, 160 * 655_360.0);
     OptionalDouble half = OptionalDouble.of(0.5);
     assertState(shapes.ofRows(20, 1, half), 0, 160 * DISTINCT, 0);
     TableSpec enforced = TableSpecBuilder.builder(adam).enforceHbm(true).build();
-    assertState(new TableShapes(enforced, BATCH).ofRows(20, 1, half), 160 * DISTINCT, 0, 0);
+    assertState(new Shapes(enforced, BATCH).ofRows(20, 1, half), 160 * DISTINCT, 0, 0);
     TableSpec sgd = TableSpecBuilder.builder(TABLE).optimizer(Optional.of(Optimizer.SGD)).build();
-    assertState(new TableShapes(sgd, BATCH).ofColumns(20), 0, 0, 0);
+    assertState(new Shapes(sgd, BATCH).ofColumns(20), 0, 0, 0);
   }
 
   @Test
   void outputs_of_unpooled_tables_are_terms_of_their_own() {
     TableSpec unpooled = TableSpecBuilder.builder(TABLE).pooled(false).poolingFactor(3).build();
-    ShardShape shape = new TableShapes(unpooled, BATCH).ofColumns(20);
+    ShardShape shape = new Shapes(unpooled, BATCH).ofColumns(20);
     assertThat(terms(shape))
         .containsEntry("outputs", 3.0 * BATCH)
         .containsEntry("unpooled_outputs", 3.0 * BATCH)
@@ -177,7 +177,7 @@ class ShardFeaturesTest {
   void each_optimizer_but_the_default_has_a_feature() {
     for (Optimizer optimizer : Optimizer.values()) {
       TableSpec table = TableSpecBuilder.builder(TABLE).optimizer(Optional.of(optimizer)).build();
-      Map<String, Double> features = features(new TableShapes(table, BATCH).ofColumns(4));
+      Map<String, Double> features = features(new Shapes(table, BATCH).ofColumns(4));
       for (Optimizer other : Optimizer.values()) {
         if (other != Optimizer.DEFAULT) {
           assertThat(features).containsEntry("is_" + other.label(), other == optimizer ? 1.0 : 0.0);
@@ -195,7 +195,7 @@ class ShardFeaturesTest {
 
   @Test
   void terms_of_copies_and_of_cached_shards() {
-    TableShapes shapes = new TableShapes(TABLE, BATCH);
+    Shapes shapes = new Shapes(TABLE, BATCH);
     Map<String, Double> copy = terms(shapes.ofCopy(64, 8));
     assertThat(copy)
         .containsEntry("copies", 1.0)

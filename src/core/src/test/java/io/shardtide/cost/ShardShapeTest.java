@@ -32,7 +32,7 @@ class ShardShapeTest {
   /** Two nodes of 4 devices. */
   private static final ClusterSpec CLUSTER = new ClusterSpec(8, Fixtures.GIB, BATCH, 4, "test");
 
-  private static final TableShapes SHAPES = new TableShapes(TABLE, BATCH);
+  private static final Shapes SHAPES = new Shapes(TABLE, BATCH);
 
   /** What a shape says, without what a batch does in detail. */
   private record Work(
@@ -98,7 +98,7 @@ class ShardShapeTest {
       @ForAll @IntRange(min = 1, max = 64) int devices) {
     TableSpec table = new TableSpec("a", rows, 16, 2.5, Fixtures.reuse(), 4);
     ClusterSpec cluster = new ClusterSpec(devices, Fixtures.GIB, BATCH, 8, "test");
-    TableShapes shapes = new TableShapes(table, BATCH);
+    Shapes shapes = new Shapes(table, BATCH);
     ShardShape whole = shapes.ofColumns(16);
     List<Shard> shards = new Sharding.RowWise().shards(table, cluster);
     long block = shards.get(0).rows();

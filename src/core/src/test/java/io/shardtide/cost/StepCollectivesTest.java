@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -349,7 +350,7 @@ class StepCollectivesTest {
     for (int d = 0; d < cluster.devices(); d++) {
       DeviceLoad load = new DeviceLoad(tower.length, 0);
       double elements = (double) columns[cluster.node(d)] * cluster.batchSize();
-      load.add(new ShapeLoad(tower, ShardScope.NODE, elements, new long[3]));
+      load.add(new ShapeLoad(tower, Map.of(ShardScope.NODE, elements), new long[3]));
       loads.add(load);
     }
     return loads;

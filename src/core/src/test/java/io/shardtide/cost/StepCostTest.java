@@ -67,7 +67,7 @@ class StepCostTest {
     loads.get(0).add(load(0, 64));
     loads.get(1).add(load(1, 32));
     loads.get(1).add(load(2, 4));
-    StepCost cost = StepCost.of(evaluator, CLUSTER, loads);
+    StepCost cost = StepCosts.of(evaluator, CLUSTER, loads);
     double[] computeMs = {
       evaluator.computeMs(loads.get(0).towerSum()), evaluator.computeMs(loads.get(1).towerSum())
     };
@@ -105,7 +105,7 @@ class StepCostTest {
     DeviceLoad one = new DeviceLoad(model.sumSize(), 0);
     one.add(load(0, 64));
     StepCost cost =
-        StepCost.of(evaluator, CLUSTER, List.of(one, new DeviceLoad(model.sumSize(), 0)));
+        StepCosts.of(evaluator, CLUSTER, List.of(one, new DeviceLoad(model.sumSize(), 0)));
     assertThat(cost.computeMs()[0]).isPositive();
     assertThat(cost.computeMs()[1]).isZero();
     assertThat(evaluator.evaluations()).isEqualTo(1);
@@ -115,7 +115,7 @@ class StepCostTest {
   void there_is_a_load_for_each_device() {
     assertThatThrownBy(
             () ->
-                StepCost.of(
+                StepCosts.of(
                     evaluator, Fixtures.cluster(3, 1), List.of(new DeviceLoad(model.sumSize(), 0))))
         .hasMessage("loads must be one for each of 3 devices, got 1");
   }

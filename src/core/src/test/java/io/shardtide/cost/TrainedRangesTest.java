@@ -59,7 +59,7 @@ class TrainedRangesTest {
 
   /** Returns the uses of a touched row in a batch of 1,000 samples. */
   private static double uses(TableSpec table) {
-    ShardShape shape = new TableShapes(table, 1_000).ofColumns(4);
+    ShardShape shape = new Shapes(table, 1_000).ofColumns(4);
     return shape.lookups() / shape.distinctRows();
   }
 
@@ -90,7 +90,7 @@ class TrainedRangesTest {
   }
 
   private static List<OutOfRange> ofTable(TrainedRanges limits, TableSpec table) {
-    return limits.ofShape(table.name(), new TableShapes(table, 1_000).ofColumns(table.columns()));
+    return limits.ofShape(table.name(), new Shapes(table, 1_000).ofColumns(table.columns()));
   }
 
   @Test
@@ -101,7 +101,7 @@ class TrainedRangesTest {
         .containsExactly(
             new OutOfRange("x", "rows", 27_000_000, 1_000, 9_000_000),
             new OutOfRange("x", "lookups_per_batch", 1_000, 2_000, 20_000));
-    ShardShape copy = new TableShapes(Fixtures.table("x", 1_000, 64, 20), 1_000).ofCopy(64, 4);
+    ShardShape copy = new Shapes(Fixtures.table("x", 1_000, 64, 20), 1_000).ofCopy(64, 4);
     assertThat(limits.ofShape("x", copy))
         .containsExactly(new OutOfRange("x", "samples_per_batch", 250, 1_000, 1_000));
     assertThat(limits.ofCluster(Fixtures.cluster(8, Fixtures.GIB)))

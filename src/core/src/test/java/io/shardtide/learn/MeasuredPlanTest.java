@@ -368,7 +368,7 @@ class MeasuredPlanTest {
   /** What coding takes is in the measurement, and not in what the cost model predicts. */
   @Test
   void a_plan_whose_codecs_take_time_gives_no_samples_of_collectives() {
-    CommCodec codec = new CommCodec("fp8", List.of(), 1, 500, 1, true);
+    CommCodec codec = new CommCodec("fp8", 1, 500, 1, true, List.of());
     ShardingPlan plan =
         trainer.onPlan(
             Samples.with(

@@ -199,7 +199,7 @@ class ShardingPlanTest {
         new CollectiveCodec(
             ShardScope.DEVICE,
             Direction.FORWARD,
-            new CommCodec("fp16", List.of(), 2, 0, 0.5, true),
+            new CommCodec("fp16", 2, 0, 0.5, true, List.of()),
             0.5);
     assertThat(Samples.with(plan, List.of()).planId()).isEqualTo(plan.contentId());
     assertThat(

@@ -29,7 +29,7 @@ class AllocationTest {
     WorkloadAllocation a = allocated("a", "n1");
     WorkloadAllocation b = allocated("b", "n1");
     assertThatThrownBy(() -> allocation(List.of(a, b)))
-        .hasMessage("a node must have one workload, got node n1 twice");
+        .hasMessage("nodes of workloads must be different, got \"n1\" twice");
   }
 
   @Test
@@ -47,14 +47,16 @@ class AllocationTest {
   }
 
   private static Allocation allocation(List<WorkloadAllocation> workloads) {
-    return Allocation.of(
-        "p",
-        1,
-        Optional.empty(),
-        AllocationPolicy.DEFAULTS,
-        new TreeMap<>(),
-        workloads,
-        List.of(),
-        new AllocationQuality(1, 0, 0, 0));
+    return new Allocation(
+            "",
+            "p",
+            1,
+            Optional.empty(),
+            AllocationPolicy.DEFAULTS,
+            new TreeMap<>(),
+            workloads,
+            List.of(),
+            new AllocationQuality(1, 0, 0, 0))
+        .identified();
   }
 }

@@ -8,7 +8,6 @@ import io.shardtide.workload.RejectionReason;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -25,7 +24,7 @@ class PoolLinksTest {
   }
 
   private static Pool pool(PoolLinks links) {
-    return Pool.of(8, 1L << 36, 0, "h100", List.of(A, B, C), Optional.of(links));
+    return Pool.of(8, 1L << 36, 0, "h100", List.of(A, B, C)).withLinks(links);
   }
 
   private static void rejects(String message, ThrowingCallable call) {
@@ -76,7 +75,7 @@ class PoolLinksTest {
     rejects(
         "bandwidth of \"a\" and \"b\" must be equal in both directions, got 9.0 and 8.0 GB/s",
         () -> new NodeLinks(List.of("a", "b"), List.of(List.of(0.0, 9.0), List.of(8.0, 0.0))));
-    rejects("nodes of a matrix must differ, got \"a\" twice", () -> matrix("a", "b", "a"));
+    rejects("nodes of a matrix must be different, got \"a\" twice", () -> matrix("a", "b", "a"));
   }
 
   @Test
@@ -100,7 +99,7 @@ class PoolLinksTest {
         "rows of a matrix of 2 nodes must have as many numbers, got 1 for \"b\"",
         () -> new NodeLinks(List.of("a", "b"), List.of(List.of(0.0, 9.0), List.of(9.0))));
     rejects(
-        "nodes of a matrix must be 2 to 512, got 1",
+        "nodes of a matrix must be between 2 and 512, got 1",
         () -> new NodeLinks(List.of("a"), List.of(List.of(0.0))));
     for (double value : new double[] {0, -1, Double.NaN, Double.POSITIVE_INFINITY}) {
       rejects(

@@ -41,7 +41,6 @@ import io.shardtide.workload.OutputType;
 import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.ReplicaGroups;
 import io.shardtide.workload.ShardKind;
-import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableConstraints;
 import io.shardtide.workload.TableFeature;
 import io.shardtide.workload.TableKernel;
@@ -195,14 +194,9 @@ class AllFeaturesTest {
         codecs.add(new CommCodec("fp16", 2));
       }
       if (random.nextInt(3) == 0) {
-        codecs.add(
-            new CommCodec(
-                "int8",
-                random.nextBoolean() ? List.of(Direction.FORWARD) : List.of(),
-                1,
-                50 + random.nextInt(500),
-                1,
-                random.nextBoolean()));
+        List<Direction> directions = random.nextBoolean() ? List.of(Direction.FORWARD) : List.of();
+        double speed = 50 + random.nextInt(500);
+        codecs.add(new CommCodec("int8", 1, speed, 1, random.nextBoolean(), directions));
       }
       return codecs;
     }
@@ -335,7 +329,7 @@ class AllFeaturesTest {
       List<Shard> shards =
           random.nextBoolean()
               ? anyShards(before, group)
-              : shards(new LocalSearch(problem, settings(), 1, false));
+              : shards(new LocalSearch(problem, settings(), 1, LocalSearch.NOTHING));
       return new PlanShards(shards.stream().sorted(Shard.ORDER).toList(), group.devices(), groups);
     }
 
@@ -369,7 +363,7 @@ class AllFeaturesTest {
         Way way = any(List.of(search.ways.of(t)));
         int first = search.places.firstOf(way.scope);
         int count = search.places.countOf(way.scope);
-        if (way.scope == ShardScope.DEVICE && search.ways.keepsPartsInNode(t)) {
+        if (way.isInOneNode) {
           int node = search.places.ofNode(search.places.nodeOf(random.nextInt(count)));
           first = search.places.first(node);
           count = search.places.size(node);
@@ -403,7 +397,7 @@ class AllFeaturesTest {
     Scenes scenes = new Scenes(seed);
     Scene scene = scenes.draw();
     SearchProblem problem = scene.problem();
-    SearchResult result = LocalSearch.search(problem, scene.settings(), true);
+    SearchResult result = CheckedSearch.search(problem, scene.settings());
     assertThat(LocalSearch.search(problem, scene.settings())).isEqualTo(result);
     if (result instanceof SearchResult.Found found) {
       checkCells(problem, found);
@@ -567,7 +561,7 @@ class AllFeaturesTest {
     return StepCost.of(
         problem.tables(),
         shards,
-        StepCollectives.of(problem.cluster(), found.codecs()),
+        new StepCollectives(problem.cluster(), found.collectives().codecs()),
         problem.model(),
         problem.slowdowns());
   }
@@ -653,7 +647,7 @@ class AllFeaturesTest {
         || !(result instanceof SearchResult.Found found)) {
       return;
     }
-    LocalSearch search = new LocalSearch(problem, scene.settings(), 1, false);
+    LocalSearch search = new LocalSearch(problem, scene.settings(), 1, LocalSearch.NOTHING);
     State state = new Repair(search).run();
     count("repaired", state != null);
     if (state != null) {
@@ -668,7 +662,7 @@ class AllFeaturesTest {
   /** The price of moves, of any plan, is that of the difference between the plans. */
   private static void checkPrice(Scene scene, Scenes scenes) {
     SearchProblem problem = scene.problem();
-    LocalSearch search = new LocalSearch(problem, scene.settings(), 1, false);
+    LocalSearch search = new LocalSearch(problem, scene.settings(), 1, LocalSearch.NOTHING);
     State state = scenes.state(search);
     if (state != null) {
       Map<String, List<Shard>> byTable = ShardLayout.of(state, search.tables, search.running);
@@ -751,7 +745,7 @@ class AllFeaturesTest {
     count(
         "hashed, cut by columns",
         hashed.values().stream().anyMatch(of -> of.get(of.size() - 1).columnOffset() > 0));
-    count("codecs", !found.codecs().isEmpty());
+    count("codecs", !found.collectives().codecs().isEmpty());
     count("groups", problem.synchronization().groups().areSeveral());
     count("slow devices", problem.slowdowns().factor(0, CostPart.COMPUTATION) > 1);
     count("launch groups", problem.model().hardware().equals(MODELS.get(1).model().hardware()));

@@ -129,7 +129,7 @@ class CachesTest {
   void a_plan_keeps_to_both_memories(@ForAll long seed) {
     Random random = new Random(seed);
     SearchProblem problem = KindsTest.problem(tables(random), cluster(random), PlanShards.NONE);
-    SearchResult result = LocalSearch.search(problem, BRIEF, true);
+    SearchResult result = CheckedSearch.search(problem, BRIEF);
     assertThat(Plans.digest(LocalSearch.search(problem, BRIEF))).isEqualTo(Plans.digest(result));
     check(problem, result);
   }
@@ -152,7 +152,7 @@ class CachesTest {
       changed.set(0, changed.get(0).withPoolingFactor(7));
       SearchProblem problem =
           KindsTest.problem(changed, now, new PlanShards(found.shards(), before.devices()));
-      check(problem, LocalSearch.search(problem, BRIEF, true));
+      check(problem, CheckedSearch.search(problem, BRIEF));
     }
   }
 

@@ -79,7 +79,7 @@ class CodecSearchTest {
     SearchResult.Found found = plan(problem(tables, with(whole), PlanShards.NONE));
     assertThat(Plans.digest(found))
         .isEqualTo(Plans.digest(plan(problem(tables, PLAIN, PlanShards.NONE))));
-    assertThat(found.codecs()).isEmpty();
+    assertThat(found.collectives().codecs()).isEmpty();
   }
 
   /** Also the lower bound, of all choices of codecs and thus a little lower. */
@@ -88,7 +88,7 @@ class CodecSearchTest {
     List<TableSpec> tables = Plans.randomTables(new Random(3), 12);
     SearchProblem problem = problem(tables, with(HALF), PlanShards.NONE);
     SearchResult.Found found = plan(problem);
-    assertThat(found.codecs()).isNotEmpty().allMatch(of -> of.codec().equals(HALF));
+    assertThat(found.collectives().codecs()).isNotEmpty().allMatch(of -> of.codec().equals(HALF));
     ClusterSpec half =
         ClusterSpecBuilder.builder(PLAIN)
             .forwardBytesPerElement(2)
@@ -127,10 +127,10 @@ class CodecSearchTest {
   @Test
   void a_codec_that_takes_too_long_changes_nothing() {
     List<TableSpec> tables = Plans.randomTables(new Random(4), 12);
-    CommCodec slow = new CommCodec("slow", List.of(), 1, 0.001, 1, true);
+    CommCodec slow = new CommCodec("slow", 1, 0.001, 1, true, List.of());
     SearchResult.Found found = plan(problem(tables, with(slow), PlanShards.NONE));
     SearchResult.Found plain = plan(problem(tables, PLAIN, PlanShards.NONE));
-    assertThat(found.codecs()).isEmpty();
+    assertThat(found.collectives().codecs()).isEmpty();
     assertThat(found.predictedMs())
         .isEqualTo(
             stepMs(problem(tables, PLAIN, PlanShards.NONE), found, StepCollectives.of(PLAIN)))
@@ -147,8 +147,8 @@ class CodecSearchTest {
     List<TableSpec> tables = Plans.randomTables(random, 4 + random.nextInt(8));
     ClusterSpec cluster =
         with(
-            new CommCodec("a", List.of(), 2, random.nextBoolean() ? 0 : 200, 1, true),
-            new CommCodec("b", List.of(), 1, 50 + random.nextInt(500), 1, random.nextBoolean()));
+            new CommCodec("a", 2, random.nextBoolean() ? 0 : 200, 1, true, List.of()),
+            new CommCodec("b", 1, 50 + random.nextInt(500), 1, random.nextBoolean(), List.of()));
     SearchProblem first = problem(tables, cluster, PlanShards.NONE);
     SearchResult.Found running = checked(first, tables, PlanShards.NONE);
     tables.remove(random.nextInt(tables.size()));
@@ -163,7 +163,11 @@ class CodecSearchTest {
     assertThat(totalMs(found, tables, running))
         .isLessThanOrEqualTo(DRAWS * totalMs(without, tables, running));
     assertThat(found.predictedMs())
-        .isEqualTo(stepMs(problem, found, StepCollectives.of(problem.cluster(), found.codecs())))
+        .isEqualTo(
+            stepMs(
+                problem,
+                found,
+                new StepCollectives(problem.cluster(), found.collectives().codecs())))
         .isLessThanOrEqualTo(stepMs(problem, found, StepCollectives.of(PLAIN)));
     assertThat(found.insight().orElseThrow().lowerBoundMs())
         .isLessThanOrEqualTo(found.predictedMs());
@@ -186,7 +190,7 @@ class CodecSearchTest {
     PlanShards running =
         plan(inGroup(tables, inGroups(16, 2, 4), PlanShards.NONE, before)).placed();
     tables.add(Plans.randomTable(random, "new"));
-    CommCodec codec = new CommCodec("a", List.of(), 1 + random.nextInt(2), 200, 1, true);
+    CommCodec codec = new CommCodec("a", 1 + random.nextInt(2), 200, 1, true, List.of());
     ClusterSpec cluster = ClusterSpecBuilder.builder(plain).codecs(List.of(codec)).build();
     for (ReplicaGroups groups : plain.groupings()) {
       SearchResult.Found with = plan(inGroup(tables, cluster, running, groups), ENOUGH);

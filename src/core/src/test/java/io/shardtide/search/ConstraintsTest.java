@@ -145,7 +145,7 @@ class ConstraintsTest {
               KindsTest.MODEL,
               PlanShards.NONE);
     }
-    SearchResult result = LocalSearch.search(problem, BRIEF, true);
+    SearchResult result = CheckedSearch.search(problem, BRIEF);
     assertThat(Plans.digest(LocalSearch.search(problem, BRIEF))).isEqualTo(Plans.digest(result));
     check(problem, result);
   }
@@ -166,7 +166,7 @@ class ConstraintsTest {
       ClusterSpec now = random.nextBoolean() ? before : cluster(random);
       SearchProblem changed =
           KindsTest.problem(tables, now, new PlanShards(found.shards(), before.devices()));
-      check(changed, LocalSearch.search(changed, BRIEF, true));
+      check(changed, CheckedSearch.search(changed, BRIEF));
     }
   }
 
@@ -431,14 +431,14 @@ class ConstraintsTest {
     }
     ClusterSpec cluster = KindsTest.cluster(1, 1 + random.nextInt(2), 400 * Fixtures.GIB);
     SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE);
-    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF, true);
+    SearchResult.Found found = (SearchResult.Found) CheckedSearch.search(problem, BRIEF);
     KindsTest.check(problem, found);
     for (int t = 0; t < tables.size(); t++) {
       TableConstraints constraints = tables.get(t).constraints();
       assertThat(constraints.allows(found.shards().get(t).kind())).isTrue();
     }
     SearchProblem running = KindsTest.problem(tables, cluster, new PlanShards(found.shards(), 1));
-    assertThat(((SearchResult.Found) LocalSearch.search(running, BRIEF, true)).shards())
+    assertThat(((SearchResult.Found) CheckedSearch.search(running, BRIEF)).shards())
         .as("a plan that runs stays")
         .isEqualTo(found.shards());
   }
@@ -499,7 +499,7 @@ class ConstraintsTest {
     PlanShards running = ((SearchResult.Found) LocalSearch.search(before, BRIEF)).placed();
     SearchProblem after =
         KindsTest.problem(List.of(a), KindsTest.cluster(8, 2, Fixtures.GIB), running);
-    SearchResult result = LocalSearch.search(after, BRIEF, true);
+    SearchResult result = CheckedSearch.search(after, BRIEF);
     assertThat(result).isInstanceOf(SearchResult.Found.class);
     check(after, result);
   }
@@ -514,10 +514,10 @@ class ConstraintsTest {
             new Sharding.TableRowWise(2).shards(a, KindsTest.cluster(9, 3, Fixtures.GIB)), 9);
     SearchProblem after =
         KindsTest.problem(List.of(a), KindsTest.cluster(8, 2, Fixtures.GIB), running);
-    LocalSearch search = new LocalSearch(after, BRIEF, 1, true);
-    assertThat(search.running.parts(0)).isEmpty();
+    LocalSearch search = CheckedSearch.of(after, BRIEF);
+    assertThat(search.running.get(0).parts()).isEmpty();
     State repaired = new Repair(search).run();
-    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(after, BRIEF, true);
+    SearchResult.Found found = (SearchResult.Found) CheckedSearch.search(after, BRIEF);
     check(after, found);
     double moveMs = found.moves(running, after.tables()).stream().mapToDouble(BRIEF::moveMs).sum();
     assertThat(search.annealing(repaired, true).moveMs())
@@ -540,7 +540,7 @@ class ConstraintsTest {
     PlanShards running = new PlanShards(new Sharding.TableRowWise(1).shards(a, cluster), 8);
     TableSpec whole = a.withConstraints(only(ShardKind.TABLE_ROW_WISE, ShardKind.TABLE_WISE));
     SearchProblem problem = KindsTest.problem(List.of(whole), cluster, running);
-    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF, true);
+    SearchResult.Found found = (SearchResult.Found) CheckedSearch.search(problem, BRIEF);
     assertThat(found.shards()).extracting(Shard::kind).containsExactly(ShardKind.TABLE_WISE);
   }
 

@@ -56,7 +56,7 @@ class ExtremesTest {
   }
 
   private static SearchResult search(SearchProblem problem) {
-    SearchResult result = LocalSearch.search(problem, BRIEF, true);
+    SearchResult result = CheckedSearch.search(problem, BRIEF);
     assertThat(LocalSearch.search(problem, BRIEF)).isEqualTo(result);
     if (result instanceof SearchResult.Found found) {
       KindsTest.check(problem, found);

@@ -70,7 +70,7 @@ class HotRowsTest {
 
   private static SearchResult.Found plan(List<TableSpec> tables, PlanShards running) {
     SearchProblem problem = problem(tables, running);
-    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF, true);
+    SearchResult.Found found = (SearchResult.Found) CheckedSearch.search(problem, BRIEF);
     KindsTest.check(problem, found);
     return found;
   }
@@ -165,7 +165,7 @@ class HotRowsTest {
         ClusterSpecBuilder.builder(KindsTest.cluster(devices, 8, 100 * Fixtures.GIB)).build();
     SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE);
     double bound = PlanBound.of(problem, 100_000);
-    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF, true);
+    SearchResult.Found found = (SearchResult.Found) CheckedSearch.search(problem, BRIEF);
     KindsTest.check(problem, found);
     assertThat(bound).isLessThanOrEqualTo(found.predictedMs());
     for (TablePrediction table : problem.tables()) {

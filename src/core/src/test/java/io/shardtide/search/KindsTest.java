@@ -74,7 +74,7 @@ class KindsTest {
         cluster(
             perNode * (1 + random.nextInt(4)), perNode, (40 + random.nextInt(200)) * Fixtures.GIB);
     SearchProblem problem = problem(tables, cluster, PlanShards.NONE);
-    SearchResult result = LocalSearch.search(problem, BRIEF, true);
+    SearchResult result = CheckedSearch.search(problem, BRIEF);
     if (result instanceof SearchResult.Found found) {
       check(problem, found);
       assertThat(Plans.digest(LocalSearch.search(problem, BRIEF))).isEqualTo(Plans.digest(result));
@@ -105,7 +105,7 @@ class KindsTest {
             cluster,
             new CostModel(H200),
             PlanShards.NONE);
-    if (LocalSearch.search(problem, BRIEF, true) instanceof SearchResult.Found found) {
+    if (CheckedSearch.search(problem, BRIEF) instanceof SearchResult.Found found) {
       check(problem, found);
     }
   }
@@ -184,7 +184,7 @@ class KindsTest {
       assertThat(scopes.contains(ShardScope.NODE)).as("%d rows", rows).isEqualTo(rows >= 2);
       SearchResult.Found found =
           (SearchResult.Found)
-              LocalSearch.search(problem, Fixtures.settings(300, 0, 10, 10, 0, 1_000), true);
+              CheckedSearch.search(problem, Fixtures.settings(300, 0, 10, 10, 0, 1_000));
       check(problem, found);
       assertThat(found.shards().equals(running)).as("%d rows", rows).isEqualTo(isSplit);
     }
@@ -263,12 +263,11 @@ class KindsTest {
     more.add(Plans.randomTable(random, "zz"));
     SearchProblem changed =
         problem(more, cluster, new PlanShards(running.shards(), cluster.devices()));
-    SearchResult.Found found =
-        (SearchResult.Found) LocalSearch.search(changed, settings(300), true);
+    SearchResult.Found found = (SearchResult.Found) CheckedSearch.search(changed, settings(300));
     check(changed, found);
     SearchSettings moveNothing =
         SearchSettingsBuilder.builder(settings(300)).repairEvaluations(0).build();
-    SearchResult.Found kept = (SearchResult.Found) LocalSearch.search(changed, moveNothing, true);
+    SearchResult.Found kept = (SearchResult.Found) CheckedSearch.search(changed, moveNothing);
     assertThat(kept.shards()).containsAll(running.shards());
   }
 

@@ -50,7 +50,7 @@ class LocalSearchTest {
     long bytes = tables.stream().mapToLong(TableSpec::bytes).sum();
     ClusterSpec cluster = Fixtures.cluster(devices, Math.max(1, (long) (slack * bytes / devices)));
     SearchProblem problem = Plans.problem(tables, cluster);
-    SearchResult result = LocalSearch.search(problem, BRIEF, true);
+    SearchResult result = CheckedSearch.search(problem, BRIEF);
     if (result instanceof SearchResult.Found found) {
       Plans.check(problem, found);
       assertThat(LocalSearch.search(problem, BRIEF)).isEqualTo(found);
@@ -133,7 +133,7 @@ class LocalSearchTest {
     }
     SearchProblem problem =
         Plans.problem(changed, Fixtures.cluster(after, 64 * Fixtures.GIB), running.shards());
-    SearchResult.Found repaired = found(LocalSearch.search(problem, BRIEF, true));
+    SearchResult.Found repaired = found(CheckedSearch.search(problem, BRIEF));
     Plans.check(problem, repaired);
     assertThat(LocalSearch.search(problem, BRIEF)).isEqualTo(repaired);
   }

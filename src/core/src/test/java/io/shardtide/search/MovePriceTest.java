@@ -45,7 +45,7 @@ class MovePriceTest {
   private record RandomPlacement(SearchProblem problem, LocalSearch search, State state) {
     /** Places each table anywhere, in parts of any kind and of equal width. */
     static RandomPlacement randomly(SearchProblem problem, Random random) {
-      LocalSearch search = new LocalSearch(problem, SETTINGS, 1, false);
+      LocalSearch search = new LocalSearch(problem, SETTINGS, 1, LocalSearch.NOTHING);
       State state = search.empty();
       Places places = search.places;
       for (int t = 0; t < search.tables.size(); t++) {

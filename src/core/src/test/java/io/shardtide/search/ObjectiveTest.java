@@ -24,7 +24,7 @@ class ObjectiveTest {
 
   private final ClusterSpec cluster = Fixtures.cluster(DEVICES, 64 * Fixtures.GIB);
   private final SearchProblem problem = Plans.problem(TABLES, cluster);
-  private final LocalSearch search = new LocalSearch(problem, SearchSettings.QUICK, 1, true);
+  private final LocalSearch search = CheckedSearch.of(problem, SearchSettings.QUICK);
   private final State state = search.empty();
 
   private Way whole(int table) {

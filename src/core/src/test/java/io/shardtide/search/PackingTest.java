@@ -31,7 +31,7 @@ class PackingTest {
       this.rows = rows;
       ClusterSpec cluster = Fixtures.cluster(devices, 100 * ROW_BYTES);
       SearchProblem problem = Plans.problem(tables(rows), cluster);
-      search = new LocalSearch(problem, SearchSettings.QUICK, 1, false);
+      search = new LocalSearch(problem, SearchSettings.QUICK, 1, LocalSearch.NOTHING);
       state = search.empty();
       placer = search.placer;
     }
@@ -130,7 +130,7 @@ class PackingTest {
             Fixtures.table("a", 90, 2 * TableSpec.COLUMN_UNIT, 5),
             Fixtures.table("b", 40, 2 * TableSpec.COLUMN_UNIT, 5));
     SearchProblem problem = Plans.problem(tables, Fixtures.cluster(3, 100 * ROW_BYTES));
-    LocalSearch search = new LocalSearch(problem, SearchSettings.QUICK, 1, false);
+    LocalSearch search = new LocalSearch(problem, SearchSettings.QUICK, 1, LocalSearch.NOTHING);
     for (PlacementStrategy strategy : PlacementStrategy.values()) {
       State state = search.empty();
       assertThat(search.placer.pack(state, strategy, 0, new SeededRandom(1))).isTrue();

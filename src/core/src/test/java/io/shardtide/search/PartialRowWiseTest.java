@@ -56,7 +56,7 @@ class PartialRowWiseTest {
   }
 
   private static SearchResult.Found search(SearchProblem problem) {
-    SearchResult.Found found = (SearchResult.Found) LocalSearch.search(problem, BRIEF, true);
+    SearchResult.Found found = (SearchResult.Found) CheckedSearch.search(problem, BRIEF);
     KindsTest.check(problem, found);
     return found;
   }
@@ -193,7 +193,7 @@ class PartialRowWiseTest {
             perNode,
             (1 + random.nextInt(40)) * Fixtures.GIB);
     SearchProblem problem = KindsTest.problem(tables, cluster, PlanShards.NONE);
-    if (!(LocalSearch.search(problem, BRIEF, true) instanceof SearchResult.Found found)) {
+    if (!(CheckedSearch.search(problem, BRIEF) instanceof SearchResult.Found found)) {
       return;
     }
     KindsTest.check(problem, found);
@@ -206,7 +206,7 @@ class PartialRowWiseTest {
         tables.stream().map(t -> random.nextInt(4) == 0 ? random(random, t) : t).toList();
     SearchProblem repair =
         KindsTest.problem(changed, next, new PlanShards(found.shards(), cluster.devices()));
-    if (LocalSearch.search(repair, BRIEF, true) instanceof SearchResult.Found repaired) {
+    if (CheckedSearch.search(repair, BRIEF) instanceof SearchResult.Found repaired) {
       KindsTest.check(repair, repaired);
       check(changed, repaired.shards());
     }
@@ -249,7 +249,7 @@ class PartialRowWiseTest {
     SearchProblem problem = problem(next, new PlanShards(running, 6), table);
     SearchResult.Found found =
         (SearchResult.Found)
-            LocalSearch.search(problem, Fixtures.settings(300, 0, 10, 10, 0, 1_000), true);
+            CheckedSearch.search(problem, Fixtures.settings(300, 0, 10, 10, 0, 1_000));
     KindsTest.check(problem, found);
     List<Integer> devices = devices(found.shards());
     assertThat(devices).hasSize(3);

@@ -40,7 +40,7 @@ class RepairTest {
   }
 
   private static SearchResult.Found search(SearchProblem problem, SearchSettings settings) {
-    SearchResult result = LocalSearch.search(problem, settings, true);
+    SearchResult result = CheckedSearch.search(problem, settings);
     assertThat(result).isInstanceOf(SearchResult.Found.class);
     return (SearchResult.Found) result;
   }

@@ -51,7 +51,7 @@ class SearchWorkTest {
                 Fixtures.cluster(4, 8 * Fixtures.GIB), List.of(Fixtures.table("a", 1_000, 64, 5))),
             SETTINGS,
             1,
-            false);
+            LocalSearch.NOTHING);
     search.work.stop();
     assertThatThrownBy(search::starts).isInstanceOf(CancellationException.class);
   }
@@ -129,7 +129,7 @@ class SearchWorkTest {
   }
 
   private static SearchWork work(SearchProblem problem) {
-    LocalSearch search = new LocalSearch(problem, SETTINGS, 1, false);
+    LocalSearch search = new LocalSearch(problem, SETTINGS, 1, LocalSearch.NOTHING);
     long budget = SETTINGS.evaluationsFromScratch(search.tables.size()) / 2;
     new Race(search.starts(), search.work).run(budget);
     return search.work;

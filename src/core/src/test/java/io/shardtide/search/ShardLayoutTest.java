@@ -20,12 +20,12 @@ class ShardLayoutTest {
   private static final long ROWS = 1_000;
 
   /** Running parts of any width, at random places. */
-  private static List<CurrentPlan.RunningPart> running(Random random, int parts, int places) {
-    List<CurrentPlan.RunningPart> running = new ArrayList<>();
+  private static List<RunningTable.RunningPart> running(Random random, int parts, int places) {
+    List<RunningTable.RunningPart> running = new ArrayList<>();
     int width = COLUMNS / parts;
     for (int part = 0; part < parts; part++) {
       running.add(
-          new CurrentPlan.RunningPart(
+          new RunningTable.RunningPart(
               new TablePart(ShardScope.DEVICE, width),
               random.nextInt(places),
               new Region(part * width, width, 0, ROWS)));
@@ -40,10 +40,10 @@ class ShardLayoutTest {
   }
 
   private static double kept(
-      List<Integer> order, TablePart part, List<CurrentPlan.RunningPart> before) {
+      List<Integer> order, TablePart part, List<RunningTable.RunningPart> before) {
     double kept = 0;
     for (int i = 0; i < order.size(); i++) {
-      for (CurrentPlan.RunningPart running : before) {
+      for (RunningTable.RunningPart running : before) {
         if (running.place() == order.get(i)) {
           kept += running.region().commonElements(part.region(i, ROWS));
         }
@@ -54,10 +54,10 @@ class ShardLayoutTest {
 
   /** As it is defined: each place where most of the table stays, the first of equals. */
   private static List<Integer> defined(
-      int[] at, TablePart part, List<CurrentPlan.RunningPart> before) {
+      int[] at, TablePart part, List<RunningTable.RunningPart> before) {
     List<Integer> left = new ArrayList<>(IntStream.of(at).sorted().boxed().toList());
     List<Integer> order = new ArrayList<>();
-    for (CurrentPlan.RunningPart running : before) {
+    for (RunningTable.RunningPart running : before) {
       if (left.remove((Integer) running.place())) {
         order.add(running.place());
       }
@@ -82,7 +82,7 @@ class ShardLayoutTest {
   void places_are_ordered_so_that_most_of_a_table_stays(@ForAll Random random) {
     int parts = 1 << random.nextInt(6);
     int places = parts + random.nextInt(8);
-    List<CurrentPlan.RunningPart> before = running(random, 1 << random.nextInt(6), places);
+    List<RunningTable.RunningPart> before = running(random, 1 << random.nextInt(6), places);
     TablePart part = new TablePart(ShardScope.DEVICE, COLUMNS / parts);
     int[] at = places(random, parts, places);
     assertThat(ShardLayout.order(at.clone(), part, ROWS, before))
@@ -94,12 +94,12 @@ class ShardLayoutTest {
   void running_parts_are_found_by_place() {
     int parts = 256;
     Random random = new Random(1);
-    List<CurrentPlan.RunningPart> running = running(random, parts / 2, parts);
+    List<RunningTable.RunningPart> running = running(random, parts / 2, parts);
     long[] looks = {0};
-    List<CurrentPlan.RunningPart> counted =
+    List<RunningTable.RunningPart> counted =
         new AbstractList<>() {
           @Override
-          public CurrentPlan.RunningPart get(int index) {
+          public RunningTable.RunningPart get(int index) {
             looks[0]++;
             return running.get(index);
           }

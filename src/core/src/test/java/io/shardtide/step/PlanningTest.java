@@ -313,7 +313,7 @@ class PlanningTest {
     WorkloadChange later = event(upsert("b", 1_000_000, 64, 5));
     assertModelIsAtFault(() -> run.apply(later), lacksCollectives);
     assertModelIsAtFault(
-        () -> run.first.repredict(run.workloads, Fixtures.WORKLOAD), lacksCollectives);
+        () -> run.first.repredict(run.workloads, Fixtures.WORKLOAD, part -> {}), lacksCollectives);
     run.models.takeOver(nodes);
     assertThat(((Planned) run.apply(later)).plan().generation()).isEqualTo(2);
   }
@@ -556,7 +556,7 @@ class PlanningTest {
         .isEqualTo("1 table added (b), costs of simulated until h100 is measured");
 
     run.models.takeOver(TestModels.measured(begun, 32));
-    run.onPredictions(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
+    run.onPredictions(run.first.repredict(run.workloads, Fixtures.WORKLOAD, part -> {}));
     assertThat(run.plan().reason())
         .isEqualTo("new cost model that began as simulated, fine-tuned on 32 computations of h100");
   }
@@ -905,11 +905,14 @@ class PlanningTest {
   void a_new_model_predicts_and_plans_the_same_generation_again() {
     PlanningRun run = new PlanningRun();
     ShardingPlan before = run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
-    assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).isEmpty();
+    assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD, part -> {})).isEmpty();
     run.models.takeOver(TestModels.otherBundle());
-    List<CostPredictions> repredicted = run.first.repredict(run.workloads, Fixtures.WORKLOAD);
+    List<CostPredictions> repredicted =
+        run.first.repredict(run.workloads, Fixtures.WORKLOAD, part -> {});
     assertThat(repredicted).singleElement().satisfies(p -> assertThat(p.generation()).isEqualTo(1));
-    assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD)).as("once").isEmpty();
+    assertThat(run.first.repredict(run.workloads, Fixtures.WORKLOAD, part -> {}))
+        .as("once")
+        .isEmpty();
     run.onPredictions(repredicted);
     assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PendingWork.MODEL_PENDING);
     assertThat(run.second.imbalanceMs(run.plans, Fixtures.WORKLOAD)).isNotNegative();
@@ -928,7 +931,7 @@ class PlanningTest {
     run.plan(set(4, MEMORY), upsert("a", 1_000, 64, 5));
     run.onPredictions(run.predict(event(upsert("b", 1_000, 64, 5))));
     run.models.takeOver(TestModels.otherBundle());
-    run.onPredictions(run.first.repredict(run.workloads, Fixtures.WORKLOAD));
+    run.onPredictions(run.first.repredict(run.workloads, Fixtures.WORKLOAD, part -> {}));
     assertThat(run.plans.header(Fixtures.WORKLOAD).state()).isEqualTo(PendingWork.CHANGE_PENDING);
     assertThat(run.plan().reason()).isEqualTo("1 table added (b), new cost model");
   }

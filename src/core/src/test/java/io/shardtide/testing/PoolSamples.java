@@ -53,13 +53,7 @@ public final class PoolSamples {
 
   /** Returns a pool whose links were measured. */
   public static Pool measured(Pool pool, PoolLinks links) {
-    return Pool.of(
-        pool.devicesPerNode(),
-        pool.memoryBytesPerDevice(),
-        pool.hostMemoryBytesPerDevice(),
-        pool.hardware(),
-        pool.nodes().values(),
-        Optional.of(links));
+    return pool.withLinks(links);
   }
 
   private static PoolLinks racks() {
@@ -109,28 +103,30 @@ public final class PoolSamples {
   }
 
   public static Allocation allocation() {
-    return Allocation.of(
-        POOL,
-        5,
-        Optional.of("before"),
-        AllocationPolicy.DEFAULTS,
-        new TreeMap<>(Map.of("w", "curve")),
-        List.of(
-            new WorkloadAllocation(
-                "w",
-                List.of("n2", "n1"),
-                2,
-                10.5,
-                1.5,
-                AllocationChange.GREW,
-                "grows",
-                Optional.of(new RingPrediction(5, 2.5, 6, 1.25))),
-            new WorkloadAllocation(
-                "x", List.of(), 0, 0, 0, AllocationChange.STOPPED, "stops", Optional.empty())),
-        List.of(
-            new NodeTransfer("n2", "x", Optional.of("w"), "w grows"),
-            new NodeTransfer("n3", "x", Optional.empty(), "freed")),
-        new AllocationQuality(10.5, 0.01, 0.25, 1));
+    return new Allocation(
+            "",
+            POOL,
+            5,
+            Optional.of("before"),
+            AllocationPolicy.DEFAULTS,
+            new TreeMap<>(Map.of("w", "curve")),
+            List.of(
+                new WorkloadAllocation(
+                    "w",
+                    List.of("n2", "n1"),
+                    2,
+                    10.5,
+                    1.5,
+                    AllocationChange.GREW,
+                    "grows",
+                    Optional.of(new RingPrediction(5, 2.5, 6, 1.25))),
+                new WorkloadAllocation(
+                    "x", List.of(), 0, 0, 0, AllocationChange.STOPPED, "stops", Optional.empty())),
+            List.of(
+                new NodeTransfer("n2", "x", Optional.of("w"), "w grows"),
+                new NodeTransfer("n3", "x", Optional.empty(), "freed")),
+            new AllocationQuality(10.5, 0.01, 0.25, 1))
+        .identified();
   }
 
   public static StoredPool header() {

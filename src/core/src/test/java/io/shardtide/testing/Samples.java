@@ -118,7 +118,7 @@ public final class Samples {
         20,
         List.of(
             new CommCodec("fp16", 2),
-            new CommCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false)),
+            new CommCodec("top", 7.5, 120, 0.25, false, List.of(Direction.BACKWARD))),
         Optional.of(Optimizer.ADAM),
         Optional.of(TrainingPipeline.PREFETCH),
         List.of(new DeviceMemory(2, 40 * Fixtures.GIB), new DeviceMemory(8, 96 * Fixtures.GIB)),

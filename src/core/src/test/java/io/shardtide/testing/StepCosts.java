@@ -2,6 +2,7 @@ package io.shardtide.testing;
 
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
+import io.shardtide.cost.DeviceLoad;
 import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
@@ -31,7 +32,12 @@ public final class StepCosts {
       CostModel model,
       TowerPredictor towers) {
     CostEvaluator evaluator = model.evaluator();
-    return StepCost.of(
-        evaluator, cluster, StepCost.loads(tables, shards, cluster, evaluator, towers));
+    return of(evaluator, cluster, StepCost.loads(tables, shards, cluster, evaluator, towers));
+  }
+
+  /** By the loads of devices. */
+  public static StepCost of(CostEvaluator evaluator, ClusterSpec cluster, List<DeviceLoad> loads) {
+    Slowdowns well = Slowdowns.none(loads.size());
+    return StepCost.of(evaluator, StepCollectives.of(cluster), loads, well);
   }
 }

@@ -39,7 +39,7 @@ class CommCodecTest {
           """)
   void a_value_outside_of_its_range_is_rejected(
       double bytes, double speed, double density, String text) {
-    assertRejected(() -> new CommCodec("c", List.of(), bytes, speed, density, true), text);
+    assertRejected(() -> new CommCodec("c", bytes, speed, density, true, List.of()), text);
   }
 
   @Test
@@ -78,14 +78,14 @@ class CommCodecTest {
 
   @Test
   void a_codec_whose_numbers_cannot_be_added_is_for_all_but_reduce_scatters() {
-    CommCodec codec = new CommCodec("int8", List.of(), 1, 0, 1, false);
+    CommCodec codec = new CommCodec("int8", 1, 0, 1, false, List.of());
     assertThat(codec.serves(ShardScope.DEVICE, Direction.FORWARD)).isTrue();
     assertThat(codec.serves(ShardScope.NODE, Direction.FORWARD)).isFalse();
     assertThat(codec.serves(ShardScope.CLUSTER, Direction.FORWARD)).isFalse();
     assertThat(codec.serves(ShardScope.CLUSTER, Direction.BACKWARD)).isTrue();
     assertThat(new CommCodec("fp16", 2).serves(ShardScope.CLUSTER, Direction.FORWARD)).isTrue();
     assertThat(new CommCodec("fp16", 2).serves(ShardScope.COPIES, Direction.BACKWARD)).isFalse();
-    CommCodec forward = new CommCodec("fp16", List.of(Direction.FORWARD), 2, 0, 1, true);
+    CommCodec forward = new CommCodec("fp16", 2, 0, 1, true, List.of(Direction.FORWARD));
     assertThat(forward.serves(ShardScope.DEVICE, Direction.BACKWARD)).isFalse();
     assertThatThrownBy(() -> new CollectiveCodec(ShardScope.DEVICE, Direction.BACKWARD, forward, 1))
         .hasMessage(
@@ -96,8 +96,8 @@ class CommCodecTest {
   /** 4 bytes of each of a million numbers at 2 GB/s are 2 ms. */
   @Test
   void coding_takes_as_long_as_its_speed_says() {
-    assertThat(new CommCodec("c", List.of(), 2, 2, 1, true).codingMs(1_000_000)).isEqualTo(2);
+    assertThat(new CommCodec("c", 2, 2, 1, true, List.of()).codingMs(1_000_000)).isEqualTo(2);
     assertThat(new CommCodec("c", 2).codingMs(1_000_000)).isZero();
-    assertThat(new CommCodec("c", List.of(), 8, 0, 0.25, true).sentBytesPerElement()).isEqualTo(2);
+    assertThat(new CommCodec("c", 8, 0, 0.25, true, List.of()).sentBytesPerElement()).isEqualTo(2);
   }
 }

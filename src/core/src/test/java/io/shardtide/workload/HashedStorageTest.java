@@ -112,9 +112,10 @@ class HashedStorageTest {
               EnumSet.complementOf(
                   EnumSet.of(ShardKind.DATA_PARALLEL, ShardKind.PARTIAL_ROW_WISE)));
       assertThat(table.constraints().mayHaveHotRows()).isFalse();
-      assertThat(table.mayBeCopied()).isFalse();
+      assertThat(table.storage()).isPresent();
     }
-    assertThat(Fixtures.table("t", 1_000, 64, 1).mayBeCopied()).isTrue();
+    TableSpec other = Fixtures.table("t", 1_000, 64, 1);
+    assertThat(other.constraints().allows(ShardKind.DATA_PARALLEL)).isTrue();
   }
 
   @ParameterizedTest

@@ -3,19 +3,24 @@ package io.shardtide.models;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
-import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.RandomAccess;
+import org.apache.avro.Schema;
 import org.apache.avro.generic.PrimitivesArrays.FloatArray;
 
 /** Converts between float arrays and Avro's lists and bytes, without boxing where Avro allows. */
 public final class Floats {
+  private static final Schema LIST = Schema.createArray(Schema.create(Schema.Type.FLOAT));
+
   private Floats() {}
 
-  /** Returns a list view of the array. */
+  /** Returns a list of the numbers. */
   public static List<Float> toList(float[] values) {
-    return new View(values);
+    FloatArray list = new FloatArray(values.length, LIST);
+    for (int i = 0; i < values.length; i++) {
+      list.add(i, values[i]);
+    }
+    return list;
   }
 
   /** Returns an array of the numbers. */
@@ -73,23 +78,5 @@ public final class Floats {
       arrays.add(array);
     }
     return arrays;
-  }
-
-  private static final class View extends AbstractList<Float> implements RandomAccess {
-    private final float[] values;
-
-    View(float[] values) {
-      this.values = values;
-    }
-
-    @Override
-    public Float get(int index) {
-      return values[index];
-    }
-
-    @Override
-    public int size() {
-      return values.length;
-    }
   }
 }

@@ -25,13 +25,6 @@ public final class ModelFiles {
   /** In the file's header, which is readable even if the record has a newer format. */
   private static final String FORMAT_KEY = "shardtide.format.major";
 
-  /** On the class path; models/README.md is its card. */
-  private static final String SHIPPED = "/models/simulated.avro";
-
-  private static final String SHIPPED_NODES = "/models/simulated-8xh100.avro";
-
-  private static final String SHIPPED_H200 = "/models/h200.avro";
-
   static {
     AvroLimits.set();
   }
@@ -40,7 +33,7 @@ public final class ModelFiles {
 
   /** Returns the shipped bundle, trained on simulated costs. */
   public static ModelBundle shipped() {
-    return read("the shipped model", bytes(SHIPPED));
+    return read("the shipped model", shipped("simulated"));
   }
 
   /**
@@ -48,7 +41,7 @@ public final class ModelFiles {
    * shards.
    */
   public static ModelBundle shippedForNodes() {
-    return read("the shipped model of nodes of 8 devices", bytes(SHIPPED_NODES));
+    return read("the shipped model of nodes of 8 devices", shipped("simulated-8xh100"));
   }
 
   /**
@@ -56,10 +49,12 @@ public final class ModelFiles {
    * sheet.
    */
   public static ModelBundle shippedForH200() {
-    return read("the shipped model of an H200", bytes(SHIPPED_H200));
+    return read("the shipped model of an H200", shipped("h200"));
   }
 
-  private static byte[] bytes(String resource) {
+  /** Of the class path; models/README.md has their cards. */
+  private static byte[] shipped(String name) {
+    String resource = "/models/" + name + ".avro";
     try (InputStream in = ModelFiles.class.getResourceAsStream(resource)) {
       if (in == null) {
         throw new IllegalStateException(resource + " is missing from the class path");

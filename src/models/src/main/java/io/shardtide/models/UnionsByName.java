@@ -107,16 +107,10 @@ public final class UnionsByName<A extends SpecificRecord> implements DatumReader
         return reader;
       }
       return switch (reader.getType()) {
-        case ARRAY -> {
-          Schema array = Schema.createArray(with(writer.getElementType(), reader.getElementType()));
-          array.addAllProps(reader);
-          yield array;
-        }
-        case MAP -> {
-          Schema map = Schema.createMap(with(writer.getValueType(), reader.getValueType()));
-          map.addAllProps(reader);
-          yield map;
-        }
+        case ARRAY ->
+            as(reader, Schema.createArray(with(writer.getElementType(), reader.getElementType())));
+        case MAP ->
+            as(reader, Schema.createMap(with(writer.getValueType(), reader.getValueType())));
         case RECORD -> {
           List<String> names = List.of(writer.getFullName(), reader.getFullName());
           Schema known = records.get(names);
@@ -124,6 +118,11 @@ public final class UnionsByName<A extends SpecificRecord> implements DatumReader
         }
         default -> reader;
       };
+    }
+
+    private static Schema as(Schema reader, Schema made) {
+      made.addAllProps(reader);
+      return made;
     }
 
     private Schema fields(Schema writer, Schema reader, List<String> names) {

@@ -33,6 +33,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -99,14 +100,6 @@ final class JsonRecords {
               new Kind(
                   "a whole number below 2^63", v -> isWhole(v, 63), v -> (long) v.doubleValue()));
 
-  /** Names that constraints had in files before they had those of events. */
-  private static final Map<String, String> EARLIER_NAMES =
-      Map.of(
-          "least_columns", "leastColumns",
-          "same_devices_as", "sameDevicesAs",
-          "may_be_cached", "mayBeCached",
-          "may_have_hot_rows", "mayHaveHotRows");
-
   /** Kept, since reflection takes long. */
   private static final Map<Class<?>, Shape> SHAPES = new ConcurrentHashMap<>();
 
@@ -172,8 +165,9 @@ final class JsonRecords {
     Shape shape = SHAPES.computeIfAbsent(type, Shape::of);
     Map<String, Object> defaults = STRICT.getOrDefault(type, Map.of());
     if (STRICT.containsKey(type)) {
-      prepare(type, json);
-      checkNames(json, shape.components.stream().map(RecordComponent::getName).toList());
+      List<String> names = shape.components.stream().map(RecordComponent::getName).toList();
+      prepare(type, json, names);
+      checkNames(json, names);
     }
     Object[] values = new Object[shape.components.size()];
     for (int i = 0; i < values.length; i++) {
@@ -187,9 +181,9 @@ final class JsonRecords {
   }
 
   /** Completes an object by what its other fields say. */
-  private static void prepare(Class<?> type, ObjectNode json) {
+  private static void prepare(Class<?> type, ObjectNode json, List<String> names) {
     if (type == TableConstraints.class) {
-      EARLIER_NAMES.forEach((earlier, name) -> rename(json, earlier, name));
+      names.forEach(name -> rename(json, earlier(name), name));
     } else if (type == ClusterSpec.class && !json.hasNonNull("devicesPerNode")) {
       json.set("devicesPerNode", json.get("devices"));
     } else if (type == TableSpec.class
@@ -201,6 +195,11 @@ final class JsonRecords {
   }
 
   private record Features(List<TableFeature> features) {}
+
+  /** Returns the name that a constraint had in files before it had that of events. */
+  private static String earlier(String name) {
+    return name.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
+  }
 
   private static void rename(ObjectNode json, String earlier, String name) {
     JsonNode value = json.remove(earlier);

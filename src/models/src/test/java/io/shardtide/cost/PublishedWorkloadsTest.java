@@ -30,7 +30,7 @@ class PublishedWorkloadsTest {
             table ->
                 assertThat(
                         ranges.ofShape(
-                            table.name(), new TableShapes(table, BATCH).ofColumns(table.columns())))
+                            table.name(), new Shapes(table, BATCH).ofColumns(table.columns())))
                     .isEmpty());
   }
 
@@ -40,7 +40,7 @@ class PublishedWorkloadsTest {
     TableSpec narrow = new TableSpec("wide", 1_000, 512, 1, ReuseHistogram.UNKNOWN, 4);
 
     assertThat(
-            ranges.ofShape("wide", new TableShapes(narrow, BATCH).ofColumns(512)).stream()
+            ranges.ofShape("wide", new Shapes(narrow, BATCH).ofColumns(512)).stream()
                 .map(OutOfRange::describe))
         .singleElement()
         .asString()

@@ -284,8 +284,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private static RejectedException tooMany(Quarantine of) {
-    return new RejectedException(
-        RejectionReason.QUARANTINED,
+    return RejectionReason.QUARANTINED.failure(
         "\"%s\" is in the quarantine of the %s topology, which holds at most %d MiB of its records and %d MiB of all of a partition, and this one is beyond: %s"
             .formatted(
                 of.key(),
@@ -396,8 +395,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private RejectedException notRead(HeldRecord record) {
-    return new RejectedException(
-        RejectionReason.QUARANTINED,
+    return RejectionReason.QUARANTINED.failure(
         "A planner before held this record in the %s topology, which reads %s no longer in %s"
             .formatted(skeleton.name(), record.source().topic(), VERSION));
   }
@@ -446,8 +444,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private static RejectedException failedUntilDeleted(String key, Attempts.Failure failure) {
-    return new RejectedException(
-        RejectionReason.QUARANTINED,
+    return RejectionReason.QUARANTINED.failure(
         "The record failed until \"%s\" was deleted: %s".formatted(key, failure.error()));
   }
 

@@ -11,7 +11,6 @@ import io.shardtide.wire.Topics;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Names;
-import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.RejectionReason;
 import io.shardtide.workload.SourcePosition;
 import io.shardtide.workload.WorkloadChange;
@@ -117,8 +116,7 @@ public final class WorkloadTopology {
             .excess(part, Float.BYTES * predicted.prediction().numbers())
             .ifPresent(
                 excess -> {
-                  throw new RejectedException(
-                      RejectionReason.RECORD_TOO_LARGE,
+                  throw RejectionReason.RECORD_TOO_LARGE.failure(
                       "The predictions of table %s are too large: %s. Maybe constrain its kinds, use fewer columns or groupings, or raise max.message.bytes of both topics of predictions"
                           .formatted(Names.quote(predicted.prediction().table().name()), excess));
                 });

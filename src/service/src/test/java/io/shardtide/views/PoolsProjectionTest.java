@@ -68,15 +68,17 @@ class PoolsProjectionTest {
 
   private static Allocation allocation(
       long generation, List<NodeTransfer> transfers, WorkloadAllocation... workloads) {
-    return Allocation.of(
-        POOL,
-        generation,
-        Optional.empty(),
-        AllocationPolicy.DEFAULTS,
-        new TreeMap<>(Map.of("w", "curve")),
-        List.of(workloads),
-        transfers,
-        new AllocationQuality(20, 0, 0.25, 0));
+    return new Allocation(
+            "",
+            POOL,
+            generation,
+            Optional.empty(),
+            AllocationPolicy.DEFAULTS,
+            new TreeMap<>(Map.of("w", "curve")),
+            List.of(workloads),
+            transfers,
+            new AllocationQuality(20, 0, 0.25, 0))
+        .identified();
   }
 
   private PoolView view() {

@@ -74,15 +74,17 @@ class PoolOutcomesIT {
     log.publishValue(
         log.topics().currentAllocations(),
         POOL,
-        Allocation.of(
-            POOL,
-            generation,
-            Optional.empty(),
-            AllocationPolicy.DEFAULTS,
-            new TreeMap<>(Map.of("ads", curve)),
-            List.of(),
-            List.of(),
-            new AllocationQuality(1, 0, 0, 0)));
+        new Allocation(
+                "",
+                POOL,
+                generation,
+                Optional.empty(),
+                AllocationPolicy.DEFAULTS,
+                new TreeMap<>(Map.of("ads", curve)),
+                List.of(),
+                List.of(),
+                new AllocationQuality(1, 0, 0, 0))
+            .identified());
   }
 
   private static Outcome get(CompletableFuture<Outcome> outcome) throws Exception {

@@ -164,7 +164,7 @@ class WorkloadTaskTest {
                     10,
                     List.of(
                         new CommCodec("fp16", 2),
-                        new CommCodec("top", List.of(Direction.FORWARD), 8, 100, 0.1, false)),
+                        new CommCodec("top", 8, 100, 0.1, false, List.of(Direction.FORWARD))),
                     Optional.of(Optimizer.SGD),
                     Optional.of(TrainingPipeline.NONE),
                     List.of(new DeviceMemory(15, 2048)),
@@ -283,7 +283,7 @@ class WorkloadTaskTest {
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","forwardBytesPerElement":9},"tables":[T]} | cluster: forward bytes per element of a cluster must be above 0 and at most 8, got 9.0
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16"}]},"tables":[T]} | cluster: codecs[0]: bytesPerElement must be a number, got nothing
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16","bytesPerElement":2,"directions":["up"]}]},"tables":[T]} | cluster: codecs[0]: directions[0] must be one of forward, backward, got "up"
-          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16","bytes":2}]},"tables":[T]} | cluster: codecs[0]: unknown field "bytes": 2; expected name, directions, bytesPerElement, gigabytesPerSecond, density, canBeSummed
+          {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","codecs":[{"name":"fp16","bytes":2}]},"tables":[T]} | cluster: codecs[0]: unknown field "bytes": 2; expected name, bytesPerElement, gigabytesPerSecond, density, canBeSummed, directions
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","countsStepMemory":true,"pipeline":"fast"},"tables":[T]} | cluster: pipeline must be one of none, sparse_dist, prefetch, got "fast"
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","pipeline":"prefetch"},"tables":[T]} | cluster: countsStepMemory of a cluster must be true if it names a pipeline, whose memory would not be counted otherwise, got false with pipeline prefetch
           {"task":"x","cluster":{"devices":2,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h","memoryBytesByDevice":[{"device":2,"bytes":9}]},"tables":[T]} | cluster: device with memory of its own of a cluster must be between 0 and 1, got 2

@@ -313,7 +313,7 @@ class FeaturePairsTest {
     private void takeOver() {
       bundle = bundle.modelId().equals(BUNDLE.modelId()) ? OTHER : BUNDLE;
       models.takeOver(bundle);
-      onPredictions(predicting.repredict(workloads, Fixtures.WORKLOAD));
+      onPredictions(predicting.repredict(workloads, Fixtures.WORKLOAD, part -> {}));
     }
 
     /** Reports until the planner has heard of slow devices, or for a while. */
@@ -469,7 +469,7 @@ class FeaturePairsTest {
           StepCost.of(
               predictions.stream().flatMap(of -> of.inGroup(groups).stream()).toList(),
               plan.shards(),
-              StepCollectives.of(group, plan.codecs()),
+              StepCollectives.of(group, plan),
               new CostModel(bundle),
               Slowdowns.of(plan.origin().slow(), plan.placed()));
       assertThat(plan.predictedMs())
@@ -664,7 +664,7 @@ class FeaturePairsTest {
       codecs.add(new CommCodec("fp16", 2));
     }
     if (random.nextBoolean()) {
-      codecs.add(new CommCodec("int8", List.of(Direction.FORWARD), 1, 200, 1, false));
+      codecs.add(new CommCodec("int8", 1, 200, 1, false, List.of(Direction.FORWARD)));
     }
     return codecs;
   }

@@ -312,7 +312,7 @@ public final class RandomEvents {
     records.add(bundle);
     for (String id : ids) {
       if (random.nextBoolean()) {
-        onPredictions(first.repredict(workloads, id));
+        onPredictions(first.repredict(workloads, id, part -> {}));
         if (random.nextBoolean()) {
           plan(id);
         }

@@ -5,6 +5,7 @@ import io.shardtide.pool.NodeLinks;
 import io.shardtide.pool.PoolLinks;
 import io.shardtide.pool.RackLinks;
 import io.shardtide.pool.RackPair;
+import io.shardtide.workload.RejectionReason;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -48,7 +49,7 @@ final class LinksMapping {
       return Optional.of(new RackLinks(avro.getWithinRacks(), avro.getBetweenRacks(), measured));
     }
     if (avro.getWithinRacks() != 0 || avro.getBetweenRacks() != 0 || !avro.getRacks().isEmpty()) {
-      throw PoolLinks.invalid(
+      throw RejectionReason.INVALID_POOL.failure(
           "links of a pool must be those of racks or a matrix, got both: a matrix of %d nodes, and %d racks or pairs of racks with %s GB/s within racks and %s between"
               .formatted(
                   avro.getNodes().size(),

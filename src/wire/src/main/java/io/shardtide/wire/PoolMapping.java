@@ -89,18 +89,20 @@ interface PoolMapping {
   /** Returns a pool as a publisher sets it: with a node at least, and each name once. */
   @Named("set")
   default Pool setFromAvro(PoolSpec spec) {
-    return Pool.of(
-        spec.getDevicesPerNode(),
-        spec.getMemoryBytesPerDevice(),
-        spec.getHostMemoryBytesPerDevice(),
-        spec.getHardware(),
-        spec.getNodes().stream().map(this::fromAvro).toList(),
-        LinksMapping.fromAvro(spec.getLinks()));
+    Pool pool =
+        Pool.of(
+            spec.getDevicesPerNode(),
+            spec.getMemoryBytesPerDevice(),
+            spec.getHostMemoryBytesPerDevice(),
+            spec.getHardware(),
+            spec.getNodes().stream().map(this::fromAvro).toList());
+    return LinksMapping.fromAvro(spec.getLinks()).map(pool::withLinks).orElse(pool);
   }
 
   PoolSpec toAvro(Pool pool);
 
   /** Returns a pool that may have lost all nodes. */
+  @Mapping(target = "withLinks", ignore = true)
   Pool fromAvro(PoolSpec spec);
 
   io.shardtide.avro.PoolNode toAvro(PoolNode node);

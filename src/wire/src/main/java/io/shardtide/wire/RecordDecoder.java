@@ -91,8 +91,7 @@ public final class RecordDecoder<V> {
       String keyText = key == null ? null : new String(key, StandardCharsets.UTF_8);
       Optional<String> of = keyOf.map(function -> function.apply(decoded));
       if (of.isPresent() && !of.get().equals(keyText)) {
-        throw new RejectedException(
-            RejectionReason.KEY_MISMATCH,
+        throw RejectionReason.KEY_MISMATCH.failure(
             "The record's key must be \"%s\" in UTF-8, as its value says; the key is %s"
                 .formatted(of.get(), keyText == null ? "missing" : "another text"));
       }
@@ -111,8 +110,7 @@ public final class RecordDecoder<V> {
   private static void requirePartition(SourcePosition source, byte[] key, int partitions) {
     int expected = Utils.toPositive(Utils.murmur2(key)) % partitions;
     if (source.partition() != expected) {
-      throw new RejectedException(
-          RejectionReason.WRONG_PARTITION,
+      throw RejectionReason.WRONG_PARTITION.failure(
           "The record must be on partition %d of %d, which Kafka's Java clients choose by the murmur2 hash of its key, got partition %d. With librdkafka, set partitioner=murmur2_random, and send it again"
               .formatted(expected, partitions, source.partition()));
     }
@@ -140,8 +138,7 @@ public final class RecordDecoder<V> {
    */
   V read(byte[] value) {
     if (value == null || value.length < HEADER_BYTES || value[0] != MAGIC) {
-      throw new RejectedException(
-          RejectionReason.UNDECODABLE,
+      throw RejectionReason.UNDECODABLE.failure(
           "The record must be a %s in the registry's framing (a zero byte, four bytes of schema id, Avro); it has %s"
               .formatted(
                   reader.name(),
@@ -181,8 +178,7 @@ public final class RecordDecoder<V> {
       } catch (RejectedException e) {
         throw e;
       } catch (IOException | RuntimeException e) {
-        throw new RejectedException(
-            RejectionReason.UNDECODABLE,
+        throw RejectionReason.UNDECODABLE.failure(
             "The record must be a %s; its %d bytes with schema id %d cannot be decoded as one: %s"
                 .formatted(name(), value.length, schemaId, rootMessage(e)));
       }

@@ -152,14 +152,13 @@ final class WriterSchemas {
   }
 
   private RejectedException missing(int id, Exception answer) {
-    return new RejectedException(
-        RejectionReason.UNKNOWN_SCHEMA,
+    return RejectionReason.UNKNOWN_SCHEMA.failure(
         "The record's schema id must be in the registry at %s, got %d, for which it answers %s. Maybe the record was written with another registry"
             .formatted(url, id, RegistryErrors.answer(answer)));
   }
 
   private static RejectedException again(RejectedException rejection) {
-    return new RejectedException(rejection.reason(), rejection.getMessage());
+    return rejection.reason().failure(rejection.getMessage());
   }
 
   private synchronized OddId waited(boolean isMissing) {
@@ -235,8 +234,7 @@ final class WriterSchemas {
   private static NoSchema lasting(int id, String expected) {
     return new NoSchema(
         Optional.of(
-            new RejectedException(
-                RejectionReason.UNDECODABLE,
+            RejectionReason.UNDECODABLE.failure(
                 "The record's schema id %d must be of %s".formatted(id, expected))),
         null);
   }

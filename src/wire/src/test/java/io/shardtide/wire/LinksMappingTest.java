@@ -45,7 +45,7 @@ class LinksMappingTest {
             + " and 0 racks or pairs of racks with 20.0 GB/s within racks and 0.0 between",
         new PoolLinks(20.0, 0.0, List.of(), List.of("a", "b"), MATRIX));
     rejects(
-        "nodes of a matrix must be 2 to 512, got 0",
+        "nodes of a matrix must be between 2 and 512, got 0",
         new PoolLinks(0.0, 0.0, List.of(), List.of(), MATRIX));
     rejects(
         "bandwidth from \"a node\" to \"one in its rack\" must be above 0 to 1000000 GB/s, got 0.0",

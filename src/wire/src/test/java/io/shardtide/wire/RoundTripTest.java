@@ -183,7 +183,7 @@ class RoundTripTest {
                     new CollectiveCodec(
                         ShardScope.CLUSTER,
                         Direction.BACKWARD,
-                        new CommCodec("top", List.of(Direction.BACKWARD), 7.5, 120, 0.25, false),
+                        new CommCodec("top", 7.5, 120, 0.25, false, List.of(Direction.BACKWARD)),
                         1.5)))),
         Arguments.of(Codec.PLAN_STATUS, Samples.status()),
         Arguments.of(

@@ -29,7 +29,7 @@ class StoreSerdesTest {
   private static final ClusterSpec PLAIN = Fixtures.cluster(2, Fixtures.GIB);
   private static final ClusterSpec WITH_CODECS =
       ClusterSpecBuilder.builder(PLAIN)
-          .codecs(List.of(new CommCodec("fp16", List.of(Direction.FORWARD), 2, 0, 1, true)))
+          .codecs(List.of(new CommCodec("fp16", 2, 0, 1, true, List.of(Direction.FORWARD))))
           .build();
 
   private final Serde<WorkloadState> serde = StoreSerdes.of(Codec.WORKLOAD_HEADER);

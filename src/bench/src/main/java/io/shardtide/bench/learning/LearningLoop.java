@@ -258,7 +258,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
     state = state.decided(result.decision().published(), 0);
     if (result.challenger().isPresent()) {
       takeOver(result.challenger().get());
-      onPredictions(predicting.repredict(workloads, workload));
+      onPredictions(predicting.repredict(workloads, workload, part -> {}));
     }
   }
 

@@ -6,6 +6,7 @@ import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ShardShape;
+import io.shardtide.cost.Slowdowns;
 import io.shardtide.cost.StepCollective;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.StepCost;
@@ -185,7 +186,10 @@ public final class SimulatedMachine implements TowerPredictor {
   private StepCost cost(List<TableSpec> tables, List<Shard> shards, ClusterSpec cluster) {
     CostEvaluator evaluator = model.evaluator();
     return StepCost.of(
-        evaluator, cluster, StepCost.loads(tables, shards, cluster, evaluator, this));
+        evaluator,
+        StepCollectives.of(cluster),
+        StepCost.loads(tables, shards, cluster, evaluator, this),
+        Slowdowns.none(cluster.devices()));
   }
 
   /**

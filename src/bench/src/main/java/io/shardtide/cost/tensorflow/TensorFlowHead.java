@@ -4,7 +4,6 @@ import io.shardtide.cost.ModelBundle;
 import java.util.List;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
-import org.tensorflow.Result;
 import org.tensorflow.Session;
 import org.tensorflow.ndarray.Shape;
 import org.tensorflow.op.Ops;
@@ -27,21 +26,17 @@ public final class TensorFlowHead implements AutoCloseable {
     HeadGraph head = new HeadGraph(tf, DenseStack.sizes(bundle.head()));
     sums = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, bundle.headOutputs())));
     milliseconds = tf.reduceSum(head.apply(tf, sums, List.of()), tf.constant(1));
-    session = Tensors.session(graph);
-    head.set(session, bundle.head());
+    session = GraphRun.session(graph);
+    head.layers().set(session, bundle.head());
   }
 
   /**
    * Predicts the computation of devices, in milliseconds.
    *
    * @param towerSums sums of tower outputs, one device after another
-   * @param devices number of devices
    */
-  public float[] computeMs(float[] towerSums, int devices) {
-    try (TFloat32 fed = Tensors.matrix(towerSums, devices, towerSums.length / devices);
-        Result result = session.runner().feed(sums, fed).fetch(milliseconds).run()) {
-      return Tensors.toArray(result.get(0));
-    }
+  public float[] computeMs(float[] towerSums) {
+    return new GraphRun(session).feed(sums, towerSums).fetch(milliseconds);
   }
 
   @Override

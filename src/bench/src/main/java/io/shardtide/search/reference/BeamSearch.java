@@ -1,6 +1,7 @@
 package io.shardtide.search.reference;
 
 import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.Region;
@@ -173,7 +174,7 @@ public final class BeamSearch {
         shards,
         deviceCosts,
         Replication.NONE,
-        List.of(),
+        StepCollectives.of(cluster),
         placement.predictedMs(),
         Optional.empty(),
         evaluator.evaluations());

@@ -21,7 +21,7 @@ class TensorFlowHeadTest {
       sums[i] = (float) Math.pow(10, 4 * random.nextDouble() - 2);
     }
     try (TensorFlowHead head = new TensorFlowHead(ModelFiles.shipped())) {
-      float[] expected = head.computeMs(sums, devices);
+      float[] expected = head.computeMs(sums);
       CostEvaluator evaluator = model.evaluator();
       for (int d = 0; d < devices; d++) {
         double[] sum = new double[model.towerSize()];

@@ -46,16 +46,11 @@ final class ChoiceBound {
   double[][] reductions() {
     double[][] reductions = new double[problem.values().length][];
     for (int g = 0; g < reductions.length; g++) {
-      int options = problem.values()[g].length;
-      reductions[g] = new double[options];
-      double best = Double.NEGATIVE_INFINITY;
-      for (int o = 0; o < options; o++) {
-        reductions[g][o] = priced(g, o, bestPrices);
-        best = Math.max(best, reductions[g][o]);
-      }
-      for (int o = 0; o < options; o++) {
-        reductions[g][o] = best - reductions[g][o];
-      }
+      int group = g;
+      double[] priced = new double[problem.values()[g].length];
+      Arrays.setAll(priced, o -> priced(group, o, bestPrices));
+      double best = Arrays.stream(priced).max().orElseThrow();
+      reductions[g] = Arrays.stream(priced).map(value -> best - value).toArray();
     }
     return reductions;
   }

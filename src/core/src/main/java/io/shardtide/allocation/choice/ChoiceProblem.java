@@ -1,5 +1,7 @@
 package io.shardtide.allocation.choice;
 
+import java.util.stream.IntStream;
+
 /**
  * One option has to be chosen of each group. The arrays are not copied, and must not change.
  *
@@ -32,12 +34,8 @@ public record ChoiceProblem(double[][] values, double[][][] uses, double[] limit
 
   /** Returns whether a choice is within all limits. */
   public boolean allows(int[] choice) {
-    for (int q = 0; q < limits.length; q++) {
-      if (!isWithin(sum(uses[q], choice), limits[q])) {
-        return false;
-      }
-    }
-    return true;
+    return IntStream.range(0, limits.length)
+        .allMatch(q -> isWithin(sum(uses[q], choice), limits[q]));
   }
 
   /** Returns the total value of a choice. */

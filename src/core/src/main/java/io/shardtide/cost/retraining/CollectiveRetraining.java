@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
+import java.util.function.IntToDoubleFunction;
 import java.util.stream.IntStream;
 import org.hipparchus.stat.descriptive.rank.Median;
 import org.hipparchus.stat.descriptive.rank.Percentile;
@@ -46,7 +47,11 @@ final class CollectiveRetraining {
     }
   }
 
-  private CollectiveRetraining(List<CollectiveNet> nets, CostEvaluator evaluator) {
+  /**
+   * @param nets nets without corrections
+   * @param evaluator predicts with them
+   */
+  CollectiveRetraining(List<CollectiveNet> nets, CostEvaluator evaluator) {
     this.nets = nets;
     this.evaluator = evaluator;
   }
@@ -54,21 +59,9 @@ final class CollectiveRetraining {
   /**
    * Returns the fine-tuned nets; the same ones if no collective was measured.
    *
-   * @param nets nets without corrections
-   * @param evaluator predicts with them
    * @param errors receives the errors before and after
    */
-  static List<CollectiveNet> train(
-      List<CollectiveNet> nets,
-      CostEvaluator evaluator,
-      SampleSet recent,
-      SampleSet old,
-      RetrainingSettings settings,
-      SortedMap<String, Double> errors) {
-    return new CollectiveRetraining(nets, evaluator).run(recent, old, settings, errors);
-  }
-
-  private List<CollectiveNet> run(
+  List<CollectiveNet> train(
       SampleSet recent,
       SampleSet old,
       RetrainingSettings settings,
@@ -150,24 +143,24 @@ final class CollectiveRetraining {
             .toArray();
     if (measured.length > 0) {
       String name = nets.get(net).shown();
-      errors.put(
-          "champion." + name + ".mape",
-          Arrays.stream(measured)
-              .mapToDouble(i -> Math.abs(StrictMath.expm1(-targets[i])))
-              .average()
-              .orElseThrow());
+      errors.put("champion." + name + ".mape", mape(measured, i -> -targets[i]));
       errors.put(
           "learned." + name + ".mape",
-          Arrays.stream(measured)
-              .mapToDouble(
-                  i -> {
-                    double[] features = all.get(i).features();
-                    double mean = own.of(phase -> CollectiveBasis.of(features, phase)).mean();
-                    return Math.abs(StrictMath.expm1(mean - targets[i]));
-                  })
-              .average()
-              .orElseThrow());
+          mape(
+              measured,
+              i -> {
+                double[] features = all.get(i).features();
+                return own.of(phase -> CollectiveBasis.of(features, phase)).mean() - targets[i];
+              }));
     }
+  }
+
+  private static double mape(int[] measured, IntToDoubleFunction error) {
+    return Arrays.stream(measured)
+        .mapToDouble(error)
+        .map(e -> Math.abs(StrictMath.expm1(e)))
+        .average()
+        .orElseThrow();
   }
 
   private void add(SampleSet samples, boolean isRecent) {

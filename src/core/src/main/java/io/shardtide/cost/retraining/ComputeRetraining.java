@@ -46,7 +46,7 @@ final class ComputeRetraining {
   /** A device's shards, by their numbers, and whether its samples are recent. */
   private record MeasuredLoad(List<Integer> shards, boolean isRecent) {}
 
-  private ComputeRetraining(ModelBundle champion) {
+  ComputeRetraining(ModelBundle champion) {
     this.champion = champion;
     evaluator = new CostModel(champion).evaluator();
   }
@@ -54,20 +54,10 @@ final class ComputeRetraining {
   /**
    * Returns the correction.
    *
-   * @param towers runs the champion's tower
+   * @param predictor runs the champion's tower
    * @param errors receives the errors before and after
    */
-  static LogCorrection train(
-      ModelBundle champion,
-      TowerPredictor towers,
-      SampleSet recent,
-      SampleSet old,
-      RetrainingSettings settings,
-      SortedMap<String, Double> errors) {
-    return new ComputeRetraining(champion).run(towers, recent, old, settings, errors);
-  }
-
-  private LogCorrection run(
+  LogCorrection train(
       TowerPredictor predictor,
       SampleSet recent,
       SampleSet old,
@@ -101,7 +91,8 @@ final class ComputeRetraining {
       double[] weights = ensemble.center(at, at.targets(), variances);
       double[] fitted =
           shapes.stream()
-              .mapToDouble(shape -> dot(ShapeBasis.of(shape, Ensemble.CENTER), weights))
+              .mapToDouble(
+                  shape -> LogCorrection.dot(ShapeBasis.of(shape, Ensemble.CENTER), weights))
               .toArray();
       logs = towards(fitted, logs, all, labels);
     }
@@ -260,13 +251,5 @@ final class ComputeRetraining {
     return new Percentile(90)
         .evaluate(
             Arrays.stream(errors(all, labels, new double[shapes.size()])).map(Math::abs).toArray());
-  }
-
-  private static double dot(double[] a, double[] b) {
-    double sum = 0;
-    for (int i = 0; i < a.length; i++) {
-      sum += a[i] * b[i];
-    }
-    return sum;
   }
 }

@@ -53,13 +53,13 @@ public final class Retraining {
     RetrainingSettings settings = RetrainingSettings.defaults(seed);
     SortedMap<String, Double> errors = new TreeMap<>();
     LogCorrection correction =
-        ComputeRetraining.train(champion, towers, recent, old, settings, errors);
+        new ComputeRetraining(champion).train(towers, recent, old, settings, errors);
     List<CollectiveNet> nets =
         champion.collectives().stream().map(CollectiveNet::uncorrected).toList();
     ModelBundle trained = ModelBundleBuilder.builder(champion).collectives(nets).build();
     List<CollectiveNet> collectives =
-        CollectiveRetraining.train(
-            nets, new CostModel(trained).evaluator(), recent, old, settings, errors);
+        new CollectiveRetraining(nets, new CostModel(trained).evaluator())
+            .train(recent, old, settings, errors);
     return ModelBundleBuilder.builder(champion)
         .modelId("")
         .card(card(champion, recent, old, sources, seed, errors))
@@ -78,11 +78,9 @@ public final class Retraining {
       long seed,
       SortedMap<String, Double> errors) {
     SortedMap<String, Integer> collectives = new TreeMap<>();
-    for (SampleSet samples : List.of(recent, old)) {
-      samples.collectives().forEach(sample -> collectives.merge(sample.shown(), 1, Integer::sum));
-    }
     SortedSet<String> heldOut = new TreeSet<>(champion.card().heldOutTables());
     for (SampleSet samples : List.of(recent, old)) {
+      samples.collectives().forEach(sample -> collectives.merge(sample.shown(), 1, Integer::sum));
       heldOut.removeAll(samples.tables());
     }
     return new ModelCard(

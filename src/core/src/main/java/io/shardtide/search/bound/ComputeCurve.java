@@ -1,6 +1,7 @@
 package io.shardtide.search.bound;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -57,12 +58,8 @@ final class ComputeCurve {
       intervals.add(0, new double[] {next, Math.max(0, ratio.of(next, at))});
       at = next;
     }
-    from = new double[intervals.size()];
-    ratios = new double[intervals.size()];
-    for (int i = 0; i < from.length; i++) {
-      from[i] = intervals.get(i)[0];
-      ratios[i] = intervals.get(i)[1];
-    }
+    from = intervals.stream().mapToDouble(interval -> interval[0]).toArray();
+    ratios = intervals.stream().mapToDouble(interval -> interval[1]).toArray();
   }
 
   /** Adds, for each interval, the least milliseconds of a device and of a unit of its weight. */
@@ -74,11 +71,7 @@ final class ComputeCurve {
 
   /** Returns the least milliseconds for a unit of weight of any device. */
   double leastRatio() {
-    double least = Double.POSITIVE_INFINITY;
-    for (double ratio : ratios) {
-      least = Math.min(least, ratio);
-    }
-    return least;
+    return Arrays.stream(ratios).min().orElseThrow();
   }
 
   /** Returns the least milliseconds of a device with at least so much weight. */

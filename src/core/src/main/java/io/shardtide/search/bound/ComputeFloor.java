@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * The least that the computation of devices takes, by the weights of their parts. Weights are about
@@ -19,7 +20,6 @@ import java.util.Optional;
  */
 final class ComputeFloor {
   private final int towerSize;
-  private final int[] owners;
   private final List<LaunchHull> launches = new ArrayList<>();
   private final double[] weights;
   private final double[] copyMs;
@@ -30,9 +30,8 @@ final class ComputeFloor {
 
   private double[] ratios = {};
 
-  private ComputeFloor(int towerSize, int[] owners, int parts) {
+  private ComputeFloor(int towerSize, int parts) {
     this.towerSize = towerSize;
-    this.owners = owners;
     weights = new double[parts];
     copyMs = new double[parts];
   }
@@ -45,10 +44,10 @@ final class ComputeFloor {
    * @param isThere which parts a plan may have
    */
   ComputeFloor(ModelBundle bundle, List<double[]> towers, int[] owners, boolean[] isThere) {
-    this(bundle.towerSize(), owners, towers.size());
+    this(bundle.towerSize(), towers.size());
     HeadNet net = new HeadNet(bundle);
     for (int group = 0; group < bundle.sumSize() / towerSize; group++) {
-      add(net, group, towers, isThere, bundle.launches());
+      add(net, group, towers, owners, isThere, bundle.launches());
     }
   }
 
@@ -58,7 +57,7 @@ final class ComputeFloor {
    */
   static ComputeFloor ofAnyDevice(
       double[] leastFactors, ModelBundle bundle, List<double[]> towers) {
-    ComputeFloor floor = new ComputeFloor(bundle.towerSize(), new int[0], towers.size());
+    ComputeFloor floor = new ComputeFloor(bundle.towerSize(), towers.size());
     for (int p = 0; p < towers.size(); p++) {
       double[] tower = towers.get(p);
       double ms = 0;
@@ -78,55 +77,35 @@ final class ComputeFloor {
       HeadNet net,
       int group,
       List<double[]> towers,
+      int[] owners,
       boolean[] isThere,
       Optional<LaunchCosts> costs) {
     int at = group * towerSize;
-    int numbers = at + net.sums;
-    List<Integer> found = new ArrayList<>();
-    for (int p = 0; p < towers.size(); p++) {
-      if (isThere[p] && (costs.isEmpty() || LaunchGroups.isLaunched(towers.get(p), numbers))) {
-        found.add(p);
-      }
+    int[] parts =
+        IntStream.range(0, towers.size())
+            .filter(p -> isThere[p])
+            .filter(p -> costs.isEmpty() || LaunchGroups.isLaunched(towers.get(p), at + net.sums))
+            .toArray();
+    if (parts.length > 0) {
+      launches.add(new LaunchHull(net, launch(group, costs), at, parts, towers, owners));
     }
-    if (found.isEmpty()) {
-      return;
-    }
-    int[] parts = found.stream().mapToInt(Integer::intValue).toArray();
-    double[][] ofHead = new double[parts.length][];
-    double[] widths = new double[parts.length];
-    double[] lookups = new double[parts.length];
-    for (int i = 0; i < parts.length; i++) {
-      double[] tower = towers.get(parts[i]);
-      ofHead[i] = Arrays.copyOfRange(tower, at, numbers);
-      if (costs.isPresent()) {
-        widths[i] = LaunchGroups.widest(tower, numbers);
-        lookups[i] = Math.max(0, tower[numbers + 1]);
-      }
-    }
-    int[] ofParts = Arrays.stream(parts).map(p -> owners[p]).toArray();
-    launches.add(
-        new LaunchHull(net, launch(group, costs), parts, ofHead, ofParts, widths, lookups));
   }
 
   private static LaunchHull.Launch launch(int group, Optional<LaunchCosts> costs) {
     if (costs.isEmpty()) {
-      return new LaunchHull.Launch(group, false, 0, 0);
+      return new LaunchHull.Launch(false, 0, 0);
     }
     double[] coefficients = new double[LaunchCosts.TERMS.size()];
     Arrays.setAll(
         coefficients, i -> costs.get().forwardMs().get(i) + costs.get().backwardMs().get(i));
     double ms = LaunchGroups.ms(coefficients, group, new double[] {1, 0}, 0);
     double withOne = LaunchGroups.ms(coefficients, group, new double[] {1, 1}, 0);
-    return new LaunchHull.Launch(
-        group, group >= LaunchGroups.of(true, Float.BYTES), ms, withOne - ms);
+    return new LaunchHull.Launch(group >= LaunchGroups.of(true, Float.BYTES), ms, withOne - ms);
   }
 
   /** Sets the weights of parts to what they take at the factors of a mean sum of towers. */
   void weighByFactors(double[] mean) {
-    for (LaunchHull of : launches) {
-      int at = of.launch().group() * towerSize;
-      of.weighByFactors(Arrays.copyOfRange(mean, at, at + of.sums()));
-    }
+    launches.forEach(of -> of.weighByFactors(mean));
     collect();
   }
 
@@ -140,7 +119,7 @@ final class ComputeFloor {
     copyLaunchMs = Double.POSITIVE_INFINITY;
     List<double[]> all = new ArrayList<>();
     for (LaunchHull of : launches) {
-      of.weighByLeastCost(devices, owners, resolution);
+      of.weighByLeastCost(devices, resolution);
       if (of.launch().areCopies()) {
         copyLaunchMs = Math.min(copyLaunchMs, of.launch().ms());
       } else {

@@ -2,7 +2,9 @@ package io.shardtide.search.bound;
 
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.HeadInputs;
+import io.shardtide.cost.LogCorrection;
 import io.shardtide.cost.ModelBundle;
+import java.util.stream.IntStream;
 
 /**
  * The head of a model with one hidden layer, in double precision: {@link ModelBundle} has the
@@ -60,11 +62,7 @@ final class HeadNet {
   }
 
   private static double[] doubles(float[] values) {
-    double[] copy = new double[values.length];
-    for (int i = 0; i < copy.length; i++) {
-      copy[i] = values[i];
-    }
-    return copy;
+    return IntStream.range(0, values.length).mapToDouble(i -> values[i]).toArray();
   }
 
   /** Returns the number of the input after the last total. */
@@ -107,20 +105,12 @@ final class HeadNet {
     }
     double[] units = new double[hidden];
     for (int j = 0; j < hidden; j++) {
-      units[j] = Math.max(0, hiddenBiases[j] + dot(hiddenWeights[j], x));
+      units[j] = Math.max(0, hiddenBiases[j] + LogCorrection.dot(hiddenWeights[j], x));
     }
     double[] factors = new double[components];
     for (int k = 0; k < components; k++) {
-      factors[k] = factor(outputBiases[k] + dot(outputWeights[k], units));
+      factors[k] = factor(outputBiases[k] + LogCorrection.dot(outputWeights[k], units));
     }
     return factors;
-  }
-
-  private static double dot(double[] a, double[] b) {
-    double sum = 0;
-    for (int i = 0; i < a.length; i++) {
-      sum += a[i] * b[i];
-    }
-    return sum;
   }
 }

@@ -1,5 +1,6 @@
 package io.shardtide.search.bound;
 
+import io.shardtide.cost.LaunchGroups;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -27,7 +28,9 @@ final class LaunchHull {
 
   private final HeadNet net;
   private final Launch launch;
+  private final int at;
   private final int[] parts;
+  private final int[] owners;
   private final double[][] towers;
   private final double[] widths;
   private final double[] lookups;
@@ -40,12 +43,11 @@ final class LaunchHull {
   /**
    * What a launch takes beside its parts.
    *
-   * @param group number of the launch group
    * @param areCopies whether its parts are copies with a launch of their own
    * @param ms milliseconds
    * @param msPerRoot milliseconds for the square root of a million lookups
    */
-  record Launch(int group, boolean areCopies, double ms, double msPerRoot) {}
+  record Launch(boolean areCopies, double ms, double msPerRoot) {}
 
   /** The parts of devices whose widest part is of some width. */
   private static final class WidthHull {
@@ -53,48 +55,47 @@ final class LaunchHull {
     final int[] which;
     final HeadHull hull;
 
-    WidthHull(HeadNet net, LaunchHull all, int[] owners, double width) {
+    WidthHull(HeadNet net, LaunchHull all, double width) {
       this.width = width;
       which = IntStream.range(0, all.parts.length).filter(i -> all.widths[i] <= width).toArray();
       hull =
           new HeadHull(
               net,
               Arrays.stream(which).mapToObj(i -> all.towers[i]).toArray(double[][]::new),
-              Arrays.stream(which).map(i -> owners[i]).toArray(),
+              Arrays.stream(which).map(i -> all.owners[i]).toArray(),
               width);
     }
   }
 
   /**
+   * @param at where the launch begins in the sum of a device
    * @param parts numbers of the parts, ascending
-   * @param towers what the head reads of each
-   * @param owners what each is a part of
-   * @param widths width class of each
-   * @param lookups millions of lookups of each
+   * @param ofAll what each part, of this launch or not, adds to the sum of its device
+   * @param ownersOfAll what each is a part of
    */
   LaunchHull(
-      HeadNet net,
-      Launch launch,
-      int[] parts,
-      double[][] towers,
-      int[] owners,
-      double[] widths,
-      double[] lookups) {
+      HeadNet net, Launch launch, int at, int[] parts, List<double[]> ofAll, int[] ownersOfAll) {
     this.net = net;
     this.launch = launch;
+    this.at = at;
     this.parts = parts;
-    this.towers = towers;
-    this.widths = widths;
-    this.lookups = lookups;
+    owners = Arrays.stream(parts).map(p -> ownersOfAll[p]).toArray();
+    towers = new double[parts.length][];
+    widths = new double[parts.length];
+    lookups = new double[parts.length];
     weights = new double[parts.length];
-    for (double width : Arrays.stream(widths).distinct().sorted().toArray()) {
-      hulls.add(new WidthHull(net, this, owners, width));
+    int numbers = at + net.sums;
+    for (int i = 0; i < parts.length; i++) {
+      double[] tower = ofAll.get(parts[i]);
+      towers[i] = Arrays.copyOfRange(tower, at, numbers);
+      if (net.readsWidest) {
+        widths[i] = LaunchGroups.widest(tower, numbers);
+        lookups[i] = Math.max(0, tower[numbers + 1]);
+      }
     }
-  }
-
-  /** Returns how many sums of a device the head reads. */
-  int sums() {
-    return net.sums;
+    for (double width : Arrays.stream(widths).distinct().sorted().toArray()) {
+      hulls.add(new WidthHull(net, this, width));
+    }
   }
 
   Launch launch() {
@@ -118,11 +119,10 @@ final class LaunchHull {
     return bounds;
   }
 
-  /** Sets the weights of parts to what they take at the factors of a sum of towers. */
+  /** Sets the weights of parts to what they take at the factors of a device's sum of towers. */
   void weighByFactors(double[] sum) {
-    ofHead = sum;
-    double[] factors =
-        net.factors(sum, widths.length == 0 ? 0 : Arrays.stream(widths).max().orElse(0));
+    ofHead = Arrays.copyOfRange(sum, at, at + net.sums);
+    double[] factors = net.factors(ofHead, Arrays.stream(widths).max().orElse(0));
     for (int i = 0; i < parts.length; i++) {
       double ms = 0;
       for (int k = 0; k < net.components; k++) {
@@ -138,7 +138,7 @@ final class LaunchHull {
    * @param devices for each part, how many devices have it in a plan of the load that matters, as a
    *     share of all devices
    */
-  void weighByLeastCost(double[] devices, int[] owners, ComputeCurve.Resolution resolution) {
+  void weighByLeastCost(double[] devices, ComputeCurve.Resolution resolution) {
     WidthHull widest = hulls.get(hulls.size() - 1);
     for (int round = 0; round < ROUNDS; round++) {
       double mean = meanWeight(devices);
@@ -163,8 +163,8 @@ final class LaunchHull {
     double most = 0;
     for (int i = 0; i < weights.length; ) {
       double largest = 0;
-      int owner = owners[parts[i]];
-      for (; i < weights.length && owners[parts[i]] == owner; i++) {
+      int owner = owners[i];
+      for (; i < weights.length && owners[i] == owner; i++) {
         least = Math.min(least, weights[i]);
         largest = Math.max(largest, weights[i]);
       }

@@ -11,7 +11,9 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * A lower bound of the predicted cost of every plan.
@@ -171,18 +173,14 @@ public final class PlanBound {
   private double[] loads() {
     double most = list.most(ShardScope.DEVICE);
     double fewest = list.fewest(ShardScope.DEVICE);
-    List<Double> descending = new ArrayList<>();
+    List<Double> ascending = new ArrayList<>();
     if (most > 0) {
       for (double e = most; e > fewest; e /= e > most * LARGE ? GRID : COARSE_GRID) {
-        descending.add(e);
+        ascending.add(0, e);
       }
-      descending.add(fewest);
+      ascending.add(0, fewest);
     }
-    double[] ascending = new double[descending.size()];
-    for (int i = 0; i < ascending.length; i++) {
-      ascending[i] = descending.get(ascending.length - 1 - i);
-    }
-    return ascending;
+    return ascending.stream().mapToDouble(e -> e).toArray();
   }
 
   /** Sets all-to-alls at these loads, and between them. */
@@ -201,9 +199,7 @@ public final class PlanBound {
       }
       last = next;
     }
-    for (int i = 0; i < loads.length; i++) {
-      loadEnds[i] = loads[Math.min(i + 1, loads.length - 1)];
-    }
+    Arrays.setAll(loadEnds, i -> loads[Math.min(i + 1, loads.length - 1)]);
   }
 
   private double loadSlope() {
@@ -226,7 +222,7 @@ public final class PlanBound {
       return least;
     }
     aloneMs = towers.stream().mapToDouble(evaluator::computeMs).toArray();
-    double[] mean = firstMean();
+    double[] mean = mean(devices(IntStream.range(0, list.tables()).map(list::first)));
     double highest = FIRST_COLLECTIVE_MS;
     double hypothesis = highest;
     boolean[] ofHighest = list.isActive.clone();
@@ -307,40 +303,31 @@ public final class PlanBound {
         .toArray(Line[]::new);
   }
 
-  private double[] firstMean() {
+  /** Returns the share of devices that has each part, with some ways. */
+  private double[] devices(IntStream ways) {
     double[] devices = new double[towers.size()];
-    int first = 0;
-    for (int end : list.ends) {
-      add(devices, list.ways[first]);
-      first = end;
-    }
-    return mean(devices);
-  }
-
-  private void add(double[] devices, TableWay way) {
-    for (int i = 0; i < way.parts().length; i++) {
-      devices[way.parts()[i]] += way.devices()[i] / (double) cluster.devices();
-    }
+    ways.mapToObj(w -> list.ways[w])
+        .forEach(
+            way -> {
+              for (int i = 0; i < way.parts().length; i++) {
+                devices[way.parts()[i]] += way.devices()[i] / (double) cluster.devices();
+              }
+            });
+    return devices;
   }
 
   /** Returns the share of devices that has each part, with the ways that are cheapest. */
   private double[] choose(Line[] lines) {
     list.price(compute, lines, meanSlope, cluster.devices());
-    double[] devices = new double[towers.size()];
-    for (int w : list.cheapest(new Prices(loadSlope, PLAIN, 0))) {
-      add(devices, list.ways[w]);
-    }
-    return devices;
+    return devices(Arrays.stream(list.cheapest(new Prices(loadSlope, PLAIN, 0))));
   }
 
   private double[] mean(double[] devices) {
     double[] mean = new double[evaluator.sumSize()];
     for (int p = 0; p < devices.length; p++) {
-      if (devices[p] > 0) {
-        double[] tower = towers.get(p);
-        for (int k = 0; k < mean.length; k++) {
-          mean[k] += tower[k] * devices[p];
-        }
+      double[] tower = towers.get(p);
+      for (int k = 0; k < mean.length; k++) {
+        mean[k] += tower[k] * devices[p];
       }
     }
     return mean;
@@ -483,9 +470,8 @@ public final class PlanBound {
         which.add(c);
       }
     }
-    int w = 0;
     for (int t = 0; t < list.tables(); t++) {
-      for (; w < list.ends[t]; w++) {
+      for (int w = list.first(t); w < list.ends[t]; w++) {
         TableWay way = list.ways[w];
         if (!list.isActive[w] || stays[w] || (way.scopes() & used) != way.scopes()) {
           continue;

@@ -1,5 +1,8 @@
 package io.shardtide.search.bound;
 
+import java.util.Arrays;
+import java.util.stream.IntStream;
+
 /**
  * A way to shard a table, or tables that are placed together.
  *
@@ -12,19 +15,25 @@ package io.shardtide.search.bound;
  */
 @SuppressWarnings("ArrayRecordComponent") // Never compared.
 record TableWay(int[] parts, int[] devices, double[] elements, int scopes, double bytes) {
+  static final TableWay NOTHING =
+      new TableWay(new int[0], new int[0], new double[Scopes.COUNT], 0, 0);
 
   /** Returns this way and that of other rows of the same table. */
   TableWay with(TableWay other) {
-    int[] bothParts = new int[parts.length + other.parts.length];
-    int[] bothDevices = new int[bothParts.length];
-    System.arraycopy(parts, 0, bothParts, 0, parts.length);
-    System.arraycopy(other.parts, 0, bothParts, parts.length, other.parts.length);
-    System.arraycopy(devices, 0, bothDevices, 0, parts.length);
-    System.arraycopy(other.devices, 0, bothDevices, parts.length, other.parts.length);
-    double[] sum = elements.clone();
-    for (int s = 0; s < sum.length; s++) {
-      sum[s] += other.elements[s];
+    if (parts.length == 0) {
+      return other;
     }
-    return new TableWay(bothParts, bothDevices, sum, scopes | other.scopes, bytes + other.bytes);
+    double[] sum = new double[Scopes.COUNT];
+    Arrays.setAll(sum, s -> elements[s] + other.elements[s]);
+    return new TableWay(
+        both(parts, other.parts),
+        both(devices, other.devices),
+        sum,
+        scopes | other.scopes,
+        bytes + other.bytes);
+  }
+
+  private static int[] both(int[] first, int[] second) {
+    return IntStream.concat(Arrays.stream(first), Arrays.stream(second)).toArray();
   }
 }

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /** The ways of all tables in arrays, table by table, and what each costs at some prices. */
 final class WayList {
@@ -42,6 +43,7 @@ final class WayList {
    */
   private final double[] otherMs;
 
+  // By scope.
   private final double[] fewest = new double[Scopes.COUNT];
   private final double[] most = new double[Scopes.COUNT];
 
@@ -50,35 +52,24 @@ final class WayList {
     this.evaluator = evaluator;
     memory = new PartMemory(cluster);
     ends = new int[tables.size()];
-    Arrays.fill(fewest, Double.POSITIVE_INFINITY);
     List<TableWay> all = new ArrayList<>();
     for (int t = 0; t < ends.length; t++) {
-      int begin = all.size();
       add(all, tables.get(t));
       ends[t] = all.size();
-      for (int s = 0; s < Scopes.COUNT; s++) {
-        double mostOfTable = 0;
-        for (TableWay way : all.subList(begin, ends[t])) {
-          double elements = way.elements()[s];
-          if (elements > 0) {
-            fewest[s] = Math.min(fewest[s], elements);
-          }
-          mostOfTable = Math.max(mostOfTable, elements);
-        }
-        most[s] += mostOfTable;
-      }
     }
     ways = all.toArray(TableWay[]::new);
     isActive = new boolean[ways.length];
     Arrays.fill(isActive, true);
     weights = new double[ways.length];
     otherMs = new double[ways.length];
+    Arrays.setAll(fewest, this::fewest);
+    Arrays.setAll(most, this::most);
   }
 
   /** Adds all ways to shard a table that a plan may have, and perhaps more. */
   private void add(List<TableWay> ways, TableGroup group) {
     Optional<Option> onAll = Optional.empty();
-    Optional<TableWay> ofAll = Optional.empty();
+    Optional<TableWay> ofAll = Optional.of(TableWay.NOTHING);
     owner++;
     for (Option option : group.options(cluster)) {
       Optional<Option> more = option.onAll(group.columns());
@@ -90,7 +81,7 @@ final class WayList {
       }
       if (group.allows(option.part(), cluster)) {
         Optional<TableWay> way = way(group, option);
-        (more.isEmpty() ? way : ofAll.flatMap(all -> way.map(all::with))).ifPresent(ways::add);
+        ofAll.flatMap(all -> way.map(all::with)).ifPresent(ways::add);
       }
     }
   }
@@ -102,30 +93,28 @@ final class WayList {
     ShardScope scope = option.part().scope();
     int count = option.part().count(group.columns());
     int devices = scope.devices(cluster);
-    ShapeLoad load = null;
-    double[] elements = new double[Scopes.COUNT];
-    int scopes = 0;
+    List<ShapeLoad> loads = group.loads(option, evaluator, cluster);
+    ShapeLoad load = ShapeLoad.sum(loads);
     double bytes = 0;
-    for (TablePrediction table : group.tables()) {
+    for (int t = 0; t < loads.size(); t++) {
+      TablePrediction table = group.tables().get(t);
       Option own = group.of(option, table.table());
       TableSpec spec = table.table(own);
-      ShapeLoad one = table.load(own, evaluator, cluster).orElseThrow();
-      load = load == null ? one : load.plus(one);
-      elements[Scopes.number(one.scope())] += one.elements();
-      scopes |= Scopes.set(one.scope());
       // The last device of a split part may have fewer rows than the others.
       double rows = spec.rows() * (scope == ShardScope.COPIES ? devices : 1.0);
       double held = (double) own.part().rows(spec, cluster) * devices;
       double share = rows * spec.columns() / (held * own.part().columns() * count);
-      bytes += Math.max(0, count * (share * one.bytes() * devices - devices));
+      bytes += Math.max(0, count * (share * loads.get(t).bytes() * devices - devices));
     }
     if (!memory.holds(load.memory(), scope, count)) {
       return Optional.empty();
     }
-    for (int s = 0; s < Scopes.COUNT; s++) {
-      ShardScope of = Scopes.ALL.get(s);
+    double[] elements = new double[Scopes.COUNT];
+    int scopes = 0;
+    for (ShardScope of : load.elements().keySet()) {
       int places = devices / of.devices(cluster);
-      elements[s] = elements[s] * count * places / of.places(cluster);
+      elements[Scopes.number(of)] = load.elements(of) * count * places / of.places(cluster);
+      scopes |= Scopes.set(of);
     }
     towers.add(load.tower());
     owners.add(owner);
@@ -151,13 +140,36 @@ final class WayList {
     return fewest[Scopes.number(scope)];
   }
 
+  private double fewest(int s) {
+    return Arrays.stream(ways)
+        .mapToDouble(way -> way.elements()[s])
+        .filter(elements -> elements > 0)
+        .min()
+        .orElse(Double.POSITIVE_INFINITY);
+  }
+
   /** Returns the most elements of a scope that a plan has. */
   double most(ShardScope scope) {
     return most[Scopes.number(scope)];
   }
 
+  private double most(int s) {
+    return IntStream.range(0, ends.length)
+        .mapToDouble(t -> ofTable(t).mapToDouble(w -> ways[w].elements()[s]).max().orElse(0))
+        .reduce(0, Double::sum);
+  }
+
   int tables() {
     return ends.length;
+  }
+
+  /** Returns the first way of a table. */
+  int first(int table) {
+    return table == 0 ? 0 : ends[table - 1];
+  }
+
+  private IntStream ofTable(int table) {
+    return IntStream.range(first(table), ends[table]);
   }
 
   /** Returns the scopes of all ways, as bits. */
@@ -171,17 +183,7 @@ final class WayList {
 
   /** Returns whether each table has a way. */
   boolean areAllActive() {
-    int w = 0;
-    for (int end : ends) {
-      boolean isSome = false;
-      for (; w < end; w++) {
-        isSome |= isActive[w];
-      }
-      if (!isSome) {
-        return false;
-      }
-    }
-    return true;
+    return IntStream.range(0, ends.length).allMatch(t -> ofTable(t).anyMatch(w -> isActive[w]));
   }
 
   /** Returns which parts the ways have. */
@@ -242,9 +244,8 @@ final class WayList {
   double[] leastPrices(Prices prices) {
     double[] least = new double[ends.length * Scopes.SETS];
     Arrays.fill(least, Double.POSITIVE_INFINITY);
-    int w = 0;
     for (int t = 0; t < ends.length; t++) {
-      for (; w < ends[t]; w++) {
+      for (int w = first(t); w < ends[t]; w++) {
         if (isActive[w]) {
           int at = t * Scopes.SETS + ways[w].scopes();
           least[at] = Math.min(least[at], price(w, prices));
@@ -257,11 +258,10 @@ final class WayList {
   /** Returns the way with the least price of each table that has one. */
   int[] cheapest(Prices prices) {
     int[] cheapest = new int[ends.length];
-    int w = 0;
     for (int t = 0; t < ends.length; t++) {
       double least = Double.POSITIVE_INFINITY;
-      cheapest[t] = w;
-      for (; w < ends[t]; w++) {
+      cheapest[t] = first(t);
+      for (int w = first(t); w < ends[t]; w++) {
         if (isActive[w] && price(w, prices) < least) {
           least = price(w, prices);
           cheapest[t] = w;

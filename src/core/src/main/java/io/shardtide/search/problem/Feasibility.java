@@ -147,8 +147,11 @@ public final class Feasibility {
       }
       parts.add(smallest);
     }
-    double[] leastCopies = tables.stream().mapToDouble(t -> leastCopies(t, cluster)).toArray();
-    return refute(specs, parts, leastCopies, forShards, memory);
+    double bytes = 0;
+    for (TablePrediction table : tables) {
+      bytes += table.table().bytes() * leastCopies(table, cluster);
+    }
+    return refute(specs, parts, bytes, forShards, memory);
   }
 
   /** Returns whether no plan of a problem can exist, by proof. */
@@ -169,7 +172,7 @@ public final class Feasibility {
   }
 
   private static Shortfall noKind(TableGroup group, ClusterSpec cluster) {
-    List<TableSpec> tables = group.tables().stream().map(TablePrediction::table).toList();
+    List<TableSpec> tables = group.specs().toList();
     String kinds =
         tables.stream()
             .limit(MAX_NAMED)
@@ -204,17 +207,21 @@ public final class Feasibility {
             : "");
   }
 
-  /** Returns all that is known to be missing, as one shortfall; null if nothing is. */
+  /**
+   * Returns all that is known to be missing, as one shortfall; null if nothing is.
+   *
+   * @param bytes the least device memory that all tables need together
+   */
   private static Shortfall refute(
       List<TableSpec> tables,
       List<SmallestPart> parts,
-      double[] leastCopies,
+      double bytes,
       ClusterSpec forShards,
       PartMemory memory) {
     List<Shortfall> lacks =
         Stream.of(
                 tooTall(parts, memory),
-                tooManyBytes(tables, leastCopies, forShards),
+                tooManyBytes(tables, bytes, forShards),
                 tooManyBytesInAll(tables, forShards))
             .flatMap(Optional::stream)
             .toList();
@@ -299,11 +306,7 @@ public final class Feasibility {
   }
 
   private static Optional<Shortfall> tooManyBytes(
-      List<TableSpec> tables, double[] leastCopies, ClusterSpec cluster) {
-    double needed = 0;
-    for (int t = 0; t < leastCopies.length; t++) {
-      needed += tables.get(t).bytes() * leastCopies[t];
-    }
+      List<TableSpec> tables, double needed, ClusterSpec cluster) {
     return shortfall(
         tables,
         needed - cluster.usableBytes(),
@@ -318,11 +321,11 @@ public final class Feasibility {
   /** Of tables with caches: device memory and host memory together. */
   private static Optional<Shortfall> tooManyBytesInAll(
       List<TableSpec> tables, ClusterSpec cluster) {
-    if (cluster.hostBytes() == 0) {
+    if (cluster.hostMemoryBytesPerDevice() == 0) {
       return Optional.empty();
     }
     double bytes = tables.stream().mapToDouble(TableSpec::bytes).sum();
-    double available = cluster.usableBytes() + (double) cluster.hostBytes();
+    double available = (double) cluster.allBytes();
     return shortfall(
         tables,
         bytes - available,

@@ -15,18 +15,19 @@ public final class PartMemory {
   /** By scope, the least memory of the devices of each place; the largest last. */
   private final Map<ShardScope, long[]> ofPlaces = new EnumMap<>(ShardScope.class);
 
-  private final long[] limits;
+  /** Of each device. */
+  private final long host;
 
   /** Reads the memory of a cluster. */
   public PartMemory(ClusterSpec cluster) {
     long[][] ofDevices = Tiers.limits(cluster);
-    limits = ofDevices[0];
+    host = ofDevices[Tiers.HOST][0];
     for (ShardScope scope : ShardScope.values()) {
       int size = scope.devices(cluster);
       long[] least = new long[scope.places(cluster)];
       Arrays.fill(least, Long.MAX_VALUE);
       for (int d = 0; d < cluster.devices(); d++) {
-        least[d / size] = Math.min(least[d / size], ofDevices[d][Tiers.DEVICE]);
+        least[d / size] = Math.min(least[d / size], ofDevices[Tiers.DEVICE][d]);
       }
       Arrays.sort(least);
       ofPlaces.put(scope, least);
@@ -51,12 +52,12 @@ public final class PartMemory {
    * {@link #most}.
    */
   public boolean holds(long[] bytes, ShardScope scope, int parts) {
-    return bytes[Tiers.DEVICE] <= most(scope, parts) && bytes[Tiers.HOST] <= limits[Tiers.HOST];
+    return bytes[Tiers.DEVICE] <= most(scope, parts) && bytes[Tiers.HOST] <= host;
   }
 
   /** Returns whether devices have a share of host memory. */
   public boolean hasHost() {
-    return limits[Tiers.HOST] > 0;
+    return host > 0;
   }
 
   /** Returns the bytes that embeddings may use on the device with the least memory. */

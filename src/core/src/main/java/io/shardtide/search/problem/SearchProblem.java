@@ -6,6 +6,7 @@ import io.shardtide.cost.Synchronization;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
 import java.util.List;
 
 /**
@@ -35,6 +36,11 @@ public record SearchProblem(
   public SearchProblem(
       List<TablePrediction> tables, ClusterSpec cluster, CostModel model, PlanShards running) {
     this(tables, cluster, model, running, Synchronization.NONE, Slowdowns.none(cluster.devices()));
+  }
+
+  /** Returns the tables without their predictions. */
+  public List<TableSpec> specs() {
+    return tables.stream().map(TablePrediction::table).toList();
   }
 
   /**

@@ -1,7 +1,7 @@
 package io.shardtide.search.problem;
 
+import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.plan.CollectiveCodec;
 import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.Insight;
 import io.shardtide.plan.Overlap;
@@ -28,7 +28,7 @@ public sealed interface SearchResult {
    *     sorted by name
    * @param deviceCosts one per device of a replica group
    * @param replication the replica groups
-   * @param codecs the codecs of collectives, in {@link CollectiveCodec#ORDER}
+   * @param collectives the devices of a replica group and their collectives
    * @param predictedMs cost of one step in milliseconds, synchronization included
    * @param insight analysis of the plan; empty from the reference search, and while a search goes
    *     on
@@ -39,7 +39,7 @@ public sealed interface SearchResult {
       List<Shard> shards,
       List<DeviceCost> deviceCosts,
       Replication replication,
-      List<CollectiveCodec> codecs,
+      StepCollectives collectives,
       double predictedMs,
       Optional<Insight> insight,
       long evaluations)
@@ -48,7 +48,6 @@ public sealed interface SearchResult {
     public Found {
       shards = List.copyOf(shards);
       deviceCosts = List.copyOf(deviceCosts);
-      codecs = List.copyOf(codecs);
     }
 
     /** Returns the shards on their devices. */

@@ -1,5 +1,7 @@
 package io.shardtide.search.problem;
 
+import io.shardtide.cost.CostEvaluator;
+import io.shardtide.cost.ShapeLoad;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
@@ -16,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * What a search places as one table: a table, or several that must be on the same devices. Each
@@ -94,11 +97,14 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
         .filter(t -> !tables.get(t).isShared())
         .filter(which)
         .boxed()
-        .sorted(
-            Comparator.comparingLong((Integer t) -> -tables.get(t).bytes())
-                .thenComparingInt(t -> t))
+        .sorted(Comparator.comparingLong(t -> -tables.get(t).bytes()))
         .limit(most)
         .toList();
+  }
+
+  /** Returns the tables without their predictions. */
+  public Stream<TableSpec> specs() {
+    return tables.stream().map(TablePrediction::table);
   }
 
   /** Returns whether it has several tables. */
@@ -153,23 +159,21 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
    */
   public boolean isConstrained() {
     return isShared()
-        || tables.stream()
-            .map(TablePrediction::table)
-            .anyMatch(t -> !t.constraints().isEmpty() || t.kernel().isInHostMemory());
+        || specs().anyMatch(t -> !t.constraints().isEmpty() || t.kernel().isInHostMemory());
   }
 
   /** Returns whether each device must have a copy of a table. */
   public boolean isAlwaysCopied() {
-    return tables.stream().anyMatch(table -> table.table().constraints().isAlwaysCopied());
+    return specs().anyMatch(table -> table.constraints().isAlwaysCopied());
   }
 
   /** Returns whether column parts with all rows must be on devices of one node. */
   public boolean keepsPartsInNode() {
-    return tables.stream().anyMatch(table -> table.table().constraints().keepsPartsInNode());
+    return specs().anyMatch(table -> table.constraints().keepsPartsInNode());
   }
 
   private boolean allow(ShardKind kind) {
-    return tables.stream().allMatch(table -> table.table().constraints().allows(kind));
+    return specs().allMatch(table -> table.constraints().allows(kind));
   }
 
   /**
@@ -180,8 +184,7 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
     return Arrays.stream(ShardKind.values())
         .filter(
             kind ->
-                tables.stream()
-                    .map(TablePrediction::table)
+                specs()
                     .allMatch(
                         t ->
                             t.constraints().allows(kind)
@@ -197,7 +200,7 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
    * @param part a part that divides the columns of each table
    */
   public boolean allows(TablePart part, ClusterSpec cluster) {
-    if (!tables.stream().allMatch(of -> part.isComputedBy(of.table().kernel()))) {
+    if (!specs().allMatch(table -> part.isComputedBy(table.kernel()))) {
       return false;
     }
     int parts = part.count(columns());
@@ -207,9 +210,7 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
     }
     return kind.isPresent()
         && (kind.get() != ShardKind.TABLE_COLUMN_WISE || parts <= ShardScope.NODE.devices(cluster))
-        && tables.stream()
-            .map(TablePrediction::table)
-            .allMatch(t -> part.withColumns(columnsOf(t, part.columns())).isAllowed(t));
+        && specs().allMatch(t -> part.withColumns(columnsOf(t, part.columns())).isAllowed(t));
   }
 
   /**
@@ -274,6 +275,13 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
                       && table.towers().containsKey(own)
                       && own.part().hasRowsForEach(table.table(own), cluster);
                 });
+  }
+
+  /** Returns what a part of each table, as an option has it, adds to each of its devices. */
+  public List<ShapeLoad> loads(Option option, CostEvaluator evaluator, ClusterSpec cluster) {
+    return tables.stream()
+        .map(table -> table.load(of(option, table.table()), evaluator, cluster).orElseThrow())
+        .toList();
   }
 
   /** Returns what an option of the group is of one of its tables. */

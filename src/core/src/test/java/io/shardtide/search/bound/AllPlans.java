@@ -163,9 +163,7 @@ final class AllPlans {
                     loads.get(d).bytes() <= memory.bytes(d)
                         && loads.get(d).bytes(Tiers.HOST) <= cluster.hostMemoryBytesPerDevice());
     if (fits) {
-      StepCollectives collectives =
-          StepCollectives.of(
-              cluster, CodecChoice.of(evaluator, cluster, loads, problem.slowdowns()));
+      StepCollectives collectives = CodecChoice.of(evaluator, cluster, loads, problem.slowdowns());
       double ms = StepCost.of(evaluator, collectives, loads, problem.slowdowns()).predictedMs();
       bestMs = Math.min(bestMs, ms);
     }

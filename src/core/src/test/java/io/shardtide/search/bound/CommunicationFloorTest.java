@@ -24,6 +24,7 @@ import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -37,7 +38,7 @@ class CommunicationFloorTest {
   private static final List<CostModel> MODELS =
       List.of(new CostModel(TestModels.nodes()), new CostModel(TestModels.h200()));
 
-  private static final CommCodec CODEC = new CommCodec("half", List.of(), 2, 300, 1, true);
+  private static final CommCodec CODEC = new CommCodec("half", 2, 300, 1, true, List.of());
 
   private static CostModel model(Random random) {
     return MODELS.get(random.nextInt(MODELS.size()));
@@ -67,7 +68,7 @@ class CommunicationFloorTest {
         }
       }
     }
-    return StepCollectives.of(cluster, codecs);
+    return new StepCollectives(cluster, codecs);
   }
 
   /** Elements of devices: alike, different, or only some devices', over six orders of magnitude. */
@@ -168,7 +169,8 @@ class CommunicationFloorTest {
       double elements = ofNodes[cluster.node(d)];
       if (elements > 0) {
         load.add(
-            new ShapeLoad(new double[evaluator.sumSize()], ShardScope.NODE, elements, new long[3]));
+            new ShapeLoad(
+                new double[evaluator.sumSize()], Map.of(ShardScope.NODE, elements), new long[3]));
       }
       loads.add(load);
     }

@@ -140,8 +140,8 @@ class PlanBoundTest {
     if (random.nextInt(3) == 0) {
       builder.codecs(
           List.of(
-              new CommCodec("a", List.of(), 2, random.nextBoolean() ? 0 : 200, 1, true),
-              new CommCodec("b", List.of(), 1, 50 + random.nextInt(500), 1, random.nextBoolean())));
+              new CommCodec("a", 2, random.nextBoolean() ? 0 : 200, 1, true, List.of()),
+              new CommCodec("b", 1, 50 + random.nextInt(500), 1, random.nextBoolean(), List.of())));
     }
     ClusterSpec equal = builder.build();
     ClusterSpec cluster =

@@ -97,36 +97,18 @@ final class Adam {
 
   /** Resets all moments. */
   void reset(Session session) {
-    Session.Runner runner = session.runner();
-    resets.forEach(runner::addTarget);
-    runner.run().close();
+    new GraphRun(session).with(resets).run();
     power1 = 1;
     power2 = 1;
   }
 
-  /**
-   * Adds one update to a run that feeds a batch. The caller closes the {@link Step} after the run.
-   */
-  Step step(Session.Runner runner, double learningRate) {
+  /** Adds one update to a run that feeds a batch. */
+  GraphRun step(GraphRun run, double learningRate) {
     power1 *= BETA_1;
     power2 *= BETA_2;
-    Step step =
-        new Step(
-            TFloat32.scalarOf((float) learningRate),
-            TFloat32.scalarOf((float) power1),
-            TFloat32.scalarOf((float) power2));
-    runner.feed(rate, step.rate).feed(beta1Power, step.power1).feed(beta2Power, step.power2);
-    updates.forEach(runner::addTarget);
-    return step;
-  }
-
-  /** The values fed to one update. */
-  record Step(TFloat32 rate, TFloat32 power1, TFloat32 power2) implements AutoCloseable {
-    @Override
-    public void close() {
-      rate.close();
-      power1.close();
-      power2.close();
-    }
+    return run.feed(rate, (float) learningRate)
+        .feed(beta1Power, (float) power1)
+        .feed(beta2Power, (float) power2)
+        .with(updates);
   }
 }

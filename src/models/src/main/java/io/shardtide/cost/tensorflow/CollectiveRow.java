@@ -6,8 +6,8 @@ import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.DeviceGroup;
 import io.shardtide.cost.Feature;
 import io.shardtide.workload.Collective;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * One device of a measured collective; all devices of one with a single buffer.
@@ -24,30 +24,23 @@ record CollectiveRow(int devices, double[] features, double[] terms, double ms) 
   static List<CollectiveRow> of(CollectiveSample sample) {
     DeviceGroup group = new DeviceGroup(sample.devices(), sample.devicesPerNode());
     if (sample.collective() != Collective.ALL_TO_ALL) {
-      return List.of(ofBuffer(sample.bytes()[0], group, sample.ms()[0]));
+      return List.of(
+          new CollectiveRow(
+              group.devices(),
+              CollectiveInputs.bufferFeatures(sample.bytes()[0], group),
+              CollectiveInputs.bufferTerms(sample.bytes()[0], group),
+              sample.ms()[0]));
     }
     AllToAllLoad load = AllToAllLoad.of(group, sample.bytes());
-    List<CollectiveRow> rows = new ArrayList<>();
-    for (int d = 0; d < sample.devices(); d++) {
-      rows.add(ofAllToAll(sample.bytes()[d], load, sample.ms()[d]));
-    }
-    return rows;
-  }
-
-  static CollectiveRow ofAllToAll(double bytes, AllToAllLoad load, double ms) {
-    return new CollectiveRow(
-        load.group().devices(),
-        CollectiveInputs.allToAllFeatures(bytes, load),
-        CollectiveInputs.allToAllTerms(bytes, load),
-        ms);
-  }
-
-  static CollectiveRow ofBuffer(double bytes, DeviceGroup group, double ms) {
-    return new CollectiveRow(
-        group.devices(),
-        CollectiveInputs.bufferFeatures(bytes, group),
-        CollectiveInputs.bufferTerms(bytes, group),
-        ms);
+    return IntStream.range(0, group.devices())
+        .mapToObj(
+            d ->
+                new CollectiveRow(
+                    group.devices(),
+                    CollectiveInputs.allToAllFeatures(sample.bytes()[d], load),
+                    CollectiveInputs.allToAllTerms(sample.bytes()[d], load),
+                    sample.ms()[d]))
+        .toList();
   }
 
   /** Returns rows as a batch of a net. */
@@ -56,11 +49,10 @@ record CollectiveRow(int devices, double[] features, double[] terms, double ms) 
     int width = normalization.size();
     CorrectionNet.CorrectionBatch batch = CorrectionNet.CorrectionBatch.of(rows.size(), width);
     Normalization normalized = new Normalization(normalization);
-    double[] fitted = coefficients.stream().mapToDouble(c -> c).toArray();
     for (int i = 0; i < rows.size(); i++) {
       CollectiveRow row = rows.get(i);
       normalized.apply(row.features(), batch.features(), i * width);
-      batch.baselines()[i] = (float) NonNegativeLeastSquares.weightedSum(fitted, row.terms());
+      batch.baselines()[i] = (float) NonNegativeLeastSquares.weightedSum(coefficients, row.terms());
       batch.labels()[i] = (float) row.ms();
     }
     return batch;

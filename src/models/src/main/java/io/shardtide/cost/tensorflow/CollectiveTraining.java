@@ -45,7 +45,10 @@ final class CollectiveTraining {
   private final List<Feature> features;
   private final List<Double> coefficients;
 
-  private CollectiveTraining(List<CollectiveSample> samples, long seed) {
+  /**
+   * @param samples samples of one collective and direction
+   */
+  CollectiveTraining(List<CollectiveSample> samples, long seed) {
     this.samples = samples;
     collective = samples.get(0).collective();
     random = new Random(seed);
@@ -60,20 +63,7 @@ final class CollectiveTraining {
     coefficients = fit();
   }
 
-  /**
-   * Returns the trained net.
-   *
-   * @param samples samples of one collective and direction
-   */
-  static CollectiveNet train(
-      List<CollectiveSample> samples,
-      TrainingSettings settings,
-      TrainingProgress progress,
-      SortedMap<String, Double> errors) {
-    return new CollectiveTraining(samples, settings.seed()).train(settings, progress, errors);
-  }
-
-  private CollectiveNet train(
+  CollectiveNet train(
       TrainingSettings settings, TrainingProgress progress, SortedMap<String, Double> errors) {
     CollectiveSample first = samples.get(0);
     String name = first.shown();

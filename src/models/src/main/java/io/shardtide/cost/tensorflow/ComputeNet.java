@@ -4,13 +4,14 @@ import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.HeadInputs;
 import io.shardtide.cost.LaunchGroups;
+import io.shardtide.cost.ModelBundle;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
-import org.tensorflow.Result;
 import org.tensorflow.Session;
 import org.tensorflow.ndarray.Shape;
 import org.tensorflow.op.Op;
@@ -52,23 +53,11 @@ final class ComputeNet implements AutoCloseable {
   private final Placeholder<TFloat32> widest;
   private final Placeholder<TFloat32> launchMs;
   private final Placeholder<TFloat32> labels;
-  private final Placeholder<TFloat32> weights;
   private final Placeholder<TFloat32> forwardLabels;
   private final Placeholder<TFloat32> partWeights;
   private final Operand<TFloat32> predicted;
   private final Operand<TFloat32> loss;
   private final Adam adam;
-
-  /**
-   * Sizes of the layers.
-   *
-   * @param hidden features, then outputs of the tower's hidden layers
-   * @param outputs outputs of the tower
-   * @param head inputs, then outputs of the head's layers; the last is the number of latency
-   *     components
-   */
-  @SuppressWarnings("ArrayRecordComponent") // Never compared.
-  private record Sizes(int[] hidden, int outputs, int[] head) {}
 
   /**
    * Returns a net with random weights.
@@ -78,12 +67,9 @@ final class ComputeNet implements AutoCloseable {
    * @param decay of the weights; see {@link Adam}
    */
   static ComputeNet random(ShardInputs inputs, int width, float decay, Random random) {
-    int[] hidden = {inputs.width(), width, width};
-    int outputs = COMPONENTS + CONTEXT;
-    int[] head = {HeadInputs.size(outputs, true), HEAD_HIDDEN, COMPONENTS};
-    ComputeNet net = new ComputeNet(inputs, new Sizes(hidden, outputs, head), decay);
+    ComputeNet net = new ComputeNet(inputs, width, decay);
     net.tower.initialize(net.session, random);
-    net.head.initialize(net.session, random);
+    net.head.layers().initialize(net.session, random, 0.1);
     return net;
   }
 
@@ -92,21 +78,25 @@ final class ComputeNet implements AutoCloseable {
    *
    * @throws IllegalArgumentException if training makes nets of other sizes
    */
-  static void checkSizes(String model, int[] hidden, int outputs, List<DenseLayer> head) {
-    int[] headSizes = DenseStack.sizes(head);
-    int[] found = {hidden[1], hidden[hidden.length - 1], outputs, headSizes[1], headSizes[2]};
+  static void checkSizes(ModelBundle model) {
+    List<Integer> found =
+        Stream.of(model.tower(), model.head())
+            .flatMap(List::stream)
+            .map(DenseLayer::outputs)
+            .toList();
     int width = TrainingSettings.WIDTH;
-    int[] trained = {width, width, COMPONENTS + CONTEXT, HEAD_HIDDEN, COMPONENTS};
-    if (hidden.length != 3 || headSizes.length != 3 || !Arrays.equals(found, trained)) {
+    List<Integer> trained = List.of(width, width, COMPONENTS + CONTEXT, HEAD_HIDDEN, COMPONENTS);
+    if (!found.equals(trained)) {
       throw new IllegalArgumentException(
           "layers of a model that training starts from must have %s outputs, got %s of model %s. Train it again (pretrain) with this version"
-              .formatted(Arrays.toString(trained), Arrays.toString(found), model));
+              .formatted(trained, found, model.shown()));
     }
   }
 
-  private ComputeNet(ShardInputs inputs, Sizes sizes, float decay) {
+  private ComputeNet(ShardInputs inputs, int hidden, float decay) {
     int count = inputs.count();
     int width = inputs.width();
+    int outputs = COMPONENTS + CONTEXT;
     Ops tf = Ops.create(graph);
     Placeholder<TFloat32> newFeatures =
         tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(count, width)));
@@ -116,9 +106,8 @@ final class ComputeNet implements AutoCloseable {
         tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(count, 2)));
     Variable<TFloat32> allBaseline = tf.variable(Shape.of(count, 2), TFloat32.class);
     Op setBaseline = tf.assign(allBaseline, newBaseline);
-    int components = sizes.head()[sizes.head().length - 1];
-    tower = new TowerGraph(tf, components, sizes.hidden(), sizes.outputs());
-    head = new HeadGraph(tf, sizes.head());
+    tower = new TowerGraph(tf, COMPONENTS, width, hidden, hidden, outputs);
+    head = new HeadGraph(tf, HeadInputs.size(outputs, true), HEAD_HIDDEN, COMPONENTS);
 
     rows = tf.placeholder(TInt32.class, Placeholder.shape(Shape.of(-1)));
     groups = tf.placeholder(TInt32.class, Placeholder.shape(Shape.of(-1)));
@@ -126,7 +115,6 @@ final class ComputeNet implements AutoCloseable {
     widest = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, 1)));
     launchMs = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, 2)));
     labels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
-    weights = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     forwardLabels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     partWeights = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     Operand<TFloat32> towers =
@@ -144,9 +132,7 @@ final class ComputeNet implements AutoCloseable {
             tf.constant(1));
     predicted = tf.reduceSum(parts, tf.constant(1));
     Operand<TFloat32> predictedForward =
-        tf.squeeze(
-            tf.slice(parts, tf.constant(new int[] {0, 0}), tf.constant(new int[] {-1, 1})),
-            Squeeze.axis(List.of(1L)));
+        tf.squeeze(HeadGraph.columns(tf, parts, 0, 1), Squeeze.axis(List.of(1L)));
     Operand<TFloat32> predictedBackward = tf.math.sub(predicted, predictedForward);
     Operand<TFloat32> backwardLabels = tf.math.sub(labels, forwardLabels);
     Operand<TFloat32> ofParts =
@@ -155,24 +141,19 @@ final class ComputeNet implements AutoCloseable {
             Losses.relative(tf, predictedBackward, backwardLabels, partWeights));
     loss =
         tf.math.add(
-            Losses.relative(tf, predicted, labels, weights),
+            Losses.relative(tf, predicted, labels, tf.constant(1f)),
             tf.math.mul(ofParts, tf.constant(PART_WEIGHT)));
-    List<Variable<TFloat32>> variables = new ArrayList<>(tower.variables());
-    variables.addAll(head.variables());
-    adam = new Adam(tf, loss, variables, CLIP_NORM, decay, tower.variables());
+    List<Variable<TFloat32>> ofTower = tower.layers().variables();
+    List<Variable<TFloat32>> variables = new ArrayList<>(ofTower);
+    variables.addAll(head.layers().variables());
+    adam = new Adam(tf, loss, variables, CLIP_NORM, decay, ofTower);
 
-    session = Tensors.session(graph);
-    try (TFloat32 fedFeatures = inputs.featureTensor();
-        TFloat32 fedBaseline = inputs.baselineTensor()) {
-      session
-          .runner()
-          .feed(newFeatures, fedFeatures)
-          .feed(newBaseline, fedBaseline)
-          .addTarget(setFeatures)
-          .addTarget(setBaseline)
-          .run()
-          .close();
-    }
+    session = GraphRun.session(graph);
+    new GraphRun(session)
+        .feed(newFeatures, inputs.features())
+        .feed(newBaseline, inputs.baseline())
+        .with(List.of(setFeatures, setBaseline))
+        .run();
     adam.reset(session);
   }
 
@@ -180,11 +161,10 @@ final class ComputeNet implements AutoCloseable {
    * A batch of samples as flat arrays.
    *
    * @param rows row of features of each shard
-   * @param groups launch group of each shard, those of a sample after those of the one before
+   * @param launchGroups launch group of each shard, those of a sample after those of the one before
    * @param widest of each launch group, what the head reads of its widest shard
    * @param launchMs of each launch group, what its launch costs, forward and backward
    * @param labels cost of each sample, in milliseconds
-   * @param weights weight of each sample in the loss
    * @param forwardLabels forward part of each sample's cost; any part where it was not measured
    * @param partWeights weight of the parts of each sample in the loss, 0 where they were not
    *     measured
@@ -192,24 +172,20 @@ final class ComputeNet implements AutoCloseable {
   @SuppressWarnings("ArrayRecordComponent") // Used for one run.
   record ComputeBatch(
       int[] rows,
-      int[] groups,
+      int[] launchGroups,
       float[] widest,
       float[] launchMs,
       float[] labels,
-      float[] weights,
       float[] forwardLabels,
       float[] partWeights) {
-    /** Returns an empty batch of equally weighted samples, whose parts were not measured. */
+    /** Returns an empty batch of samples whose parts were not measured. */
     static ComputeBatch of(int samples, int shards) {
-      float[] equal = new float[samples];
-      Arrays.fill(equal, 1);
       return new ComputeBatch(
           new int[shards],
           new int[shards],
           new float[samples * LaunchGroups.COUNT],
           new float[samples * LaunchGroups.COUNT * 2],
           new float[samples],
-          equal,
           new float[samples],
           new float[samples]);
     }
@@ -224,62 +200,37 @@ final class ComputeNet implements AutoCloseable {
 
   /** Makes one optimizer step on a batch; returns its loss. */
   double train(ComputeBatch batch, double learningRate) {
-    Session.Runner runner = session.runner().fetch(loss);
-    try (TInt32 fedRows = Tensors.vector(batch.rows);
-        TInt32 fedGroups = Tensors.vector(batch.groups);
-        TInt32 fedCount = TInt32.scalarOf(batch.widest.length);
-        TFloat32 fedWidest = Tensors.matrix(batch.widest, batch.widest.length, 1);
-        TFloat32 fedLaunches = Tensors.matrix(batch.launchMs, batch.widest.length, 2);
-        TFloat32 fedLabels = TFloat32.vectorOf(batch.labels);
-        TFloat32 fedWeights = TFloat32.vectorOf(batch.weights);
-        TFloat32 fedForward = TFloat32.vectorOf(batch.forwardLabels);
-        TFloat32 fedParts = TFloat32.vectorOf(batch.partWeights);
-        Adam.Step step = adam.step(runner, learningRate);
-        Result result =
-            feed(runner, fedRows, fedGroups, fedCount)
-                .feed(widest, fedWidest)
-                .feed(launchMs, fedLaunches)
-                .feed(labels, fedLabels)
-                .feed(weights, fedWeights)
-                .feed(forwardLabels, fedForward)
-                .feed(partWeights, fedParts)
-                .run()) {
-      assert step != null;
-      return Tensors.toArray(result.get(0))[0];
-    }
+    GraphRun run =
+        feed(batch)
+            .feed(labels, batch.labels)
+            .feed(forwardLabels, batch.forwardLabels)
+            .feed(partWeights, batch.partWeights);
+    return adam.step(run, learningRate).fetch(loss)[0];
   }
 
   /** Returns the predicted cost of each sample, in milliseconds. */
   float[] predict(ComputeBatch batch) {
-    try (TInt32 fedRows = Tensors.vector(batch.rows);
-        TInt32 fedGroups = Tensors.vector(batch.groups);
-        TInt32 fedCount = TInt32.scalarOf(batch.widest.length);
-        TFloat32 fedWidest = Tensors.matrix(batch.widest, batch.widest.length, 1);
-        TFloat32 fedLaunches = Tensors.matrix(batch.launchMs, batch.widest.length, 2);
-        Result result =
-            feed(session.runner(), fedRows, fedGroups, fedCount)
-                .feed(widest, fedWidest)
-                .feed(launchMs, fedLaunches)
-                .fetch(predicted)
-                .run()) {
-      return Tensors.toArray(result.get(0));
-    }
+    return feed(batch).fetch(predicted);
   }
 
-  private Session.Runner feed(
-      Session.Runner runner, TInt32 fedRows, TInt32 fedGroups, TInt32 fedCount) {
-    return runner.feed(rows, fedRows).feed(groups, fedGroups).feed(groupCount, fedCount);
+  private GraphRun feed(ComputeBatch batch) {
+    return new GraphRun(session)
+        .feed(rows, batch.rows)
+        .feed(groups, batch.launchGroups)
+        .feed(groupCount, batch.widest.length)
+        .feed(widest, batch.widest)
+        .feed(launchMs, batch.launchMs);
   }
 
   /** Returns the weights of tower and head. */
   Weights weights() {
-    return new Weights(tower.get(session), head.get(session));
+    return new Weights(tower.layers().get(session), head.layers().get(session));
   }
 
   /** Sets the weights of tower and head. */
   void set(Weights weights) {
-    tower.set(session, weights.tower());
-    head.set(session, weights.head());
+    tower.layers().set(session, weights.tower());
+    head.layers().set(session, weights.head());
   }
 
   /** Weights of tower and head, by layer. */
@@ -291,17 +242,17 @@ final class ComputeNet implements AutoCloseable {
 
     private static List<DenseLayer> towards(
         List<DenseLayer> from, List<DenseLayer> to, float share) {
-      List<DenseLayer> layers = new ArrayList<>();
-      for (int l = 0; l < from.size(); l++) {
-        DenseLayer layer = from.get(l);
-        layers.add(
-            new DenseLayer(
-                layer.inputs(),
-                layer.outputs(),
-                towards(layer.weights(), to.get(l).weights(), share),
-                towards(layer.biases(), to.get(l).biases(), share)));
-      }
-      return layers;
+      return IntStream.range(0, from.size())
+          .mapToObj(l -> towards(from.get(l), to.get(l), share))
+          .toList();
+    }
+
+    private static DenseLayer towards(DenseLayer from, DenseLayer to, float share) {
+      return new DenseLayer(
+          from.inputs(),
+          from.outputs(),
+          towards(from.weights(), to.weights(), share),
+          towards(from.biases(), to.biases(), share));
     }
 
     private static float[] towards(float[] from, float[] to, float share) {

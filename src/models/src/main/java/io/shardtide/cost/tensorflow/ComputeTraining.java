@@ -13,7 +13,6 @@ import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TableShapes;
 import io.shardtide.workload.Direction;
-import io.shardtide.workload.Optimizer;
 import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -29,6 +28,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 
 /**
  * Trains the compute model: fits the coefficients of the terms, then trains the net that corrects
@@ -70,33 +70,22 @@ final class ComputeTraining {
   /**
    * The trained compute model.
    *
-   * @param features normalization of the features
-   * @param forwardCoefficients coefficients of the terms, forward
-   * @param backwardCoefficients coefficients of the terms, backward
-   * @param launches what launch groups cost beside their shards
-   * @param measuresDirections whether samples tell forward and backward apart
+   * @param fitted what was fitted before the net was trained
    * @param weights weights of the net
-   * @param optimizers those of the samples
    * @param samples number of measured samples in all three parts of the split
    * @param heldOutTables indices of the held-out tables
    * @param cachesFrom whose costs of caches it has, scaled; empty if they were measured
    * @param startedFrom whose weights were the first ones; empty if they were random
    */
   record TrainedCompute(
-      List<Feature> features,
-      List<Double> forwardCoefficients,
-      List<Double> backwardCoefficients,
-      LaunchCosts launches,
-      boolean measuresDirections,
+      ShardTable fitted,
       ComputeNet.Weights weights,
-      List<Optimizer> optimizers,
       int samples,
       Set<String> heldOutTables,
       Optional<ModelOrigin> cachesFrom,
       Optional<ModelOrigin> startedFrom) {}
 
-  private ComputeTraining(
-      SampleSet samples, Optional<StartingModel> start, TrainingSettings settings) {
+  ComputeTraining(SampleSet samples, Optional<StartingModel> start, TrainingSettings settings) {
     this.samples = samples;
     this.settings = settings;
     random = new Random(settings.seed());
@@ -116,35 +105,19 @@ final class ComputeTraining {
     }
     split = DataSplit.of(known, random);
     this.start = start;
-    computed = new LinkedHashSet<>(withCaches());
+    computed = new LinkedHashSet<>();
+    start.ifPresent(
+        model -> computed.addAll(model.computed(samples, split.train(), settings.seed())));
     split.train().addAll(computed);
     List<ComputeSample> all = new ArrayList<>(samples.compute());
     all.addAll(computed);
     shards = new ShardTable(all, split.train(), start);
   }
 
-  /** Returns computed samples with caches, if there are too few measured ones. */
-  private List<ComputeSample> withCaches() {
-    long measured = samples.compute().stream().filter(ComputeSample::hasCaches).count();
-    return start
-        .filter(model -> measured < ModelTraining.MIN_SAMPLES && model.caches().isPresent())
-        .map(model -> model.withCaches(split.train(), settings.seed()))
-        .orElse(List.of());
-  }
-
   /** Returns the milliseconds of a direction, an assumed share of the sum if it is all there is. */
   static double ms(ComputeSample sample, Direction direction) {
     double forward = sample.forwardMs().orElse(ASSUMED_FORWARD * sample.computeMs());
     return direction == Direction.FORWARD ? forward : sample.computeMs() - forward;
-  }
-
-  static TrainedCompute train(
-      SampleSet samples,
-      Optional<StartingModel> start,
-      TrainingSettings settings,
-      TrainingProgress progress,
-      SortedMap<String, Double> errors) {
-    return new ComputeTraining(samples, start, settings).train(progress, errors);
   }
 
   private Set<String> holdOut() {
@@ -158,7 +131,7 @@ final class ComputeTraining {
     return heldOut.contains(shard.table().name());
   }
 
-  private TrainedCompute train(TrainingProgress progress, SortedMap<String, Double> errors) {
+  TrainedCompute train(TrainingProgress progress, SortedMap<String, Double> errors) {
     boolean isStarted = shards.first.isPresent();
     float decay = isStarted ? 0 : DECAY / split.train().size();
     try (ComputeNet net = ComputeNet.random(shards.inputs(), settings.width(), decay, random)) {
@@ -217,16 +190,11 @@ final class ComputeTraining {
       measure(errors, net, "test", split.test());
       measure(errors, net, "unseen", unseen);
       return new TrainedCompute(
-          shards.features,
-          shards.forward,
-          shards.backward,
-          shards.launches,
-          shards.measuresDirections,
+          shards,
           best,
-          shards.state.optimizers(),
           split.train().size() - computed.size() + split.validation().size() + split.test().size(),
           heldOut,
-          start.flatMap(StartingModel::caches).filter(origin -> !computed.isEmpty()),
+          start.flatMap(StartingModel::cachesFrom).filter(origin -> !computed.isEmpty()),
           shards.first.map(
               model -> new ModelOrigin(model.bundle().hardware(), model.bundle().modelId())));
     }
@@ -289,7 +257,7 @@ final class ComputeTraining {
       UseMask known = masks.apply(s);
       for (DeviceShard shard : list.get(s).shards()) {
         batch.rows()[at] = shards.row(shard, known);
-        batch.groups()[at++] = s * LaunchGroups.COUNT + group(shard);
+        batch.launchGroups()[at++] = s * LaunchGroups.COUNT + group(shard);
       }
       shards.launch(s, list.get(s), batch);
       batch.label(s, list.get(s));
@@ -302,7 +270,7 @@ final class ComputeTraining {
   }
 
   /** Inputs of all sampled shards, for each {@link UseMask}, and of their launch groups. */
-  private static final class ShardTable {
+  static final class ShardTable {
     /** The order of {@link #shapes}. */
     private static final List<UseMask> MASKS = List.of(UseMask.values());
 
@@ -318,18 +286,15 @@ final class ComputeTraining {
     /** Numbers of a launch group that each shard adds to. */
     private final List<float[]> numbers = new ArrayList<>();
 
-    private final List<Feature> features;
-    private final List<Double> forward;
-    private final List<Double> backward;
-    private final LaunchCosts launches;
+    final List<Feature> features;
+    final List<Double> forward;
+    final List<Double> backward;
+    final LaunchCosts launches;
+    final boolean measuresDirections;
+    final StateTerms state;
 
     /** The model whose weights are the first ones. */
     private final Optional<StartingModel> first;
-
-    private final double[] forwardLaunchMs;
-    private final double[] backwardLaunchMs;
-    private final boolean measuresDirections;
-    private final StateTerms state;
 
     /** Adds the shards of all samples; fits coefficients and normalization to training samples. */
     ShardTable(
@@ -369,8 +334,6 @@ final class ComputeTraining {
         backward = state.complete(terms.backward().subList(0, count));
         launches = terms.launches();
       }
-      forwardLaunchMs = launches.forwardMs().stream().mapToDouble(c -> c).toArray();
-      backwardLaunchMs = launches.backwardMs().stream().mapToDouble(c -> c).toArray();
       List<Feature> seen =
           Normalization.of(
                   ShardFeatures.NAMES,
@@ -433,14 +396,10 @@ final class ComputeTraining {
       for (int s = 0; s < train.size(); s++) {
         double[] ofShards = terms.of(s, direction);
         double[] values = Arrays.copyOf(ofShards, ofShards.length + LaunchGroups.TERMS.size());
-        double[] sums = groupSums(train.get(s));
-        for (int group = 0; group < LaunchGroups.COUNT; group++) {
-          int at = group * LaunchGroups.NUMBERS;
-          if (LaunchGroups.isLaunched(sums, at)) {
-            double[] ofLaunch = LaunchGroups.terms(group, sums, at);
-            for (int i = 0; i < ofLaunch.length; i++) {
-              values[ofShards.length + i] += ofLaunch[i];
-            }
+        for (Launch launch : launches(train.get(s))) {
+          double[] ofLaunch = LaunchGroups.terms(launch.group, launch.sums, launch.at);
+          for (int i = 0; i < ofLaunch.length; i++) {
+            values[ofShards.length + i] += ofLaunch[i];
           }
         }
         all.add(values);
@@ -451,9 +410,8 @@ final class ComputeTraining {
         fit.add(all.get(s), ms, ms, 1);
       }
       List<Double> coefficients = fit.fit();
-      double[] fitted = coefficients.stream().mapToDouble(c -> c).toArray();
       for (int s = 0; s < all.size(); s++) {
-        predicted[s] += NonNegativeLeastSquares.weightedSum(fitted, all.get(s));
+        predicted[s] += NonNegativeLeastSquares.weightedSum(coefficients, all.get(s));
       }
       return coefficients;
     }
@@ -483,19 +441,23 @@ final class ComputeTraining {
           train,
           (s, direction) -> {
             double ms = predicted.get(s)[direction == Direction.FORWARD ? 0 : 1];
-            double[] sums = groupSums(train.get(s));
-            for (int group = 0; group < LaunchGroups.COUNT; group++) {
-              int at = group * LaunchGroups.NUMBERS;
-              if (LaunchGroups.isLaunched(sums, at)) {
-                ms -= model.launchMs(direction, group, sums, at);
-              }
+            for (Launch launch : launches(train.get(s))) {
+              ms -= model.launchMs(direction).map(launch::ms).orElse(0.0);
             }
             return new double[] {Math.max(0, ms)};
           });
     }
 
-    /** Returns the numbers of each launch group of a sample, one after another. */
-    private double[] groupSums(ComputeSample sample) {
+    /** A launch group of a sample that has shards, and where its sums begin. */
+    @SuppressWarnings("ArrayRecordComponent") // Never compared.
+    private record Launch(int group, double[] sums, int at) {
+      double ms(List<Double> coefficients) {
+        double[] ofTerms = coefficients.stream().mapToDouble(c -> c).toArray();
+        return LaunchGroups.ms(ofTerms, group, sums, at);
+      }
+    }
+
+    private List<Launch> launches(ComputeSample sample) {
       double[] sums = new double[LaunchGroups.COUNT * LaunchGroups.NUMBERS];
       for (DeviceShard shard : sample.shards()) {
         float[] ofShard = numbers.get(positions.get(shard));
@@ -503,20 +465,19 @@ final class ComputeTraining {
           sums[group(shard) * LaunchGroups.NUMBERS + i] += ofShard[i];
         }
       }
-      return sums;
+      return IntStream.range(0, LaunchGroups.COUNT)
+          .mapToObj(group -> new Launch(group, sums, group * LaunchGroups.NUMBERS))
+          .filter(launch -> LaunchGroups.isLaunched(sums, launch.at))
+          .toList();
     }
 
     /** Writes what the launch groups of a sample add. */
     void launch(int position, ComputeSample sample, ComputeNet.ComputeBatch batch) {
-      double[] sums = groupSums(sample);
-      for (int group = 0; group < LaunchGroups.COUNT; group++) {
-        int at = group * LaunchGroups.NUMBERS;
-        if (LaunchGroups.isLaunched(sums, at)) {
-          int to = position * LaunchGroups.COUNT + group;
-          batch.widest()[to] = LaunchGroups.widest(sums, at);
-          batch.launchMs()[2 * to] = (float) LaunchGroups.ms(forwardLaunchMs, group, sums, at);
-          batch.launchMs()[2 * to + 1] = (float) LaunchGroups.ms(backwardLaunchMs, group, sums, at);
-        }
+      for (Launch of : launches(sample)) {
+        int to = position * LaunchGroups.COUNT + of.group;
+        batch.widest()[to] = LaunchGroups.widest(of.sums, of.at);
+        batch.launchMs()[2 * to] = (float) of.ms(launches.forwardMs());
+        batch.launchMs()[2 * to + 1] = (float) of.ms(launches.backwardMs());
       }
     }
 

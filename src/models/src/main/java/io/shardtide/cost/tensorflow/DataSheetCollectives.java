@@ -68,7 +68,8 @@ final class DataSheetCollectives {
       computed.add(sample(collective, random));
     }
     samples.addAll(computed);
-    return CollectiveTraining.train(computed, settings, progress, new TreeMap<>());
+    return new CollectiveTraining(computed, settings.seed())
+        .train(settings, progress, new TreeMap<>());
   }
 
   /** Devices are powers of two, up to 64 in a node and 128 in all; sizes are uniform in log2. */

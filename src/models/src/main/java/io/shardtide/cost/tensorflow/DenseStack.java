@@ -4,8 +4,9 @@ import io.shardtide.cost.DenseLayer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.tensorflow.Operand;
-import org.tensorflow.Result;
 import org.tensorflow.Session;
 import org.tensorflow.ndarray.Shape;
 import org.tensorflow.op.Op;
@@ -16,7 +17,7 @@ import org.tensorflow.types.TFloat32;
 
 /** Dense layers as variables of a graph. Weights are copied from and to arrays without loss. */
 final class DenseStack {
-  private final List<Layer> layers = new ArrayList<>();
+  private final List<Layer> layers;
 
   private record Layer(
       int inputs,
@@ -25,8 +26,7 @@ final class DenseStack {
       Variable<TFloat32> biases,
       Placeholder<TFloat32> newWeights,
       Placeholder<TFloat32> newBiases,
-      Op assignWeights,
-      Op assignBiases) {}
+      List<Op> assign) {}
 
   /** An activation function. */
   @FunctionalInterface
@@ -40,40 +40,47 @@ final class DenseStack {
     Operand<TFloat32> apply(Ops tf, Operand<TFloat32> x);
   }
 
+  private DenseStack(List<Layer> layers) {
+    this.layers = layers;
+  }
+
   /**
    * Adds the variables to the graph.
    *
+   * @param skipping inputs of the last layer beside the outputs of the one before
    * @param sizes inputs of the first layer, then outputs of each layer
    */
-  DenseStack(Ops tf, int... sizes) {
+  static DenseStack of(Ops tf, int skipping, int... sizes) {
+    List<Layer> layers = new ArrayList<>();
     for (int l = 1; l < sizes.length; l++) {
-      Variable<TFloat32> weights = tf.variable(Shape.of(sizes[l - 1], sizes[l]), TFloat32.class);
-      Variable<TFloat32> biases = tf.variable(Shape.of(sizes[l]), TFloat32.class);
-      Placeholder<TFloat32> newWeights =
-          tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(sizes[l - 1], sizes[l])));
-      Placeholder<TFloat32> newBiases =
-          tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(sizes[l])));
-      layers.add(
-          new Layer(
-              sizes[l - 1],
-              sizes[l],
-              weights,
-              biases,
-              newWeights,
-              newBiases,
-              tf.assign(weights, newWeights),
-              tf.assign(biases, newBiases)));
+      int inputs = sizes[l - 1] + (l == sizes.length - 1 ? skipping : 0);
+      Shape shape = Shape.of(inputs, sizes[l]);
+      Shape ofBiases = Shape.of(sizes[l]);
+      Variable<TFloat32> weights = tf.variable(shape, TFloat32.class);
+      Variable<TFloat32> biases = tf.variable(ofBiases, TFloat32.class);
+      Placeholder<TFloat32> newWeights = tf.placeholder(TFloat32.class, Placeholder.shape(shape));
+      Placeholder<TFloat32> newBiases = tf.placeholder(TFloat32.class, Placeholder.shape(ofBiases));
+      List<Op> assign = List.of(tf.assign(weights, newWeights), tf.assign(biases, newBiases));
+      layers.add(new Layer(inputs, sizes[l], weights, biases, newWeights, newBiases, assign));
     }
+    return new DenseStack(layers);
+  }
+
+  /** Returns all layers but the last one. */
+  DenseStack hidden() {
+    return new DenseStack(layers.subList(0, layers.size() - 1));
+  }
+
+  /** Returns the last layer. */
+  DenseStack last() {
+    return new DenseStack(layers.subList(layers.size() - 1, layers.size()));
   }
 
   /** Returns the sizes of layers, as in the constructor. */
   static int[] sizes(List<DenseLayer> layers) {
-    int[] sizes = new int[layers.size() + 1];
-    sizes[0] = layers.get(0).inputs();
-    for (int l = 0; l < layers.size(); l++) {
-      sizes[l + 1] = layers.get(l).outputs();
-    }
-    return sizes;
+    return IntStream.concat(
+            IntStream.of(layers.get(0).inputs()), layers.stream().mapToInt(DenseLayer::outputs))
+        .toArray();
   }
 
   /**
@@ -94,12 +101,7 @@ final class DenseStack {
   }
 
   List<Variable<TFloat32>> variables() {
-    List<Variable<TFloat32>> variables = new ArrayList<>();
-    for (Layer layer : layers) {
-      variables.add(layer.weights());
-      variables.add(layer.biases());
-    }
-    return variables;
+    return layers.stream().flatMap(of -> Stream.of(of.weights(), of.biases())).toList();
   }
 
   /**
@@ -127,34 +129,23 @@ final class DenseStack {
   void set(Session session, List<DenseLayer> values) {
     for (int l = 0; l < layers.size(); l++) {
       Layer layer = layers.get(l);
-      DenseLayer value = values.get(l);
-      try (TFloat32 weights = Tensors.matrix(value.weights(), layer.inputs(), layer.outputs());
-          TFloat32 biases = TFloat32.vectorOf(value.biases());
-          Result none =
-              session
-                  .runner()
-                  .feed(layer.newWeights(), weights)
-                  .feed(layer.newBiases(), biases)
-                  .addTarget(layer.assignWeights())
-                  .addTarget(layer.assignBiases())
-                  .run()) {
-        assert none.size() == 0;
-      }
+      new GraphRun(session)
+          .feed(layer.newWeights(), values.get(l).weights())
+          .feed(layer.newBiases(), values.get(l).biases())
+          .with(layer.assign())
+          .run();
     }
   }
 
   List<DenseLayer> get(Session session) {
-    List<DenseLayer> values = new ArrayList<>();
-    for (Layer layer : layers) {
-      try (Result result = session.runner().fetch(layer.weights()).fetch(layer.biases()).run()) {
-        values.add(
-            new DenseLayer(
-                layer.inputs(),
-                layer.outputs(),
-                Tensors.toArray(result.get(0)),
-                Tensors.toArray(result.get(1))));
-      }
-    }
-    return values;
+    return layers.stream()
+        .map(
+            layer ->
+                new DenseLayer(
+                    layer.inputs(),
+                    layer.outputs(),
+                    new GraphRun(session).fetch(layer.weights()),
+                    new GraphRun(session).fetch(layer.biases())))
+        .toList();
   }
 }

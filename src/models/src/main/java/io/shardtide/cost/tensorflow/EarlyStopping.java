@@ -6,10 +6,24 @@ import java.util.function.Supplier;
 /**
  * Runs epochs until the validation error stops decreasing, and returns the best weights.
  *
+ * @param name name of the net
+ * @param epochs epochs at most
+ * @param batchSize samples of a batch
+ * @param tolerance validation errors that are so close, as a fraction, differ by the noise of the
+ *     validation samples: of equally good weights the later ones are kept, which a lower learning
+ *     rate has settled; 0 where there are many samples
+ * @param settings patience and learning rates
+ * @param progress called after each epoch
  * @param <S> type of a sample
  * @param <W> type of the weights
  */
-final class EarlyStopping<S, W> {
+record EarlyStopping<S, W>(
+    String name,
+    int epochs,
+    int batchSize,
+    double tolerance,
+    TrainingSettings settings,
+    TrainingProgress progress) {
   /** Trains and validates a net. */
   interface EpochRunner<S, W> {
     /** Makes one optimizer step on a batch; returns its loss. */
@@ -20,33 +34,6 @@ final class EarlyStopping<S, W> {
 
     /** Returns the current weights. */
     W weights();
-  }
-
-  private final String name;
-  private final double tolerance;
-  private final int epochs;
-  private final int batchSize;
-  private final TrainingSettings settings;
-  private final TrainingProgress progress;
-
-  /**
-   * @param tolerance validation errors that are so close, as a fraction, differ by the noise of the
-   *     validation samples: of equally good weights the later ones are kept, which a lower learning
-   *     rate has settled; 0 where there are many samples
-   */
-  EarlyStopping(
-      String name,
-      int epochs,
-      int batchSize,
-      double tolerance,
-      TrainingSettings settings,
-      TrainingProgress progress) {
-    this.name = name;
-    this.tolerance = tolerance;
-    this.epochs = epochs;
-    this.batchSize = batchSize;
-    this.settings = settings;
-    this.progress = progress;
   }
 
   /**

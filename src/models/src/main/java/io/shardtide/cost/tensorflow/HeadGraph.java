@@ -1,15 +1,11 @@
 package io.shardtide.cost.tensorflow;
 
-import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.HeadInputs;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Random;
 import org.tensorflow.Operand;
-import org.tensorflow.Session;
 import org.tensorflow.op.Ops;
 import org.tensorflow.op.core.ReduceSum;
-import org.tensorflow.op.core.Variable;
 import org.tensorflow.types.TFloat32;
 
 /**
@@ -31,7 +27,7 @@ final class HeadGraph {
    *     backward
    */
   HeadGraph(Ops tf, int... sizes) {
-    layers = new DenseStack(tf, sizes);
+    layers = DenseStack.of(tf, 0, sizes);
     components = sizes[sizes.length - 1];
   }
 
@@ -82,7 +78,8 @@ final class HeadGraph {
     return new float[][] {addends};
   }
 
-  private static Operand<TFloat32> columns(Ops tf, Operand<TFloat32> x, int from, int count) {
+  /** Returns so many columns, or all from one on (-1). */
+  static Operand<TFloat32> columns(Ops tf, Operand<TFloat32> x, int from, int count) {
     return tf.slice(x, tf.constant(new int[] {0, from}), tf.constant(new int[] {-1, count}));
   }
 
@@ -90,19 +87,7 @@ final class HeadGraph {
     return tf.reduceSum(x, tf.constant(1), ReduceSum.keepDims(true));
   }
 
-  List<Variable<TFloat32>> variables() {
-    return layers.variables();
-  }
-
-  void initialize(Session session, Random random) {
-    layers.initialize(session, random, 0.1);
-  }
-
-  void set(Session session, List<DenseLayer> values) {
-    layers.set(session, values);
-  }
-
-  List<DenseLayer> get(Session session) {
-    return layers.get(session);
+  DenseStack layers() {
+    return layers;
   }
 }

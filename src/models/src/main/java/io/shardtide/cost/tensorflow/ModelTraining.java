@@ -77,12 +77,13 @@ public final class ModelTraining {
     }
     SortedMap<String, Double> errors = new TreeMap<>();
     ComputeTraining.TrainedCompute compute =
-        ComputeTraining.train(samples, from.map(StartingModel::new), settings, progress, errors);
+        new ComputeTraining(samples, from.map(StartingModel::new), settings)
+            .train(progress, errors);
     List<CollectiveNet> nets = new ArrayList<>();
     SortedMap<String, Integer> collectiveSamples = new TreeMap<>();
     collectives.forEach(
         (name, list) -> {
-          nets.add(CollectiveTraining.train(list, settings, progress, errors));
+          nets.add(new CollectiveTraining(list, settings.seed()).train(settings, progress, errors));
           collectiveSamples.put(name, list.size());
         });
     List<String> sources = new ArrayList<>(about.sources());
@@ -115,21 +116,22 @@ public final class ModelTraining {
             new TreeSet<>(compute.heldOutTables()),
             errors,
             Optional.empty());
+    ComputeTraining.ShardTable fitted = compute.fitted();
     return ModelBundleBuilder.builder()
         .modelId("")
         .hardware(about.hardware())
         .card(card)
         .ranges(TrainedRanges.of(ranged, compute.heldOutTables()))
-        .features(compute.features())
-        .forwardCoefficients(compute.forwardCoefficients())
-        .backwardCoefficients(compute.backwardCoefficients())
-        .measuresDirections(compute.measuresDirections())
+        .features(fitted.features)
+        .forwardCoefficients(fitted.forward)
+        .backwardCoefficients(fitted.backward)
+        .measuresDirections(fitted.measuresDirections)
         .tower(compute.weights().tower())
         .head(compute.weights().head())
         .collectives(nets)
-        .launches(Optional.of(compute.launches()))
+        .launches(Optional.of(fitted.launches))
         .correction(Optional.empty())
-        .optimizers(compute.optimizers())
+        .optimizers(fitted.state.optimizers())
         .cachesFrom(compute.cachesFrom())
         .build()
         .identified();

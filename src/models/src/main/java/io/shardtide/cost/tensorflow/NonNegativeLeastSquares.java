@@ -1,6 +1,6 @@
 package io.shardtide.cost.tensorflow;
 
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** Weighted least squares of relative errors with non-negative coefficients. */
@@ -59,18 +59,14 @@ final class NonNegativeLeastSquares {
         break;
       }
     }
-    List<Double> fitted = new ArrayList<>();
-    for (double value : c) {
-      fitted.add(value);
-    }
-    return fitted;
+    return Arrays.stream(c).boxed().toList();
   }
 
   /** Returns the sum of values weighted by coefficients. */
-  static double weightedSum(double[] coefficients, double[] values) {
+  static double weightedSum(List<Double> coefficients, double[] values) {
     double sum = 0;
-    for (int i = 0; i < coefficients.length; i++) {
-      sum += coefficients[i] * values[i];
+    for (int i = 0; i < coefficients.size(); i++) {
+      sum += coefficients.get(i) * values[i];
     }
     return sum;
   }

@@ -3,6 +3,7 @@ package io.shardtide.cost.tensorflow;
 import io.shardtide.cost.Feature;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.ObjDoubleConsumer;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
@@ -35,23 +36,19 @@ final class Normalization {
   static List<Feature> of(List<String> names, Supplier<Stream<double[]>> rows) {
     FeatureStatistics[] statistics = new FeatureStatistics[names.size()];
     Arrays.setAll(statistics, f -> new FeatureStatistics());
-    rows.get()
-        .forEach(
-            row -> {
-              for (int f = 0; f < row.length; f++) {
-                statistics[f].addToMean(row[f]);
-              }
-            });
-    rows.get()
-        .forEach(
-            row -> {
-              for (int f = 0; f < row.length; f++) {
-                statistics[f].addToVariance(row[f]);
-              }
-            });
+    addAll(rows.get(), (f, value) -> statistics[f].addToMean(value));
+    addAll(rows.get(), (f, value) -> statistics[f].addToVariance(value));
     return IntStream.range(0, names.size())
         .mapToObj(f -> statistics[f].feature(names.get(f)))
         .toList();
+  }
+
+  private static void addAll(Stream<double[]> rows, ObjDoubleConsumer<Integer> add) {
+    rows.forEach(
+        row ->
+            IntStream.range(0, row.length)
+                .filter(f -> !Double.isNaN(row[f]))
+                .forEach(f -> add.accept(f, row[f])));
   }
 
   /** Mean, variance and range of a feature. */
@@ -63,18 +60,14 @@ final class Normalization {
     private double max = Double.NEGATIVE_INFINITY;
 
     void addToMean(double value) {
-      if (!Double.isNaN(value)) {
-        count++;
-        sum += value;
-        min = Math.min(min, value);
-        max = Math.max(max, value);
-      }
+      count++;
+      sum += value;
+      min = Math.min(min, value);
+      max = Math.max(max, value);
     }
 
     void addToVariance(double value) {
-      if (!Double.isNaN(value)) {
-        squares += (value - sum / count) * (value - sum / count);
-      }
+      squares += (value - sum / count) * (value - sum / count);
     }
 
     Feature feature(String name) {

@@ -6,7 +6,6 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ShardFeatures;
 import io.shardtide.cost.ShardShape;
 import java.util.List;
-import org.tensorflow.types.TFloat32;
 
 /**
  * The inputs of the tower for shards: normalized features, and sums of the fitted terms.
@@ -37,34 +36,19 @@ record ShardInputs(int count, float[] features, float[] baseline) {
       List<Double> backward,
       List<ShardShape> shapes) {
     Normalization normalization = new Normalization(features);
-    double[][] coefficients = {array(forward), array(backward)};
     float[] normalized = new float[shapes.size() * features.size()];
     float[] baseline = new float[shapes.size() * 2];
     for (int i = 0; i < shapes.size(); i++) {
       ShardShape shape = shapes.get(i);
       normalization.apply(ShardFeatures.of(shape), normalized, i * features.size());
       double[] terms = ComputeTerms.of(shape);
-      for (int direction = 0; direction < 2; direction++) {
-        baseline[2 * i + direction] =
-            (float) NonNegativeLeastSquares.weightedSum(coefficients[direction], terms);
-      }
+      baseline[2 * i] = (float) NonNegativeLeastSquares.weightedSum(forward, terms);
+      baseline[2 * i + 1] = (float) NonNegativeLeastSquares.weightedSum(backward, terms);
     }
     return new ShardInputs(shapes.size(), normalized, baseline);
   }
 
-  private static double[] array(List<Double> values) {
-    return values.stream().mapToDouble(v -> v).toArray();
-  }
-
   int width() {
     return features.length / count;
-  }
-
-  TFloat32 featureTensor() {
-    return Tensors.matrix(features, count, width());
-  }
-
-  TFloat32 baselineTensor() {
-    return Tensors.matrix(baseline, count, 2);
   }
 }

@@ -7,7 +7,6 @@ import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.Feature;
 import io.shardtide.cost.HeadInputs;
-import io.shardtide.cost.LaunchGroups;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.SampleSet;
@@ -46,8 +45,7 @@ final class StartingModel {
    */
   StartingModel(ModelBundle bundle) {
     this.bundle = bundle;
-    int[] tower = DenseStack.sizes(bundle.tower().subList(0, bundle.tower().size() - 1));
-    ComputeNet.checkSizes(bundle.shown(), tower, bundle.headOutputs(), bundle.head());
+    ComputeNet.checkSizes(bundle);
   }
 
   ModelBundle bundle() {
@@ -62,7 +60,7 @@ final class StartingModel {
   }
 
   /** Returns whose costs of caches the model has; empty if it knows none. */
-  Optional<ModelOrigin> caches() {
+  Optional<ModelOrigin> cachesFrom() {
     return bundle
         .cachesFrom()
         .or(() -> Optional.of(new ModelOrigin(bundle.hardware(), bundle.modelId())))
@@ -74,13 +72,20 @@ final class StartingModel {
   }
 
   /**
-   * Returns samples with caches. Each is a measured set of shards some of which now have a cache;
-   * it takes the measured time, by direction, times what the model predicts with caches over what
-   * it predicts without. So the measured device's speed scales what the model says of caches.
+   * Returns samples with caches, if too few were measured and the model knows their costs. Each is
+   * a measured set of shards some of which now have a cache; it takes the measured time, by
+   * direction, times what the model predicts with caches over what it predicts without. So the
+   * measured device's speed scales what the model says of caches.
    *
-   * @param measured the samples
+   * @param all all measured samples
+   * @param measured those that others are computed from
    */
-  List<ComputeSample> withCaches(List<ComputeSample> measured, long seed) {
+  List<ComputeSample> computed(SampleSet all, List<ComputeSample> measured, long seed) {
+    if (cachesFrom().isEmpty()
+        || all.compute().stream().filter(ComputeSample::hasCaches).count()
+            >= ModelTraining.MIN_SAMPLES) {
+      return List.of();
+    }
     Random random = new Random(seed);
     List<ComputeSample> chosen = new ArrayList<>();
     List<ComputeSample> cached = new ArrayList<>();
@@ -145,14 +150,11 @@ final class StartingModel {
     }
   }
 
-  /** Returns what a launch group costs beside its shards in milliseconds; 0 without groups. */
-  double launchMs(Direction direction, int group, double[] sums, int at) {
+  /** Returns the coefficients of the terms of launch groups; empty without groups. */
+  Optional<List<Double>> launchMs(Direction direction) {
     return bundle
         .launches()
-        .map(costs -> direction == Direction.FORWARD ? costs.forwardMs() : costs.backwardMs())
-        .map(ms -> ms.stream().mapToDouble(c -> c).toArray())
-        .map(ms -> LaunchGroups.ms(ms, group, sums, at))
-        .orElse(0.0);
+        .map(costs -> direction == Direction.FORWARD ? costs.forwardMs() : costs.backwardMs());
   }
 
   /** Returns the model's normalization, with ranges that also span those of the samples. */

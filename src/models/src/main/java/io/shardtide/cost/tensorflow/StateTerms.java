@@ -5,10 +5,8 @@ import io.shardtide.cost.DeviceShard;
 import io.shardtide.workload.Optimizer;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
 /**
@@ -56,7 +54,7 @@ final class StateTerms {
       if (shard.replicated()) {
         return COPIES;
       }
-      return shard.cacheShare().isPresent() && !shard.table().enforceHbm() ? HOST : DEVICE;
+      return shard.isStateInHostMemory() ? HOST : DEVICE;
     }
   }
 
@@ -65,21 +63,18 @@ final class StateTerms {
 
   /** Decides by the shards of training samples what is fitted. */
   StateTerms(Collection<DeviceShard> shards) {
-    Map<Place, Set<Optimizer>> measured = new EnumMap<>(Place.class);
-    Set<Optimizer> all = EnumSet.noneOf(Optimizer.class);
-    for (DeviceShard shard : shards) {
-      all.add(shard.optimizer());
-      measured
-          .computeIfAbsent(Place.of(shard), place -> EnumSet.noneOf(Optimizer.class))
-          .add(shard.optimizer());
+    optimizers = shards.stream().map(DeviceShard::optimizer).distinct().sorted().toList();
+    for (Place place : Place.values()) {
+      long measured =
+          shards.stream()
+              .filter(shard -> Place.of(shard) == place)
+              .map(DeviceShard::optimizer)
+              .distinct()
+              .count();
+      if (measured > 1) {
+        fitted.add(place);
+      }
     }
-    measured.forEach(
-        (place, some) -> {
-          if (some.size() > 1) {
-            fitted.add(place);
-          }
-        });
-    optimizers = List.copyOf(all);
   }
 
   private static int at(String term) {

@@ -14,7 +14,6 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 import org.tensorflow.Graph;
 import org.tensorflow.Operand;
-import org.tensorflow.Result;
 import org.tensorflow.Session;
 import org.tensorflow.ndarray.Shape;
 import org.tensorflow.op.Ops;
@@ -42,13 +41,14 @@ public final class TensorFlowTowers implements TowerPredictor {
   public TensorFlowTowers(ModelBundle bundle) {
     model = new CostModel(bundle);
     Ops tf = Ops.create(graph);
-    TowerGraph tower = TowerGraph.of(tf, bundle.latencyComponents(), bundle.tower());
+    TowerGraph tower =
+        new TowerGraph(tf, bundle.latencyComponents(), DenseStack.sizes(bundle.tower()));
     features =
         tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, bundle.features().size())));
     baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, 2)));
     towers = tower.apply(tf, features, baselines);
-    session = Tensors.session(graph);
-    tower.set(session, bundle.tower());
+    session = GraphRun.session(graph);
+    tower.layers().set(session, bundle.tower());
   }
 
   @Override
@@ -87,23 +87,15 @@ public final class TensorFlowTowers implements TowerPredictor {
   private void run(List<ShardShape> shapes, int from, float[][] outputs) {
     int to = Math.min(from + BATCH, shapes.size());
     ShardInputs inputs = ShardInputs.of(model.bundle(), shapes.subList(from, to));
-    try (TFloat32 fedFeatures = inputs.featureTensor();
-        TFloat32 fedBaselines = inputs.baselineTensor();
-        Result result =
-            session
-                .runner()
-                .feed(features, fedFeatures)
-                .feed(baselines, fedBaselines)
-                .fetch(towers)
-                .run()) {
-      float[] values = Tensors.toArray(result.get(0));
-      int size = model.bundle().headOutputs();
-      for (int i = from; i < to; i++) {
-        outputs[i] =
-            model.corrected(
-                shapes.get(i),
-                Arrays.copyOfRange(values, (i - from) * size, (i - from + 1) * size));
-      }
+    float[] values =
+        new GraphRun(session)
+            .feed(features, inputs.features())
+            .feed(baselines, inputs.baseline())
+            .fetch(towers);
+    int size = model.bundle().headOutputs();
+    for (int i = from; i < to; i++) {
+      float[] tower = Arrays.copyOfRange(values, (i - from) * size, (i - from + 1) * size);
+      outputs[i] = model.corrected(shapes.get(i), tower);
     }
   }
 

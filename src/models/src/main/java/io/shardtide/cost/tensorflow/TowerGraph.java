@@ -1,40 +1,33 @@
 package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.DenseLayer;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.tensorflow.Operand;
 import org.tensorflow.Session;
 import org.tensorflow.op.Ops;
-import org.tensorflow.op.core.Variable;
 import org.tensorflow.types.TFloat32;
+import org.tensorflow.types.TInt32;
 
 /** The table tower of {@link io.shardtide.cost.ModelBundle}, for training and prediction. */
 final class TowerGraph {
-  private final DenseStack hidden;
-  private final DenseStack output;
+  private final DenseStack layers;
   private final int components;
 
   /**
    * @param tf the graph to add the tower to
    * @param components number of outputs that are latency components, forward ones first; the others
    *     are context
-   * @param hiddenSizes features, then outputs of each hidden layer
-   * @param outputs number of outputs
+   * @param sizes features, then outputs of each layer
    */
-  TowerGraph(Ops tf, int components, int[] hiddenSizes, int outputs) {
+  TowerGraph(Ops tf, int components, int... sizes) {
     this.components = components;
-    hidden = new DenseStack(tf, hiddenSizes);
-    output = new DenseStack(tf, hiddenSizes[hiddenSizes.length - 1] + hiddenSizes[0], outputs);
+    layers = DenseStack.of(tf, sizes[0], sizes);
   }
 
-  /** Returns a tower of the same sizes as trained layers. */
-  static TowerGraph of(Ops tf, int components, List<DenseLayer> layers) {
-    List<DenseLayer> hidden = layers.subList(0, layers.size() - 1);
-    return new TowerGraph(
-        tf, components, DenseStack.sizes(hidden), layers.get(layers.size() - 1).outputs());
+  DenseStack layers() {
+    return layers;
   }
 
   /**
@@ -44,59 +37,32 @@ final class TowerGraph {
    * @param baseline sums of the fitted terms, forward and backward, in milliseconds: two columns
    */
   Operand<TFloat32> apply(Ops tf, Operand<TFloat32> features, Operand<TFloat32> baseline) {
-    Operand<TFloat32> h = hidden.apply(tf, features, DenseStack.Activation.SILU, true);
-    Operand<TFloat32> y =
-        output.apply(
-            tf, tf.concat(List.of(h, features), tf.constant(1)), DenseStack.Activation.RELU, false);
-    Operand<TFloat32> corrections =
-        tf.math.exp(
-            tf.slice(y, tf.constant(new int[] {0, 0}), tf.constant(new int[] {-1, components})));
-    Operand<TFloat32> context =
-        tf.nn.relu(
-            tf.slice(y, tf.constant(new int[] {0, components}), tf.constant(new int[] {-1, -1})));
+    Operand<TFloat32> h = layers.hidden().apply(tf, features, DenseStack.Activation.SILU, true);
+    Operand<TFloat32> read = tf.concat(List.of(h, features), tf.constant(1));
+    Operand<TFloat32> y = layers.last().apply(tf, read, DenseStack.Activation.RELU, false);
+    Operand<TFloat32> corrections = tf.math.exp(HeadGraph.columns(tf, y, 0, components));
+    Operand<TFloat32> context = tf.nn.relu(HeadGraph.columns(tf, y, components, -1));
     return tf.concat(
         List.of(tf.math.mul(corrections, repeated(tf, baseline)), context), tf.constant(1));
   }
 
   /** Returns the forward sum for each forward component, then the backward one likewise. */
   private Operand<TFloat32> repeated(Ops tf, Operand<TFloat32> baseline) {
-    int half = components / 2;
-    List<Operand<TFloat32>> columns = new ArrayList<>();
-    for (int direction = 0; direction < 2; direction++) {
-      columns.add(
-          tf.tile(
-              tf.slice(
-                  baseline, tf.constant(new int[] {0, direction}), tf.constant(new int[] {-1, 1})),
-              tf.constant(new int[] {1, half})));
-    }
-    return tf.concat(columns, tf.constant(1));
-  }
-
-  List<Variable<TFloat32>> variables() {
-    List<Variable<TFloat32>> variables = new ArrayList<>(hidden.variables());
-    variables.addAll(output.variables());
-    return variables;
+    Operand<TInt32> times = tf.constant(new int[] {1, components / 2});
+    return tf.concat(
+        List.of(
+            tf.tile(HeadGraph.columns(tf, baseline, 0, 1), times),
+            tf.tile(HeadGraph.columns(tf, baseline, 1, 1), times)),
+        tf.constant(1));
   }
 
   void initialize(Session session, Random random) {
-    hidden.initialize(session, random, 1);
+    DenseStack output = layers.last();
+    layers.hidden().initialize(session, random, 1);
     output.initialize(session, random, 0.3);
     // Each component begins as its part of the fitted terms, so that their sum begins as the terms.
     DenseLayer drawn = output.get(session).get(0);
-    float[] biases = drawn.biases();
-    Arrays.fill(biases, 0, components, (float) -StrictMath.log(components / 2.0));
-    output.set(
-        session, List.of(new DenseLayer(drawn.inputs(), drawn.outputs(), drawn.weights(), biases)));
-  }
-
-  void set(Session session, List<DenseLayer> layers) {
-    hidden.set(session, layers.subList(0, layers.size() - 1));
-    output.set(session, layers.subList(layers.size() - 1, layers.size()));
-  }
-
-  List<DenseLayer> get(Session session) {
-    List<DenseLayer> layers = new ArrayList<>(hidden.get(session));
-    layers.addAll(output.get(session));
-    return layers;
+    Arrays.fill(drawn.biases(), 0, components, (float) -StrictMath.log(components / 2.0));
+    output.set(session, List.of(drawn));
   }
 }

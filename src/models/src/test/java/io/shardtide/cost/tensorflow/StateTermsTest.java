@@ -75,10 +75,8 @@ class StateTermsTest {
       double[] counted = terms(place);
       state.prepare(counted);
       assertThat(counted[at(place)]).isZero();
-      double[] coefficients = all.stream().mapToDouble(c -> c).toArray();
-      assertThat(NonNegativeLeastSquares.weightedSum(coefficients, counted))
-          .isCloseTo(
-              NonNegativeLeastSquares.weightedSum(coefficients, terms(place)), within(1e-15));
+      assertThat(NonNegativeLeastSquares.weightedSum(all, counted))
+          .isCloseTo(NonNegativeLeastSquares.weightedSum(all, terms(place)), within(1e-15));
     }
   }
 

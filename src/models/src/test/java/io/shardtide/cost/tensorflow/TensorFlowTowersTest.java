@@ -2,9 +2,9 @@ package io.shardtide.cost.tensorflow;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.cost.Shapes;
 import io.shardtide.cost.ShardShape;
 import io.shardtide.cost.TablePrediction;
-import io.shardtide.cost.TableShapes;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainTowers;
@@ -64,7 +64,7 @@ class TensorFlowTowersTest {
   @Test
   @Timeout(120)
   void a_call_does_not_wait_for_another_one() throws Exception {
-    ShardShape shape = new TableShapes(Fixtures.table("a", 100_000, 128, 5), 65_536).ofColumns(128);
+    ShardShape shape = new Shapes(Fixtures.table("a", 100_000, 128, 5), 65_536).ofColumns(128);
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch end = new CountDownLatch(1);
     List<ShardShape> slow =

@@ -35,10 +35,9 @@ class TrainingArithmeticTest {
       others.add(other);
     }
     List<Double> fitted = squares.fit();
-    double[] coefficients = fitted.stream().mapToDouble(c -> c).toArray();
     for (int i = 0; i < 30; i++) {
       double[] other = others.get(i);
-      double error = NonNegativeLeastSquares.weightedSum(coefficients, values.get(i)) - other[0];
+      double error = NonNegativeLeastSquares.weightedSum(fitted, values.get(i)) - other[0];
       for (int t = 0; t < 4; t++) {
         gradient[t] += other[2] * error / (other[1] * other[1]) * values.get(i)[t];
       }
@@ -56,7 +55,7 @@ class TrainingArithmeticTest {
 
   @Test
   void a_weighted_sum_is_over_all_terms() {
-    assertThat(NonNegativeLeastSquares.weightedSum(new double[] {2, 3}, new double[] {5, 7}))
+    assertThat(NonNegativeLeastSquares.weightedSum(List.of(2.0, 3.0), new double[] {5, 7}))
         .isEqualTo(31);
   }
 
