@@ -157,8 +157,7 @@ class AsyncApiTest {
 
   @ParameterizedTest
   @MethodSource("topics")
-  void a_topics_message_has_the_schema_of_today_and_its_key(Topic<?> topic)
-      throws IOException {
+  void a_topics_message_has_the_schema_of_today_and_its_key(Topic<?> topic) throws IOException {
     JsonNode channel = channel(topic);
     assertThat(channel.get("x-subject").textValue()).isEqualTo(topic.name() + "-value");
     assertThat(channel.get("x-compatibility").textValue()).isEqualTo("BACKWARD_TRANSITIVE");
