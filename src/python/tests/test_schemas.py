@@ -38,14 +38,9 @@ PATIENCE = 60
 # For an answer that never ends. A busy machine needs longer than 0.3 for one that does.
 HASTY_SECONDS = 1.5
 FASTAVRO = schemas_module.fastavro
-CHANGE = avro.schema.parse((ROOT / "avro/released/WorkloadChange/1.avsc").read_text(encoding="utf-8"))
-# With all that a table can have.
-TABLES = avro.schema.parse((ROOT / "avro/released/WorkloadChange/2.avsc").read_text(encoding="utf-8"))
-# Its file has the highest number.
-NEWEST = avro.schema.parse(
-    max((ROOT / "avro/released/WorkloadChange").iterdir(), key=lambda file: int(file.stem)).read_text(encoding="utf-8")
-)
-COSTS = (ROOT / "avro/released/MeasuredCosts/1.avsc").read_text(encoding="utf-8")
+CHANGE = avro.schema.parse((ROOT / "avro/released/0.2.0/WorkloadChange.avsc").read_text(encoding="utf-8"))
+NEWEST = avro.schema.parse((ROOT / "avro/next/WorkloadChange.avsc").read_text(encoding="utf-8"))
+COSTS = (ROOT / "avro/next/MeasuredCosts.avsc").read_text(encoding="utf-8")
 FILLS = (ROOT / "avro/FillReport.avsc").read_text(encoding="utf-8")
 
 
@@ -158,8 +153,8 @@ class Values(unittest.TestCase):
 
     def given(self, table=None, cluster=None, **more):
         changes = [{"table": {**self.TABLE, **(table or {})}}, {"cluster": {**self.CLUSTER, **(cluster or {})}}]
-        value = schemas_module.with_defaults(TABLES, change(changes=changes, **more))
-        avro.io.DatumWriter(TABLES).write(value, avro.io.BinaryEncoder(io.BytesIO()))
+        value = schemas_module.with_defaults(NEWEST, change(changes=changes, **more))
+        avro.io.DatumWriter(NEWEST).write(value, avro.io.BinaryEncoder(io.BytesIO()))
         return value
 
     def test_a_uuid_is_an_id_in_any_form(self):
@@ -237,9 +232,9 @@ class Values(unittest.TestCase):
             self.assertTrue(str(raised.exception).startswith(message), f"{raised.exception}; expected {message}")
         for whole in ([], "x", None, 5):
             with self.assertRaisesRegex(ValueError, "WorkloadChange must be a dict with eventId, .*, got "):
-                schemas_module.with_defaults(TABLES, whole)
+                schemas_module.with_defaults(NEWEST, whole)
         with self.assertRaisesRegex(ValueError, "changes must be a list, got dict {}"):
-            schemas_module.with_defaults(TABLES, {**change(), "changes": {}})
+            schemas_module.with_defaults(NEWEST, {**change(), "changes": {}})
 
 
 def reported(topic, schema, report):
@@ -597,9 +592,10 @@ class OddIdsByFastavro(OddIds):
 
 def released():
     """Returns the name of each record and the texts of its versions, the newest last."""
-    for folder in sorted((ROOT / "avro/released").iterdir()):
-        files = sorted(folder.glob("*.avsc"), key=lambda path: int(path.stem))
-        yield folder.name, [file.read_text(encoding="utf-8") for file in files]
+    releases = sorted((ROOT / "avro/released").iterdir())
+    for newest in sorted((ROOT / "avro/next").iterdir()):
+        files = [release / newest.name for release in releases] + [newest]
+        yield newest.stem, [file.read_text(encoding="utf-8") for file in files if file.exists()]
 
 
 def parts(schema, seen):

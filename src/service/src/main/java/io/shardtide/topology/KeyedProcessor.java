@@ -19,6 +19,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.processor.PunctuationType;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
@@ -83,9 +85,11 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     context.schedule(skeleton.name().tick(), PunctuationType.WALL_CLOCK_TIME, now -> tick());
   }
 
+  @SuppressWarnings("unchecked") // The caller names a store of such values.
   private <V> KeyedStore<V> open(StoreName name) {
     return new KeyedStore<>(
         context.getStateStore(name.toString()),
+        (Serde<V>) name.serde(),
         () -> {
           attempts.written();
           pace.changed();
@@ -125,7 +129,9 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
       // That a record waits is no write of its handler.
       room =
           new WaitingRoom(
-              new KeyedStore<>(context.getStateStore(name.toString()), pace::changed), name);
+              new KeyedStore<>(
+                  context.getStateStore(name.toString()), Serdes.ByteArray(), pace::changed),
+              name);
       shown = skeleton.metrics().quarantine().show(skeleton.name(), room);
       resume();
       room.all().stream()

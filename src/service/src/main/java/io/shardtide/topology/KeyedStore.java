@@ -1,13 +1,17 @@
 package io.shardtide.topology;
 
 import io.shardtide.step.KeyValues;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
+import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
@@ -24,15 +28,32 @@ import org.apache.kafka.streams.state.KeyValueStore;
 final class KeyedStore<V> implements KeyValues<V> {
   static final char SEPARATOR = '\0';
 
-  private final KeyValueStore<String, V> store;
+  /**
+   * Bytes of values that stay decoded, as they are stored: a search reads all tables of a workload,
+   * of which a change has changed one.
+   */
+  private static final int KEPT_BYTES = 4 << 20;
+
+  private final KeyValueStore<String, byte[]> store;
+  private final Serde<V> serde;
   private final Runnable writes;
 
+  /** Values that were read and not written since, by key, the one not read for longest first. */
+  private final Map<String, Kept<V>> kept = new LinkedHashMap<>(16, 0.75f, true);
+
+  private long keptBytes;
+
+  /** A value, and the bytes that it has in the store. */
+  private record Kept<V>(V value, int bytes) {}
+
   /**
-   * @param store the store
+   * @param store the store; only this writes it
+   * @param serde of its values, which nobody changes
    * @param writes is called before each write
    */
-  KeyedStore(KeyValueStore<String, V> store, Runnable writes) {
+  KeyedStore(KeyValueStore<String, byte[]> store, Serde<V> serde, Runnable writes) {
     this.store = store;
+    this.serde = serde;
     this.writes = writes;
   }
 
@@ -48,13 +69,40 @@ final class KeyedStore<V> implements KeyValues<V> {
 
   @Override
   public Optional<V> get(String workloadId, String name) {
-    return Optional.ofNullable(store.get(key(workloadId, name)));
+    String key = key(workloadId, name);
+    Kept<V> known = kept.get(key);
+    return known != null
+        ? Optional.of(known.value())
+        : Optional.ofNullable(store.get(key)).map(bytes -> decoded(key, bytes));
+  }
+
+  private V decoded(String key, byte[] bytes) {
+    Kept<V> known = kept.get(key);
+    if (known != null) {
+      return known.value();
+    }
+    V value = serde.deserializer().deserialize(store.name(), bytes);
+    kept.put(key, new Kept<>(value, bytes.length));
+    keptBytes += bytes.length;
+    Iterator<Kept<V>> oldest = kept.values().iterator();
+    while (keptBytes > KEPT_BYTES) {
+      keptBytes -= oldest.next().bytes();
+      oldest.remove();
+    }
+    return value;
+  }
+
+  /** What is written is decoded anew, as after a restart. */
+  private void drop(String key) {
+    Kept<V> known = kept.remove(key);
+    keptBytes -= known == null ? 0 : known.bytes();
   }
 
   @Override
   public void put(String workloadId, String name, V value) {
     writes.run();
-    store.put(key(workloadId, name), value);
+    drop(key(workloadId, name));
+    store.put(key(workloadId, name), serde.serializer().serialize(store.name(), value));
   }
 
   /** Deleting a missing key would still write a tombstone to the changelog. */
@@ -63,6 +111,7 @@ final class KeyedStore<V> implements KeyValues<V> {
     Optional<V> value = get(workloadId, name);
     if (value.isPresent()) {
       writes.run();
+      drop(key(workloadId, name));
       store.delete(key(workloadId, name));
     }
     return value;
@@ -72,9 +121,11 @@ final class KeyedStore<V> implements KeyValues<V> {
   public SortedMap<String, V> range(String workloadId) {
     SortedMap<String, V> values = new TreeMap<>();
     String prefix = workloadId + SEPARATOR;
-    try (KeyValueIterator<String, V> entries = store.prefixScan(prefix, new StringSerializer())) {
+    try (KeyValueIterator<String, byte[]> entries =
+        store.prefixScan(prefix, new StringSerializer())) {
       entries.forEachRemaining(
-          entry -> values.put(entry.key.substring(prefix.length()), entry.value));
+          entry ->
+              values.put(entry.key.substring(prefix.length()), decoded(entry.key, entry.value)));
     }
     return values;
   }
@@ -82,21 +133,26 @@ final class KeyedStore<V> implements KeyValues<V> {
   @Override
   public List<String> workloads() {
     Set<String> ids = new LinkedHashSet<>();
-    forEach((key, value) -> ids.add(key.split(String.valueOf(SEPARATOR), 2)[0]));
+    try (KeyValueIterator<String, byte[]> all = store.all()) {
+      all.forEachRemaining(entry -> ids.add(entry.key.split(String.valueOf(SEPARATOR), 2)[0]));
+    }
     return List.copyOf(ids);
   }
 
   /** Calls an action with each entry, by its key. */
   void forEach(BiConsumer<String, V> action) {
-    try (KeyValueIterator<String, V> all = store.all()) {
-      all.forEachRemaining(entry -> action.accept(entry.key, entry.value));
+    try (KeyValueIterator<String, byte[]> all = store.all()) {
+      all.forEachRemaining(
+          entry ->
+              action.accept(
+                  entry.key, serde.deserializer().deserialize(store.name(), entry.value)));
     }
   }
 
   /** Returns a workload's highest name; there must be one. */
   String highest(String workloadId) {
     String prefix = workloadId + SEPARATOR;
-    try (KeyValueIterator<String, V> last =
+    try (KeyValueIterator<String, byte[]> last =
         store.reverseRange(prefix, workloadId + (char) (SEPARATOR + 1))) {
       return last.next().key.substring(prefix.length());
     }

@@ -83,10 +83,15 @@ enum StoreName {
     if (this == quarantine(topology)) {
       return WaitingRoom.builder(this);
     }
-    Serde<?> values = codec == null ? Serdes.String() : StoreSerdes.of(codec);
     StoreBuilder<?> builder =
-        Stores.keyValueStoreBuilder(Stores.persistentKeyValueStore(text), Serdes.String(), values);
+        Stores.keyValueStoreBuilder(
+            Stores.persistentKeyValueStore(text), Serdes.String(), Serdes.ByteArray());
     return isCached ? builder.withCachingEnabled() : builder;
+  }
+
+  /** Returns the serde of the store's values. */
+  Serde<?> serde() {
+    return codec == null ? Serdes.String() : StoreSerdes.of(codec);
   }
 
   /** Returns whether version 0.2.0 had no such store. */

@@ -12,7 +12,9 @@ import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.step.AppliedEvents;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.wire.Codec;
 import io.shardtide.wire.EventHeaders;
+import io.shardtide.wire.StoreSerdes;
 import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
@@ -22,6 +24,7 @@ import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
 import io.shardtide.workload.UnknownHardware;
 import io.shardtide.workload.WorkloadChange;
+import io.shardtide.workload.WorkloadState;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -297,14 +300,15 @@ class WorkloadTopologyTest extends TopologyFixture {
 
     void jumpTo(long generation) {
       driver
-          .<String, io.shardtide.workload.WorkloadState>getKeyValueStore("workload-headers")
+          .<String, byte[]>getKeyValueStore("workload-headers")
           .put(
               Fixtures.WORKLOAD,
-              new io.shardtide.workload.WorkloadState(
-                  generation,
-                  java.util.Optional.empty(),
-                  java.util.Optional.empty(),
-                  java.util.Optional.empty()));
+              StoreSerdes.of(Codec.WORKLOAD_HEADER)
+                  .serializer()
+                  .serialize(
+                      "",
+                      new WorkloadState(
+                          generation, Optional.empty(), Optional.empty(), Optional.empty())));
     }
   }
 }

@@ -4,9 +4,10 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.apache.avro.AvroRuntimeException;
 import org.apache.avro.Schema;
 import org.apache.avro.message.BinaryMessageDecoder;
@@ -24,22 +25,23 @@ import org.apache.kafka.common.serialization.Serdes;
 public final class StoreSerdes {
   private StoreSerdes() {}
 
-  /**
-   * Returns every version of a record's schema since 0.2.0, with which an older version of
-   * Shardtide may have written a store.
-   */
+  /** Releases that may have written a store which this version reads, the oldest first. */
+  private static final List<String> RELEASES = List.of("0.2.0");
+
+  /** Returns a record's schema in each release since 0.2.0 that had it. */
   static List<Schema> released(String record) {
-    List<Schema> schemas = new ArrayList<>();
-    while (true) {
-      String name = "/avro/released/%s/%d.avsc".formatted(record, schemas.size() + 1);
-      try (InputStream in = StoreSerdes.class.getResourceAsStream(name)) {
-        if (in == null) {
-          return schemas;
-        }
-        schemas.add(new Schema.Parser().parse(in));
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
+    return RELEASES.stream()
+        .map(release -> "/avro/released/%s/%s.avsc".formatted(release, record))
+        .flatMap(name -> Optional.ofNullable(StoreSerdes.class.getResourceAsStream(name)).stream())
+        .map(StoreSerdes::parsed)
+        .toList();
+  }
+
+  private static Schema parsed(InputStream file) {
+    try (file) {
+      return new Schema.Parser().parse(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
@@ -49,15 +51,13 @@ public final class StoreSerdes {
    */
   public static <V, A extends SpecificRecord> Serde<V> of(Codec<V, A> codec) {
     SpecificData data = SpecificData.getForClass(codec.avroType());
-    List<Schema> released = released(codec.avroType().getSimpleName());
-    BinaryMessageEncoder<A> encoder = new BinaryMessageEncoder<>(data, codec.schema());
-    List<BinaryMessageEncoder<A>> older =
-        released.stream()
-            .limit(Math.max(0, released.size() - 1))
-            .map(schema -> new BinaryMessageEncoder<A>(data, schema, true))
-            .toList();
     BinaryMessageDecoder<A> decoder = new BinaryMessageDecoder<>(data, codec.schema());
-    released.forEach(decoder::addSchema);
+    List<Version<A>> versions =
+        Stream.concat(
+                released(codec.avroType().getSimpleName()).stream(), Stream.of(codec.schema()))
+            .map(schema -> Version.<A>of(data, codec.schema(), schema))
+            .toList();
+    versions.forEach(version -> decoder.addSchema(version.schema()));
     return Serdes.serdeFrom(
         (topic, value) -> {
           if (value == null) {
@@ -65,13 +65,10 @@ public final class StoreSerdes {
           }
           try {
             A record = codec.toAvro().apply(value);
-            for (BinaryMessageEncoder<A> earlier : older) {
-              Optional<byte[]> written = lossless(earlier, decoder, record);
-              if (written.isPresent()) {
-                return written.get();
-              }
-            }
-            return bytes(encoder.encode(record));
+            // The last one, of today, has all of each record.
+            Version<A> oldest =
+                versions.stream().filter(v -> v.hasAllOf().test(record)).findFirst().orElseThrow();
+            return bytes(oldest.encoder().encode(record));
           } catch (IOException e) {
             throw new UncheckedIOException(e);
           }
@@ -97,15 +94,14 @@ public final class StoreSerdes {
         });
   }
 
-  /** Returns a record in an older schema, if that has all of it. */
-  private static <A extends SpecificRecord> Optional<byte[]> lossless(
-      BinaryMessageEncoder<A> older, BinaryMessageDecoder<A> decoder, A record) {
-    try {
-      byte[] bytes = bytes(older.encode(record));
-      return record.equals(decoder.decode(bytes)) ? Optional.of(bytes) : Optional.empty();
-    } catch (IOException | AvroRuntimeException | ClassCastException | NullPointerException e) {
-      // A value, or an order of fields, that the older schema does not have.
-      return Optional.empty();
+  /**
+   * @param hasAllOf whether it has all of a record of today
+   */
+  private record Version<A>(
+      Schema schema, BinaryMessageEncoder<A> encoder, Predicate<Object> hasAllOf) {
+    static <A> Version<A> of(SpecificData data, Schema now, Schema schema) {
+      return new Version<>(
+          schema, new BinaryMessageEncoder<>(data, schema, true), Lossless.in(data, now, schema));
     }
   }
 

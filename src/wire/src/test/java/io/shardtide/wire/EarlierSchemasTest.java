@@ -45,7 +45,7 @@ class EarlierSchemasTest {
   @ParameterizedTest
   @MethodSource("codecs")
   void small_records_of_every_release_are_read(Codec<?, ?> codec) throws IOException {
-    for (Schema writer : StoreSerdes.released(codec.avroType().getSimpleName())) {
+    for (Schema writer : SchemaTest.versions(codec)) {
       for (int seed = 0; seed < DRAWN; seed++) {
         Object written = new SmallRecords(seed).draw(writer);
         SmallRecords.assertSame(written, read(codec, writer, SmallRecords.bytes(writer, written)));
@@ -62,7 +62,7 @@ class EarlierSchemasTest {
     for (Branch branch : SmallRecords.branches(writer)) {
       Object written = new SmallRecords(1).draw(writer, branch);
       byte[] bytes = SmallRecords.bytes(writer, written);
-      for (Schema earlier : StoreSerdes.released(codec.avroType().getSimpleName())) {
+      for (Schema earlier : SchemaTest.versions(codec)) {
         Object read;
         try {
           read = new GenericDatumReader<>(writer, earlier).read(null, decoder(bytes));

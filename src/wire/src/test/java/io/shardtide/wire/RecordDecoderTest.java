@@ -215,7 +215,7 @@ class RecordDecoderTest {
   @Test
   void an_event_of_each_earlier_schema_is_read() throws Exception {
     WorkloadChange event = Fixtures.event(Fixtures.set(2, 100), Fixtures.upsert("a", 10, 4, 1));
-    for (Schema earlier : StoreSerdes.released("WorkloadChange")) {
+    for (Schema earlier : SchemaTest.versions(Codec.WORKLOAD_CHANGE)) {
       int id =
           MockSchemaRegistry.getClientForScope("decoder")
               .register("earlier-value", new AvroSchema(earlier));

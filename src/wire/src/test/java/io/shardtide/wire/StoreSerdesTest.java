@@ -33,7 +33,7 @@ class StoreSerdesTest {
           .build();
 
   private final Serde<WorkloadState> serde = StoreSerdes.of(Codec.WORKLOAD_HEADER);
-  private final List<Schema> released = StoreSerdes.released("WorkloadHeader");
+  private final List<Schema> released = SchemaTest.versions(Codec.WORKLOAD_HEADER);
 
   private byte[] write(ClusterSpec cluster) {
     WorkloadState header =
