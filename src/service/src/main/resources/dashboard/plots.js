@@ -102,7 +102,7 @@ export const planOption = (plan, capacities) => (c) => {
     axisPointer: { link: [{ yAxisIndex: "all" }] },
     grid: [{ left: 60, width: "60%", ...inset(wide, 34) }, { left: "77%", right: unequal ? 150 : 80, ...inset(wide, 34) }],
     xAxis: [
-      value(c, { name: "ms per step", nameLocation: "middle", nameGap: 26, position: wide ? "bottom" : "top" }),
+      value(c, { name: "ms per step", nameLocation: "middle", nameGap: 26, position: wide ? "bottom" : "top", min: 0 }),
       value(c, { gridIndex: 1, max: most || null, show: false }),
     ],
     yAxis: [
@@ -223,7 +223,7 @@ export const diffOption = (diff, before, after) => (c) => {
     axisLabel: { color: c.ink, fontSize: few ? 12 : 10, interval: few ? 0 : "auto", ...extra },
   });
   const time = (gridIndex, inverse) => value(c, {
-    gridIndex, inverse, position: few ? "bottom" : "top", max: longest, name: "ms per step", nameLocation: "middle", nameGap: 26,
+    gridIndex, inverse, position: few ? "bottom" : "top", min: 0, max: longest, name: "ms per step", nameLocation: "middle", nameGap: 26,
     axisLabel: { color: c.soft, showMaxLabel: false },
   });
   return {
@@ -310,6 +310,7 @@ export const ratiosOption = (points, alarms) => (c) => {
     .map((alarm) => points.findIndex((point) => point.measuredAt >= alarm.measuredAt))
     .filter((i) => i >= 0);
   const shown = points.flatMap((point) => [point.ratio, point.low, point.high]).filter((ratio) => ratio > 0);
+  const times = points.map((point) => clock(point.measuredAt).slice(11));
   const [low, high] = [Math.min(1, ...shown), Math.max(1, ...shown)];
   const band = (data, extra) => ({
     type: "line", stack: "band", symbol: "none", silent: true, lineStyle: { opacity: 0 }, data, ...extra,
@@ -321,7 +322,7 @@ export const ratiosOption = (points, alarms) => (c) => {
       points[i].low ? `range without an alarm: ${points[i].low.toFixed(2)} to ${points[i].high.toFixed(2)}` : "the usual ratio is still being learned",
       `model ${short(points[i].modelId)}`)), trigger: "axis" },
     grid: { left: 60, right: 20, top: 34, bottom: 30 },
-    xAxis: category(c, { data: points.map((point) => clock(point.measuredAt).slice(11)) }),
+    xAxis: category(c, { data: times, axisLabel: { color: c.soft, hideOverlap: true, interval: (i, time) => time !== times[i - 1] } }),
     yAxis: value(c, { name: "measured / predicted", nameLocation: "middle", nameGap: 42, min: Math.floor(9.5 * low) / 10, max: Math.ceil(10.5 * high) / 10, axisLabel: { color: c.soft, showMaxLabel: false } }),
     series: [
       band(points.map((point) => point.low)),
@@ -333,7 +334,7 @@ export const ratiosOption = (points, alarms) => (c) => {
           silent: true, symbol: "none",
           data: [
             { yAxis: 1, label: { show: false }, lineStyle: { color: c.soft, type: "solid" } },
-            ...changes.map((i) => ({ xAxis: i, label: { formatter: "new model", color: c.soft }, lineStyle: { color: c.forward, type: "dashed" } })),
+            ...changes.map((i) => ({ xAxis: i, label: { formatter: "new model", position: "insideEndTop", color: c.soft }, lineStyle: { color: c.forward, type: "dashed" } })),
           ],
         },
       },

@@ -1,7 +1,7 @@
 // What the shards of a plan are: texts, and a picture of a table that is cut.
 
 import { el, svg } from "./dom.js";
-import { counted, ms, number, percent } from "./text.js";
+import { bytes, counted, ms, number, percent } from "./text.js";
 
 /** In place of a device's number: each device holds a copy. */
 const EVERY_DEVICE = -1;
@@ -41,11 +41,17 @@ export function positionOf(plan, rank) {
 }
 
 /** Returns how many shards of a plan get anything from another device; a copy is one shard on all devices. */
-export function movedShards(plan) {
+function movedShards(plan) {
   const moves = byTable(plan.moves);
   return plan.shards.filter((shard) =>
     (moves.get(shard.table) || []).some((move) => holds(positionOf(plan, move.toDevice))(shard) && overlap(move, shard))).length;
 }
+
+/** Describes what moves: a shard may move in several parts. */
+export const movesText = (plan) =>
+  plan.moves.length
+    ? `${counted(movedShards(plan), "shard")} in ${counted(plan.moves.length, "part")}, ${bytes(plan.moves.reduce((sum, move) => sum + move.bytes, 0))}`
+    : "none";
 
 /** Returns the number of devices of a plan, and of its replica groups if there are several. */
 export const devicesText = (plan) => (plan.replication.groups > 1 ? groupsText(plan) : `${plan.deviceCosts.length}`);

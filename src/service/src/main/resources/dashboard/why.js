@@ -2,7 +2,7 @@
 
 import { el, facts, link } from "./dom.js";
 import { get, getWhenFree } from "./live.js";
-import { byTable, cacheText, columnsText, fromText, groupsText, kindsText, otherShards, rowsOf, rowsText, shardingText, toText } from "./shards.js";
+import { byTable, cacheText, columnsText, fromText, groupsText, kindsText, movesText, otherShards, rowsOf, rowsText, shardingText, toText } from "./shards.js";
 import { Table } from "./table.js";
 import { bytes, change, clock, ms, number, percent, short, words } from "./text.js";
 
@@ -28,7 +28,7 @@ export async function why(planId) {
         ["Previous plan", story.previousPlanId ? el("span", {}, link(short(story.previousPlanId), "why", story.previousPlanId), ` generation ${story.previousGeneration}, `, link("compare", "compare", story.previousPlanId, planId)) : "none, or no longer in the log"],
         story.pool && ["Devices", el("span", {}, `${number(story.pool.devices)} of pool `, link(story.pool.poolId, "pool", story.pool.poolId), story.pool.generation === null ? ", by an allocation that is not recorded" : `, generation ${story.pool.generation}: ${story.pool.reason}`)]),
       el("h2", {}, "Events"),
-      events(story),
+      events(story, plan),
       story.infeasible.map((none) => el("p", { class: "problem" }, `Generation ${none.generation} does not fit${none.shortfall.bytesShort ? `, ${bytes(none.shortfall.bytesShort)} short` : ""}: ${none.shortfall.message}`)),
       el("h2", {}, "Predictions"),
       el("p", {}, "Model ", el("code", {}, short(plan.modelId)), ": computation of each new or changed table, alone on a device."),
@@ -43,10 +43,12 @@ export async function why(planId) {
           (bottleneck.table ? `, mostly ${bottleneck.table}` + (bottleneck.gainMs > 0 ? ` (${ms(bottleneck.gainMs)} faster without it)` : "") : "") + "."),
         el("li", {}, `A move costs ${plan.settings.moveOverheadMs} ms plus its bytes at ${plan.settings.moveGigabytesPerSecond} GB/s, a reshard ${plan.settings.reshardMs} ms; together they must pay off within ${number(plan.settings.paybackSteps)} steps.`)),
       el("h2", {}, "Splits, kinds and moves with their gains"),
+      el("p", { class: "soft" }, "A gain is what undoing this action alone would cost a step. Gains of actions that belong together do not add up."),
       plan.insight.explanations.length ? explanations(plan).node : el("p", {}, "None."),
       story.shared.length ? shared(story) : "",
       el("h2", {}, "Moves"),
-      plan.moves.length ? moves(plan).node : el("p", {}, "None."),
+      el("p", {}, movesText(plan)),
+      plan.moves.length ? moves(plan).node : "",
       el("h2", {}, "Trainer statuses"),
       story.statuses.length
         ? el("ul", {}, story.statuses.map((status) => el("li", {}, `Step ${number(status.step)}: ${words(status.kind)}${status.waves > 1 ? ` (wave ${status.wave} of ${status.waves})` : ""} by ${status.source}${status.reason ? ", " + status.reason : ""}`)))
@@ -54,9 +56,9 @@ export async function why(planId) {
   };
 }
 
-function events(story) {
+function events(story, plan) {
   if (!story.events.length) {
-    return el("p", {}, "No event: a new model, or a background search that improved the previous plan.");
+    return el("p", {}, plan.effort === "DEEP" ? "No event: a background search improved the previous plan." : "No event: costs are predicted anew, as the reason says.");
   }
   return el("ul", {},
     story.events.slice(0, SHOWN_EVENTS).map((event) =>

@@ -6,7 +6,7 @@ import { chartTools } from "./export.js";
 import { get, state } from "./live.js";
 import { health } from "./overview.js";
 import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption } from "./plots.js";
-import { byTable, codecsText, cutPicture, groupsText, holds, kindName, kindsText, movedShards, positionOf, rowsOf, shardText } from "./shards.js";
+import { byTable, codecsText, cutPicture, groupsText, holds, kindName, kindsText, movesText, positionOf, rowsOf, shardText } from "./shards.js";
 import { ago, bytes, change, clock, counted, ms, number, percent, predictedStep, short, slowText, stepOf, words } from "./text.js";
 import { forecasts, tableOfDevices, tableOfPlans, tableOfTables } from "./workload-tables.js";
 
@@ -142,7 +142,7 @@ export async function workload(id, planId) {
       ["Tables", kindsText(plan.shards)],
       plan.replication.groups > 1 && ["Replica groups", groupsText(plan)],
       plan.codecs.length > 0 && ["Codecs", codecsText(plan)],
-      ["Moves", `${counted(movedShards(plan), "shard")}, ${bytes(plan.moves.reduce((sum, move) => sum + move.bytes, 0))}`]),
+      ["Moves", movesText(plan)]),
     plan.slow.length ? el("p", { class: "problem" }, `Slow: ${plan.slow.map(slowText).join("; ")}.`) : "",
     latest || !view.row.planId ? "" : el("p", {}, link("Show the latest plan", "workload", id)));
     const costs = parts(plan.deviceCosts);

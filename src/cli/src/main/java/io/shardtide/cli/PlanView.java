@@ -138,11 +138,11 @@ final class PlanView {
     Bottleneck bottleneck = plan.prediction().insight().bottleneck();
     line(
         out,
-        "  lower bound %.2f ms (%.1f %% below); bottleneck: device %d, %s, mostly table %s%s",
+        "  lower bound %.2f ms, the step is %.1f %% above it; bottleneck: device %d, %s, mostly table %s%s",
         plan.prediction().insight().lowerBoundMs(),
-        plan.predictedMs() == 0
+        plan.prediction().insight().lowerBoundMs() == 0
             ? 0.0
-            : 100 * (1 - plan.prediction().insight().lowerBoundMs() / plan.predictedMs()),
+            : 100 * (plan.predictedMs() / plan.prediction().insight().lowerBoundMs() - 1),
         bottleneck.device(),
         ShardTexts.cause(bottleneck.cause()),
         bottleneck.table(),

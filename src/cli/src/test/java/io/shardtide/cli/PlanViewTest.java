@@ -52,7 +52,7 @@ class PlanViewTest {
             generations 6 to 7  a table is added
               plan PLANID  1 table added (a)
               predicted step 6.50 -> 6.50 ms; answered in 31 ms, search 13 ms, 99 evaluations
-              lower bound 6.25 ms (3.8 % below); bottleneck: device 1, communication, mostly table a (0.50 ms)
+              lower bound 6.25 ms, the step is 4.0 % above it; bottleneck: device 1, communication, mostly table a (0.50 ms)
               tables: 1 column_wise
                 a  moved 0 -> 1  for computation, saves 0.75 ms
                 a  cut           for memory
