@@ -58,7 +58,7 @@ export async function why(planId) {
 
 function events(story, plan) {
   if (!story.events.length) {
-    return el("p", {}, plan.effort === "DEEP" ? "No event: a background search improved the previous plan." : "No event: costs are predicted anew, as the reason says.");
+    return el("p", {}, plan.effort === "DEEP" ? "No event: a background search improved the previous plan." : "No event: costs are predicted again, as the reason says.");
   }
   return el("ul", {},
     story.events.slice(0, SHOWN_EVENTS).map((event) =>

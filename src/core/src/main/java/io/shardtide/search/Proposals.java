@@ -47,7 +47,7 @@ final class Proposals {
   /** Places that the way has already which is being placed: those with the stamp of now. */
   private final int[] takenStamp;
 
-  /** Bytes that a device gains, by tier; each look at a place makes it anew. */
+  /** Bytes that a device gains, by tier; written at each look at a place. */
   private final long[] more = new long[Tiers.COUNT];
 
   private int stamp;

@@ -70,17 +70,16 @@ final class KeyedStore<V> implements KeyValues<V> {
   @Override
   public Optional<V> get(String workloadId, String name) {
     String key = key(workloadId, name);
-    Kept<V> known = kept.get(key);
-    return known != null
-        ? Optional.of(known.value())
-        : Optional.ofNullable(store.get(key)).map(bytes -> decoded(key, bytes));
+    return known(key)
+        .or(() -> Optional.ofNullable(store.get(key)).map(bytes -> decoded(key, bytes)));
   }
 
+  private Optional<V> known(String key) {
+    return Optional.ofNullable(kept.get(key)).map(Kept::value);
+  }
+
+  /** Decodes a value that is not kept, and keeps it. */
   private V decoded(String key, byte[] bytes) {
-    Kept<V> known = kept.get(key);
-    if (known != null) {
-      return known.value();
-    }
     V value = serde.deserializer().deserialize(store.name(), bytes);
     kept.put(key, new Kept<>(value, bytes.length));
     keptBytes += bytes.length;
@@ -92,16 +91,16 @@ final class KeyedStore<V> implements KeyValues<V> {
     return value;
   }
 
-  /** What is written is decoded anew, as after a restart. */
-  private void drop(String key) {
+  /** Reports a write; what is written is decoded again, as after a restart. */
+  private void beginWrite(String key) {
+    writes.run();
     Kept<V> known = kept.remove(key);
     keptBytes -= known == null ? 0 : known.bytes();
   }
 
   @Override
   public void put(String workloadId, String name, V value) {
-    writes.run();
-    drop(key(workloadId, name));
+    beginWrite(key(workloadId, name));
     store.put(key(workloadId, name), serde.serializer().serialize(store.name(), value));
   }
 
@@ -110,8 +109,7 @@ final class KeyedStore<V> implements KeyValues<V> {
   public Optional<V> delete(String workloadId, String name) {
     Optional<V> value = get(workloadId, name);
     if (value.isPresent()) {
-      writes.run();
-      drop(key(workloadId, name));
+      beginWrite(key(workloadId, name));
       store.delete(key(workloadId, name));
     }
     return value;
@@ -125,7 +123,9 @@ final class KeyedStore<V> implements KeyValues<V> {
         store.prefixScan(prefix, new StringSerializer())) {
       entries.forEachRemaining(
           entry ->
-              values.put(entry.key.substring(prefix.length()), decoded(entry.key, entry.value)));
+              values.put(
+                  entry.key.substring(prefix.length()),
+                  known(entry.key).orElseGet(() -> decoded(entry.key, entry.value))));
     }
     return values;
   }

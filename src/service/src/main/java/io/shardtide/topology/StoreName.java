@@ -5,8 +5,10 @@ import io.shardtide.wire.Extension;
 import io.shardtide.wire.StoreSerdes;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
@@ -47,6 +49,8 @@ enum StoreName {
   CURVES_QUARANTINE(TopologyName.CURVES, "quarantine"),
   POOL_QUARANTINE(TopologyName.POOL, "quarantine"),
   GROWTH_QUARANTINE(TopologyName.GROWTH, "quarantine");
+
+  private static final Map<StoreName, Serde<?>> SERDES = new ConcurrentHashMap<>();
 
   private final TopologyName topology;
   private final String text;
@@ -89,9 +93,10 @@ enum StoreName {
     return isCached ? builder.withCachingEnabled() : builder;
   }
 
-  /** Returns the serde of the store's values. */
+  /** Returns the serde of the store's values, the same for all tasks: making one parses schemas. */
   Serde<?> serde() {
-    return codec == null ? Serdes.String() : StoreSerdes.of(codec);
+    return SERDES.computeIfAbsent(
+        this, of -> of.codec == null ? Serdes.String() : StoreSerdes.of(of.codec));
   }
 
   /** Returns whether version 0.2.0 had no such store. */
