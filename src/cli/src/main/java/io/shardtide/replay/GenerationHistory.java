@@ -176,7 +176,8 @@ final class GenerationHistory {
       if (part.update().orElse(null) instanceof Update.Predicted predicted) {
         TableSpec table = predicted.prediction().table();
         TableSpec expected = now.tables().get(table.name());
-        if (expected == null || !table.equals(expected.withOptimizerOf(group.get(0).cluster()))) {
+        if (expected == null
+            || !table.equals(expected.withDefaultOptimizer(group.get(0).cluster().optimizer()))) {
           return Optional.of(
               "they are for %s, and the events give %s"
                   .formatted(table, expected == null ? "no such table" : expected));

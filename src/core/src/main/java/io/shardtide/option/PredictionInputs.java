@@ -71,11 +71,16 @@ public record PredictionInputs(
             : table.bytes() >= leastCachedBytes);
   }
 
-  /** Returns whether a table has the same predictions with other inputs. */
+  /**
+   * Returns whether a table has the same predictions with other inputs.
+   *
+   * @param table as its pipeline published it, maybe without an optimizer
+   */
   public boolean predictAlike(TableSpec table, PredictionInputs others) {
     Optional<Optimizer> ofTable = table.optimizer().isPresent() ? optimizer : others.optimizer;
     return equals(others.with(leastCachedBytes, ofTable))
-        && (leastCachedBytes == others.leastCachedBytes || areCachedAlike(table, others));
+        && (leastCachedBytes == others.leastCachedBytes
+            || areCachedAlike(table.withDefaultOptimizer(optimizer), others));
   }
 
   private boolean areCachedAlike(TableSpec table, PredictionInputs others) {

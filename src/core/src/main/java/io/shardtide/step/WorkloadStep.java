@@ -240,7 +240,11 @@ public record WorkloadStep(Predictors predictors) {
     ClusterSpec cluster = after.cluster().orElseThrow();
     try {
       return predictor
-          .predict(tables.stream().map(table -> table.withOptimizerOf(cluster)).toList(), cluster)
+          .predict(
+              tables.stream()
+                  .map(table -> table.withDefaultOptimizer(cluster.optimizer()))
+                  .toList(),
+              cluster)
           .stream()
           .<Update>map(Update.Predicted::new)
           .toList();

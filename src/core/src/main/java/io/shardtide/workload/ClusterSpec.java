@@ -106,14 +106,9 @@ public record ClusterSpec(
         .whole("bytes of memory per device", memoryBytesPerDevice, 1, MAX_MEMORY_BYTES)
         .whole("bytes of host memory per device", hostMemoryBytesPerDevice, 0, MAX_MEMORY_BYTES);
     memoryBytesByDevice = checkedMemory(memoryBytesByDevice, devices, memoryBytesPerDevice);
-    long least =
-        memoryBytesByDevice.stream().mapToLong(DeviceMemory::bytes).min().orElse(MAX_MEMORY_BYTES);
+    long least = memory(memoryBytesByDevice, devices, memoryBytesPerDevice).min().orElseThrow();
     LIMITS
-        .whole(
-            "reserved bytes of memory per device",
-            reservedMemoryBytesPerDevice,
-            0,
-            Math.min(memoryBytesPerDevice, least) - 1)
+        .whole("reserved bytes of memory per device", reservedMemoryBytesPerDevice, 0, least - 1)
         .above("forward bytes per element", forwardBytesPerElement, 0, MAX_WIRE_BYTES)
         .above("backward bytes per element", backwardBytesPerElement, 0, MAX_WIRE_BYTES)
         .whole("samples per batch", batchSize, 1, Integer.MAX_VALUE)
@@ -211,7 +206,9 @@ public record ClusterSpec(
     SortedMap<Integer, Long> others = new TreeMap<>();
     memoryBytesByDevice.forEach(
         of -> others.put(of.device(), of.bytes() - reservedMemoryBytesPerDevice));
-    return new UsableMemory(memoryBytesPerDevice - reservedMemoryBytesPerDevice, others);
+    // Where each device has its own, those of all others may be less than what is reserved.
+    long ofOthers = memoryBytesPerDevice - reservedMemoryBytesPerDevice;
+    return new UsableMemory(Math.max(ofOthers, leastUsableBytes()), others);
   }
 
   /** Returns the bytes that embeddings may use on the device that has the least memory. */
@@ -231,14 +228,16 @@ public record ClusterSpec(
     return devices * (memoryBytesPerDevice - reservedMemoryBytesPerDevice) + more;
   }
 
-  /**
-   * Returns the usable bytes of each device with memory of its own, and once those of all others.
-   */
   private LongStream usable() {
-    return LongStream.concat(
-            memoryBytesByDevice.stream().mapToLong(DeviceMemory::bytes),
-            LongStream.of(memoryBytesPerDevice).limit(devices - memoryBytesByDevice.size()))
+    return memory(memoryBytesByDevice, devices, memoryBytesPerDevice)
         .map(bytes -> bytes - reservedMemoryBytesPerDevice);
+  }
+
+  /** Returns the bytes of each device with memory of its own, and once those of all others. */
+  private static LongStream memory(List<DeviceMemory> byDevice, int devices, long bytesPerDevice) {
+    return LongStream.concat(
+        byDevice.stream().mapToLong(DeviceMemory::bytes),
+        LongStream.of(bytesPerDevice).limit(devices - byDevice.size()));
   }
 
   /** Returns the bytes of a device that embeddings may use, for people. */

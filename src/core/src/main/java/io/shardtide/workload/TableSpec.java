@@ -401,11 +401,11 @@ public record TableSpec(
         : optimizer.map(Optimizer::bytesPerRow).orElse(0);
   }
 
-  /** Returns this table with an optimizer, if it names none. */
-  public TableSpec withOptimizerOf(ClusterSpec cluster) {
-    return optimizer.isPresent() || cluster.optimizer().isEmpty()
+  /** Returns this table with the optimizer of its cluster, if it names none. */
+  public TableSpec withDefaultOptimizer(Optional<Optimizer> ofCluster) {
+    return optimizer.isPresent() || ofCluster.isEmpty()
         ? this
-        : TableSpecBuilder.builder(this).optimizer(cluster.optimizer()).build();
+        : TableSpecBuilder.builder(this).optimizer(ofCluster).build();
   }
 
   /** Returns the bytes of some columns of the table, rounded up. */

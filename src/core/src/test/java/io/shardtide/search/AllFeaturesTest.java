@@ -137,7 +137,9 @@ class AllFeaturesTest {
 
     private List<TablePrediction> predicted(List<TableSpec> tables, ClusterSpec cluster) {
       return used.towers()
-          .predict(tables.stream().map(t -> t.withOptimizerOf(cluster)).toList(), cluster);
+          .predict(
+              tables.stream().map(t -> t.withDefaultOptimizer(cluster.optimizer())).toList(),
+              cluster);
     }
 
     private <T> T any(List<T> of) {

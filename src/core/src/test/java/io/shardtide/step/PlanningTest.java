@@ -15,6 +15,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelOrigin;
 import io.shardtide.cost.ShapeBasis;
+import io.shardtide.option.Option;
 import io.shardtide.plan.CacheMisses;
 import io.shardtide.plan.CostPart;
 import io.shardtide.plan.DeviceCost;
@@ -501,6 +502,33 @@ class PlanningTest {
     assertThat(run.plan().reason()).isEqualTo("first plan: 1 tables on 1 devices");
     run.onPredictions(run.predict(event(upsert("b", 1L << 26, 64, 2))));
     assertThat(run.plan().reason()).isEqualTo("1 table added (b), caches from other, scaled");
+  }
+
+  /** A cluster's optimizer, whose state counts, makes a table large enough for caches. */
+  @Test
+  void a_table_with_its_clusters_optimizer_loses_caches_with_the_host_memory() {
+    PlanningRun run = new PlanningRun();
+    ModelBundle bundle = TestModels.allCollectives();
+    run.models.takeOver(bundle);
+    ClusterSpec none =
+        ClusterSpecBuilder.builder(
+                new ClusterSpec(1, 4 * Fixtures.GIB, 65_536, 1, bundle.hardware()))
+            .optimizer(Optional.of(Optimizer.ADAM))
+            .build();
+    ClusterSpec host =
+        ClusterSpecBuilder.builder(none).hostMemoryBytesPerDevice(Fixtures.GIB).build();
+    // 2 MiB without the state, 6 with it; tables of less than 4 have no caches.
+    List<CostPredictions> cached =
+        run.predict(event(new Change.ClusterSet(host), upsert("a", 1 << 13, 64, 2)));
+    assertThat(options(cached)).anyMatch(option -> option.part().cacheShare().isPresent());
+    assertThat(options(run.predict(event(new Change.ClusterSet(none)))))
+        .isNotEmpty()
+        .noneMatch(option -> option.part().cacheShare().isPresent());
+  }
+
+  private static Set<Option> options(List<CostPredictions> of) {
+    CostPredictions.Update only = of.get(0).update().orElseThrow();
+    return ((CostPredictions.Update.Predicted) only).prediction().towers().keySet();
   }
 
   /** Nothing but the constraints changes: the table is predicted again, with blocks of its rows. */

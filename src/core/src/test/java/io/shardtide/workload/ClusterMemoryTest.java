@@ -62,6 +62,19 @@ class ClusterMemoryTest {
         .satisfies(one -> assertThat(one.mostUsableBytes()).isEqualTo(7));
   }
 
+  /** What no device has may be less than what is reserved on each. */
+  @Test
+  void memory_that_each_device_has_of_its_own_bounds_what_is_reserved() {
+    ClusterSpecBuilder two =
+        cluster().devices(2).memoryBytesByDevice(with("0:300", "1:400").memoryBytesByDevice());
+    ClusterSpec cluster = two.reservedMemoryBytesPerDevice(250).build();
+    assertThat(IntStream.range(0, 2).mapToObj(cluster.usableMemory()::bytes))
+        .containsExactly(50L, 150L);
+    assertThat(cluster.usableBytes()).isEqualTo(200);
+    assertThatThrownBy(() -> two.reservedMemoryBytesPerDevice(300).build())
+        .hasMessageContaining("must be between 0 and 299, got 300");
+  }
+
   /** All groups have the same shards: the smallest device with a position limits it. */
   @Property(tries = 200)
   void a_position_has_the_least_memory_of_its_devices(

@@ -132,10 +132,11 @@ class TableSpecTest {
     ClusterSpec adam =
         ClusterSpecBuilder.builder(plain).optimizer(Optional.of(Optimizer.ADAM)).build();
     TableSpec table = optimized(0, 0);
-    assertThat(table.withOptimizerOf(plain)).isEqualTo(table);
-    assertThat(table.withOptimizerOf(adam)).isEqualTo(named(Optimizer.ADAM, table));
+    assertThat(table.withDefaultOptimizer(plain.optimizer())).isEqualTo(table);
+    assertThat(table.withDefaultOptimizer(adam.optimizer()))
+        .isEqualTo(named(Optimizer.ADAM, table));
     TableSpec sgd = named(Optimizer.SGD, table);
-    assertThat(sgd.withOptimizerOf(adam)).isEqualTo(sgd);
+    assertThat(sgd.withDefaultOptimizer(adam.optimizer())).isEqualTo(sgd);
   }
 
   @Test

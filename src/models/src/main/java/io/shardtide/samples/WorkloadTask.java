@@ -25,7 +25,7 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
    *     on the devices of a table that there is not
    */
   public WorkloadTask {
-    tables = tables.stream().map(table -> table.withOptimizerOf(cluster)).toList();
+    tables = tables.stream().map(table -> table.withDefaultOptimizer(cluster.optimizer())).toList();
     if (tables.isEmpty()) {
       throw new IllegalArgumentException("tables must have at least one table, got none");
     }

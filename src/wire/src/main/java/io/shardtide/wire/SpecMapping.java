@@ -43,7 +43,7 @@ interface SpecMapping {
   @Mapping(target = "withPoolingFactor", ignore = true)
   @Mapping(target = "withFeatures", ignore = true)
   @Mapping(target = "withConstraints", ignore = true)
-  @Mapping(target = "withOptimizerOf", ignore = true)
+  @Mapping(target = "withDefaultOptimizer", ignore = true)
   TableSpec fromAvro(io.shardtide.avro.TableSpec table);
 
   io.shardtide.avro.TableFeature toAvro(TableFeature feature);
