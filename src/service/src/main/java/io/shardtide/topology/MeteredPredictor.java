@@ -35,7 +35,8 @@ record MeteredPredictor(TowerPredictor predictor, PlannerMetrics metrics)
   private List<TablePrediction> timed(Supplier<List<TablePrediction>> prediction) {
     long start = System.nanoTime();
     List<TablePrediction> predictions = prediction.get();
-    metrics.predicted(predictions.size(), System.nanoTime() - start);
+    metrics.add(Metric.TABLES_PREDICTED, predictions.size());
+    metrics.time(Metric.PREDICTION, (System.nanoTime() - start) / 1e6);
     return predictions;
   }
 
