@@ -168,8 +168,9 @@ public final class PlannerService implements AutoCloseable {
               clients(settings),
               registry,
               topics,
-              bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics),
-              settings.unknownHardware());
+              predictorOf,
+              settings.unknownHardware(),
+              metrics);
       models.publish(bundles, settings.connection().bootstrapServers());
       ModelSubscriber subscriber = models;
       health.modelsPublished(
