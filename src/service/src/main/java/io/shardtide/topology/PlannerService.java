@@ -154,7 +154,7 @@ public final class PlannerService implements AutoCloseable {
       ServiceHealth health,
       Planner planner)
       throws Exception {
-    health.quarantine(metrics.quarantine()::all);
+    health.quarantine(metrics::quarantined);
     Registry registry =
         Registry.connectPlanner(
             settings.connection().registryUrl(), settings.connection().registry());
@@ -168,8 +168,9 @@ public final class PlannerService implements AutoCloseable {
               clients(settings),
               registry,
               topics,
-              bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics),
-              settings.unknownHardware());
+              predictorOf,
+              settings.unknownHardware(),
+              metrics);
       models.publish(bundles, settings.connection().bootstrapServers());
       ModelSubscriber subscriber = models;
       health.modelsPublished(
@@ -189,7 +190,8 @@ public final class PlannerService implements AutoCloseable {
               metrics,
               health,
               models,
-              new AbandonedTransactions(clients(settings), metrics::fenced));
+              new AbandonedTransactions(
+                  clients(settings), ended -> metrics.add(Metric.TRANSACTIONS_FENCED, ended)));
       service.run(
           TopologyName.WORKLOAD,
           retry ->
