@@ -4,7 +4,6 @@ import io.shardtide.client.Endpoint;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.wire.Registry;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -39,16 +38,16 @@ final class SimulatedModels {
   }
 
   private void read() {
-    try (Registry registry = Registry.connect(endpoint.registryUrl(), endpoint.registry());
-        TopicReader reader =
-            new TopicReader(endpoint.clients(Map.of(), Map.of()), registry)
-                .handle(
-                    endpoint.topics().costModels(),
-                    StartPosition.BEGINNING,
-                    Optional.of(ModelBundle::hardware),
-                    (position, writtenAt, bundle) ->
-                        known.put(bundle.modelId(), bundle.card().simulated()))
-                .onUndecodable(record -> {})) {
+    try (TopicReader reader =
+        endpoint
+            .reader()
+            .handle(
+                endpoint.topics().costModels(),
+                StartPosition.BEGINNING,
+                Optional.of(ModelBundle::hardware),
+                (position, writtenAt, bundle) ->
+                    known.put(bundle.modelId(), bundle.card().simulated()))
+            .onUndecodable(record -> {})) {
       reader.open();
       reader.readToEnd();
     } catch (RuntimeException e) {

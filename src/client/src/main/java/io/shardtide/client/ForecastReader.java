@@ -1,13 +1,8 @@
 package io.shardtide.client;
 
 import io.shardtide.growth.TableForecasts;
-import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.wire.Extension;
-import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topic;
 import java.util.Collections;
-import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -16,28 +11,13 @@ import java.util.TreeMap;
  * current-forecasts. Not safe for use by several threads.
  */
 public final class ForecastReader implements AutoCloseable {
-  private final Registry registry;
   private final TopicReader reader;
-  private final SortedMap<String, TableForecasts> latest = new TreeMap<>();
+  private final SortedMap<String, TableForecasts> latest;
 
   private ForecastReader(Endpoint endpoint) {
-    registry = endpoint.connectRegistry();
-    try {
-      Topic<TableForecasts> topic = endpoint.topics().currentForecasts();
-      reader =
-          endpoint
-              .reader(registry)
-              .handle(
-                  topic,
-                  StartPosition.BEGINNING,
-                  Optional.of(TableForecasts::workloadId),
-                  (position, writtenAt, forecasts) -> latest.put(forecasts.workloadId(), forecasts))
-              .onTombstone(topic, (position, workloadId) -> latest.remove(workloadId));
-      ExtensionTopics.open(reader, Extension.GROWTH);
-    } catch (RuntimeException e) {
-      registry.close();
-      throw e;
-    }
+    reader = endpoint.reader();
+    latest = reader.latest(endpoint.topics().currentForecasts(), TableForecasts::workloadId);
+    reader.open();
   }
 
   /**
@@ -69,6 +49,5 @@ public final class ForecastReader implements AutoCloseable {
   @Override
   public void close() {
     reader.close();
-    registry.close();
   }
 }

@@ -3,9 +3,9 @@ package io.shardtide.client;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.log.EndOffsets;
 import io.shardtide.log.StartPosition;
-import io.shardtide.log.TopicReader;
 import io.shardtide.wire.EventHeaders;
 import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.SourcePosition;
 import java.time.Duration;
@@ -24,7 +24,6 @@ import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.header.Headers;
 
@@ -34,7 +33,7 @@ import org.apache.kafka.common.header.Headers;
  * workload without a cluster it writes nothing: such an event is accepted if the planner's consumer
  * group has passed it and no rejection is among the records written until then.
  */
-final class PendingOutcomes implements OutcomeReader {
+final class PendingOutcomes extends OutcomeReader {
   /** Interval at which the planner's committed offsets are compared with the pending events. */
   private static final Duration OFFSETS_INTERVAL = Duration.ofMillis(250);
 
@@ -43,9 +42,7 @@ final class PendingOutcomes implements OutcomeReader {
 
   private final Admin admin;
   private final EndOffsets endOffsets;
-  private final TopicReader reader;
   private final String group;
-  private final PendingEvents pending = new PendingEvents();
 
   /**
    * Ends of the planner's topics when its group had passed an event. On the reader's thread only.
@@ -55,36 +52,16 @@ final class PendingOutcomes implements OutcomeReader {
   private volatile boolean closing;
 
   PendingOutcomes(Endpoint endpoint, Registry registry) {
-    Topics topics = endpoint.topics();
-    ClusterRefusals refusals = new ClusterRefusals(endpoint, EventSender.ROLE);
+    super(endpoint, registry);
+    Topic<CostPredictions> predictions = endpoint.topics().costPredictions();
     group = endpoint.prefix() + Topics.WORKLOAD_APPLICATION;
     admin = Admin.create(endpoint.clients(Map.of(), Map.of()));
     endOffsets = new EndOffsets(endpoint.clients(Map.of(), Map.of()));
-    try {
-      reader =
-          endpoint
-              .reader(registry)
-              .handle(
-                  topics.costPredictions(), StartPosition.END, Optional.empty(), this::predicted)
-              .skip(topics.costPredictions(), this::isOfOthers)
-              .handle(
-                  topics.rejectedEvents(),
-                  StartPosition.END,
-                  Optional.empty(),
-                  (position, writtenAt, rejected) -> pending.reject(rejected))
-              .every(OFFSETS_INTERVAL, this::compareOffsets)
-              .onFailure(error -> pending.end(refusals.explain(error, AclOperation.READ)));
-      reader.open();
-    } catch (RuntimeException e) {
-      admin.close(Duration.ZERO);
-      throw refusals.explain(e, AclOperation.READ);
-    }
-    reader.start("shardtide-outcomes");
-  }
-
-  @Override
-  public PendingEvents events() {
-    return pending;
+    reader
+        .handle(predictions, StartPosition.END, Optional.empty(), this::predicted)
+        .skip(predictions, this::isOfOthers)
+        .every(OFFSETS_INTERVAL, this::compareOffsets);
+    start();
   }
 
   /** A model that takes over predicts all workloads again, and each has many tables. */
@@ -166,14 +143,12 @@ final class PendingOutcomes implements OutcomeReader {
     }
   }
 
-  /** Completes the pending events exceptionally. */
   @Override
   public void close() {
     closing = true;
     // Ends a request that the reader's thread waits for.
     endOffsets.close();
     admin.close(Duration.ZERO);
-    reader.close();
-    pending.end(new IllegalStateException("The publisher was closed"));
+    super.close();
   }
 }

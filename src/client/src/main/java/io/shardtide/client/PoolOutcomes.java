@@ -1,13 +1,10 @@
 package io.shardtide.client;
 
 import io.shardtide.log.StartPosition;
-import io.shardtide.log.TopicReader;
 import io.shardtide.pool.Allocation;
 import io.shardtide.pool.PoolChange;
 import io.shardtide.pool.PoolHistory;
-import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
 import io.shardtide.workload.SourcePosition;
 import java.time.Duration;
 import java.time.Instant;
@@ -19,7 +16,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.UUID;
-import org.apache.kafka.common.acl.AclOperation;
 
 /**
  * Finds the outcomes of events of pools that were sent. An allocation names the pool's generation,
@@ -28,12 +24,9 @@ import org.apache.kafka.common.acl.AclOperation;
  * that has this generation or a later one, and rejected if the planner says so. The two topics are
  * read in any order, so that allocations are kept until the events before them are known.
  */
-final class PoolOutcomes implements OutcomeReader {
+final class PoolOutcomes extends OutcomeReader {
   /** Interval at which positions of events that became known later are looked at. */
   private static final Duration POSITIONS_INTERVAL = Duration.ofMillis(250);
-
-  private final PendingEvents pending = new PendingEvents();
-  private final TopicReader reader;
 
   // On the reader's thread only.
   private final Map<String, PoolHistory> pools = new HashMap<>();
@@ -47,40 +40,21 @@ final class PoolOutcomes implements OutcomeReader {
   private record GenerationOfEvent(String poolId, SourcePosition position, long generation) {}
 
   PoolOutcomes(Endpoint endpoint, Registry registry) {
-    ClusterRefusals refusals = new ClusterRefusals(endpoint, EventSender.ROLE);
-    Topics topics = endpoint.topics();
-    reader =
-        endpoint
-            .reader(registry)
-            .handle(
-                topics.poolChanges(),
-                StartPosition.BEGINNING,
-                Optional.of(PoolChange::poolId),
-                this::apply)
-            .handle(
-                topics.currentAllocations(),
-                StartPosition.END,
-                Optional.of(Allocation::poolId),
-                this::allocated)
-            .handle(
-                topics.rejectedEvents(),
-                StartPosition.END,
-                Optional.empty(),
-                (position, writtenAt, rejected) -> pending.reject(rejected))
-            .every(POSITIONS_INTERVAL, this::complete)
-            .onUndecodable(record -> {})
-            .onFailure(error -> pending.end(refusals.explain(error, AclOperation.READ)));
-    try {
-      ExtensionTopics.open(reader, Extension.POOLS);
-    } catch (RuntimeException e) {
-      throw refusals.explain(e, AclOperation.READ);
-    }
-    reader.start("shardtide-pool-outcomes");
-  }
-
-  @Override
-  public PendingEvents events() {
-    return pending;
+    super(endpoint, registry);
+    reader
+        .handle(
+            endpoint.topics().poolChanges(),
+            StartPosition.BEGINNING,
+            Optional.of(PoolChange::poolId),
+            this::apply)
+        .handle(
+            endpoint.topics().currentAllocations(),
+            StartPosition.END,
+            Optional.of(Allocation::poolId),
+            this::allocated)
+        .every(POSITIONS_INTERVAL, this::complete)
+        .onUndecodable(record -> {});
+    start();
   }
 
   private void apply(SourcePosition position, Instant writtenAt, PoolChange event) {
@@ -123,11 +97,5 @@ final class PoolOutcomes implements OutcomeReader {
         .filter(event -> event.poolId().equals(pool))
         .mapToLong(GenerationOfEvent::generation)
         .reduce(next, Math::min);
-  }
-
-  @Override
-  public void close() {
-    reader.close();
-    pending.end(new IllegalStateException("The publisher was closed"));
   }
 }

@@ -6,10 +6,6 @@ import io.shardtide.pool.Allocation;
 import io.shardtide.pool.PoolChange;
 import io.shardtide.pool.PoolHistory;
 import io.shardtide.pool.PoolState;
-import io.shardtide.wire.Extension;
-import io.shardtide.wire.Registry;
-import io.shardtide.workload.SourcePosition;
-import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -20,10 +16,9 @@ import java.util.TreeMap;
  * as the planner does, and their latest allocations. Not safe for use by several threads.
  */
 public final class PoolReader implements AutoCloseable {
-  private final Registry registry;
   private final TopicReader reader;
   private final Map<String, PoolHistory> histories = new TreeMap<>();
-  private final Map<String, Allocation> allocations = new TreeMap<>();
+  private final Map<String, Allocation> allocations;
 
   /**
    * A pool and its latest allocation.
@@ -35,29 +30,19 @@ public final class PoolReader implements AutoCloseable {
   public record AllocatedPool(PoolState state, Optional<Allocation> allocation) {}
 
   private PoolReader(Endpoint endpoint) {
-    registry = endpoint.connectRegistry();
-    try {
-      reader =
-          endpoint
-              .reader(registry)
-              .handle(
-                  endpoint.topics().poolChanges(),
-                  StartPosition.BEGINNING,
-                  Optional.of(PoolChange::poolId),
-                  this::apply)
-              .handle(
-                  endpoint.topics().currentAllocations(),
-                  StartPosition.BEGINNING,
-                  Optional.of(Allocation::poolId),
-                  (position, writtenAt, allocation) ->
-                      allocations.put(allocation.poolId(), allocation))
-              // The planner rejects them too.
-              .onUndecodable(record -> {});
-      ExtensionTopics.open(reader, Extension.POOLS);
-    } catch (RuntimeException e) {
-      registry.close();
-      throw e;
-    }
+    reader =
+        endpoint
+            .reader()
+            .handle(
+                endpoint.topics().poolChanges(),
+                StartPosition.BEGINNING,
+                Optional.of(PoolChange::poolId),
+                (position, writtenAt, event) ->
+                    histories.computeIfAbsent(event.poolId(), PoolHistory::new).apply(event))
+            // The planner rejects them too.
+            .onUndecodable(record -> {});
+    allocations = reader.latest(endpoint.topics().currentAllocations(), Allocation::poolId);
+    reader.open();
   }
 
   /**
@@ -70,10 +55,6 @@ public final class PoolReader implements AutoCloseable {
    */
   public static PoolReader connect(Endpoint endpoint) {
     return new PoolReader(endpoint);
-  }
-
-  private void apply(SourcePosition position, Instant writtenAt, PoolChange event) {
-    histories.computeIfAbsent(event.poolId(), PoolHistory::new).apply(event);
   }
 
   /**
@@ -100,6 +81,5 @@ public final class PoolReader implements AutoCloseable {
   @Override
   public void close() {
     reader.close();
-    registry.close();
   }
 }

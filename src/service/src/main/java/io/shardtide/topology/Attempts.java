@@ -73,7 +73,7 @@ final class Attempts {
       if (writes == before && e instanceof RejectedException rejection) {
         return Optional.of(new Failure(e.getMessage(), false, Optional.of(rejection)));
       }
-      String error = "%s: %s".formatted(work, Outages.describe(e));
+      String error = "%s: %s".formatted(work, Causes.describe(e));
       if (writes == before) {
         log.error("{} topology, \"{}\": {}", skeleton.name(), key, error, e);
         return Optional.of(new Failure(error, false, Optional.empty()));

@@ -4,34 +4,29 @@ import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
-import io.shardtide.workload.SourcePosition;
-import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
-import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * Reads a compacted topic: first the latest value of each key, in the order of the keys, then each
- * new value. It keeps no offsets.
+ * Receives the values of a compacted topic: first the latest of each key, in the order of the keys,
+ * then each new one. It keeps no offsets.
  *
  * @param <V> type of the values
  */
-final class LatestReader<V> implements AutoCloseable {
-  private final Topic<V> topic;
-  private final SubscriptionListener listener;
-  private final Function<V, String> keyOf;
-  private final BiConsumer<V, Optional<V>> received;
-  private final Registry registry;
+public abstract sealed class Subscription<V> implements AutoCloseable
+    permits PlanSubscriber, AllocationSubscriber {
+  final Registry registry;
   private final TopicReader reader;
+  private final SubscriptionListener listener;
+  private final BiConsumer<V, Optional<V>> received;
   private final Map<String, V> latest = new TreeMap<>();
-  private Optional<Consumer<String>> deleted = Optional.empty();
   private boolean caughtUp;
 
   /**
-   * Connects nowhere yet.
+   * Connects and starts to receive.
    *
    * @param endpoint the cluster and the registry
    * @param topic a compacted topic
@@ -40,59 +35,41 @@ final class LatestReader<V> implements AutoCloseable {
    * @param listener what happens to the subscription
    * @param received takes each value, with the one of the same key before
    */
-  LatestReader(
+  Subscription(
       Endpoint endpoint,
       Topic<V> topic,
       Optional<String> key,
       Function<V, String> keyOf,
       SubscriptionListener listener,
       BiConsumer<V, Optional<V>> received) {
-    this.topic = topic;
     this.listener = listener;
-    this.keyOf = keyOf;
     this.received = received;
     registry = endpoint.connectRegistry();
     reader =
         endpoint
             .reader(registry)
             .onlyKey(key)
-            .handle(topic, StartPosition.BEGINNING, Optional.of(keyOf), this::receive)
+            .handle(
+                topic,
+                StartPosition.BEGINNING,
+                Optional.of(keyOf),
+                (position, writtenAt, value) -> receive(keyOf.apply(value), value))
+            .onTombstone(topic, (position, deleted) -> delete(deleted))
             .onCaughtUp(this::catchUp)
             .onUndecodable(listener::undecodable)
             .onWaiting(listener::waiting)
             .onFailure(listener::failed);
-  }
-
-  /** Takes tombstones, of keys with a value. Without this they are records without a value. */
-  LatestReader<V> onDeleted(Consumer<String> handler) {
-    deleted = Optional.of(handler);
-    reader.onTombstone(topic, (position, key) -> delete(key));
-    return this;
-  }
-
-  /**
-   * Opens the reader and starts its thread. Closes everything if it fails.
-   *
-   * @param open opens the reader
-   */
-  LatestReader<V> start(String threadName, Consumer<TopicReader> open) {
     try {
-      open.accept(reader);
+      reader.open();
     } catch (RuntimeException e) {
       registry.close();
       throw e;
     }
-    reader.start(threadName);
-    return this;
+    reader.start(topic.name());
   }
 
-  /** Returns the registry's client, which is closed with this. */
-  Registry registry() {
-    return registry;
-  }
-
-  private void receive(SourcePosition position, Instant writtenAt, V value) {
-    Optional<V> previous = Optional.ofNullable(latest.put(keyOf.apply(value), value));
+  private void receive(String key, V value) {
+    Optional<V> previous = Optional.ofNullable(latest.put(key, value));
     if (caughtUp) {
       received.accept(value, previous);
     }
@@ -100,7 +77,7 @@ final class LatestReader<V> implements AutoCloseable {
 
   private void delete(String key) {
     if (latest.remove(key) != null && caughtUp) {
-      deleted.orElseThrow().accept(key);
+      listener.deleted(key);
     }
   }
 
@@ -110,9 +87,9 @@ final class LatestReader<V> implements AutoCloseable {
     listener.caughtUp();
   }
 
-  /** Ends reading. Returns when a call of the listener that runs has returned. */
+  /** Ends the subscription. Returns when a call of the listener that runs has returned. */
   @Override
-  public void close() {
+  public final void close() {
     reader.close();
     registry.close();
   }

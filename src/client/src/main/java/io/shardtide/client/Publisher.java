@@ -3,6 +3,7 @@ package io.shardtide.client;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.workload.SourcePosition;
+import java.time.InstantSource;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -12,40 +13,50 @@ import java.util.function.Function;
 import org.apache.kafka.common.serialization.Serializer;
 
 /**
- * Sends the events of one topic, and waits for their outcomes. Safe for use by several threads.
+ * Sends the events of one topic, and waits for their outcomes. Safe for use by several threads;
+ * share one publisher within a process.
  *
  * @param <E> type of the events
  */
-final class EventSender<E> implements AutoCloseable {
+public abstract sealed class Publisher<E> implements AutoCloseable
+    permits WorkloadPublisher, PoolPublisher {
   /** The role of {@code ./shardtide acls} that publishes events. */
   static final String ROLE = "publisher";
 
+  final String source;
+  final InstantSource clock;
   private final Endpoint endpoint;
-  private final Registry registry;
   private final Topic<E> topic;
   private final Function<E, String> keyOf;
   private final Function<E, UUID> idOf;
   private final BiFunction<Endpoint, Registry, OutcomeReader> readers;
+  private final Registry registry;
   private final Serializer<E> serializer;
   private final RecordSender sender;
   private final AcceptanceWatch acceptance;
   private OutcomeReader outcomes;
 
   /**
-   * Creates a sender; the first event connects.
+   * Creates a publisher; the first event connects.
    *
    * @param endpoint the cluster and the registry
+   * @param source name of the publisher, for people
+   * @param clock dates events
    * @param topic the events' topic
    * @param keyOf returns an event's key
    * @param idOf returns an event's id
    * @param readers begins to read outcomes
    */
-  EventSender(
+  Publisher(
       Endpoint endpoint,
+      String source,
+      InstantSource clock,
       Topic<E> topic,
       Function<E, String> keyOf,
       Function<E, UUID> idOf,
       BiFunction<Endpoint, Registry, OutcomeReader> readers) {
+    this.source = source;
+    this.clock = clock;
     this.endpoint = endpoint;
     this.topic = topic;
     this.keyOf = keyOf;
@@ -63,8 +74,21 @@ final class EventSender<E> implements AutoCloseable {
             CompletableFuture.delayedExecutor(AcceptanceWatch.INTERVAL_MS, TimeUnit.MILLISECONDS));
   }
 
-  /** Sends an event; returns its position, when all in-sync replicas have it, or Kafka's error. */
-  CompletableFuture<SourcePosition> send(E event) {
+  /** Refuses an event that the planner would reject for itself alone. */
+  void check(E event) {}
+
+  /**
+   * Sends an event. May block until Kafka and the registry answer: {@link Endpoint#withTimeout}.
+   *
+   * @return its position on the topic, when all in-sync replicas have it; or Kafka's error: then it
+   *     may be on the log or not, and sending the same event again is safe. Kafka's {@code
+   *     AuthenticationException} comes within seconds if the brokers do not accept this client, and
+   *     {@code AuthorizationException} if it lacks an ACL; their messages say what to do
+   * @throws io.shardtide.workload.RejectedException if two changes are of one table, or of the
+   *     cluster
+   */
+  public final CompletableFuture<SourcePosition> publish(E event) {
+    check(event);
     double failed = sender.failedLogins();
     CompletableFuture<SourcePosition> sent =
         sender.send(topic, serializer, keyOf.apply(event), event);
@@ -72,9 +96,21 @@ final class EventSender<E> implements AutoCloseable {
     return sent;
   }
 
-  /** Sends an event, and returns its outcome or the error of sending it. */
-  CompletableFuture<Outcome> sendAndAwait(E event) {
-    return outcomes().events().send(idOf.apply(event), () -> send(event));
+  /**
+   * Sends an event and waits in the background for the planner's decision. The first call starts to
+   * read the topics that tell it. May block as {@link #publish} does.
+   *
+   * @return the outcome; it does not complete while no planner runs, so use {@link
+   *     CompletableFuture#orTimeout} or a timed get. Fails as {@link #publish} does
+   * @throws io.shardtide.workload.RejectedException if two changes are of one table, or of the
+   *     cluster
+   * @throws io.shardtide.log.MissingTopicException if the cluster does not have the planner's
+   *     topics
+   * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer
+   */
+  public final CompletableFuture<Outcome> publishAndAwait(E event) {
+    check(event);
+    return outcomes().pending.send(idOf.apply(event), () -> publish(event));
   }
 
   private synchronized OutcomeReader outcomes() {
@@ -89,7 +125,7 @@ final class EventSender<E> implements AutoCloseable {
    * complete exceptionally.
    */
   @Override
-  public synchronized void close() {
+  public final synchronized void close() {
     sender.close();
     if (outcomes != null) {
       outcomes.close();
