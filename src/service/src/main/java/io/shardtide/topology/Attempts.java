@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.wire.Causes;
 import io.shardtide.workload.RejectedException;
 import java.util.Optional;
 import org.slf4j.Logger;

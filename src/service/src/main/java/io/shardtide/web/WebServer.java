@@ -1,6 +1,7 @@
 package io.shardtide.web;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.wire.Causes;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Optional;
