@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+
 import io.shardtide.pool.Allocation;
 import java.util.Optional;
 
@@ -40,9 +42,8 @@ public final class AllocationSubscriber extends Subscription<Allocation> {
       Endpoint endpoint, Optional<String> poolId, AllocationListener listener) {
     super(
         endpoint,
-        endpoint.topics().currentAllocations(),
+        CURRENT_ALLOCATIONS,
         poolId,
-        Allocation::poolId,
         listener,
         (allocation, previous) -> listener.allocation(new AllocationUpdate(allocation, previous)));
   }

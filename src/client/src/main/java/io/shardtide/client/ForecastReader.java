@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.log.TopicReader;
 import java.util.Collections;
@@ -16,7 +18,7 @@ public final class ForecastReader implements AutoCloseable {
 
   private ForecastReader(Endpoint endpoint) {
     reader = endpoint.reader();
-    latest = reader.latest(endpoint.topics().currentForecasts(), TableForecasts::workloadId);
+    latest = reader.latest(endpoint.topics().of(CURRENT_FORECASTS));
     reader.open();
   }
 

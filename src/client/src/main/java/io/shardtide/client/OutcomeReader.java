@@ -1,9 +1,10 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
-import java.util.Optional;
 import org.apache.kafka.common.acl.AclOperation;
 
 /** Finds the outcomes of events that were sent to one topic. */
@@ -14,22 +15,21 @@ abstract class OutcomeReader implements AutoCloseable {
   final TopicReader reader;
   private final ClusterRefusals refusals;
 
-  /** Connects nowhere yet; of the planner's topics, {@link #reader} has that of rejections. */
+  /** Connects nowhere yet. */
   OutcomeReader(Endpoint endpoint, Registry registry) {
     refusals = new ClusterRefusals(endpoint, Publisher.ROLE);
     reader =
         endpoint
             .reader(registry)
-            .handle(
-                endpoint.topics().rejectedEvents(),
-                StartPosition.END,
-                Optional.empty(),
-                (position, writtenAt, rejected) -> pending.reject(rejected))
             .onFailure(error -> pending.end(refusals.explain(error, AclOperation.READ)));
   }
 
-  /** Opens the reader and starts its thread. Closes everything if it fails. */
-  final void start() {
+  /** Reads the topics of {@link #reader} and rejections. Closes everything if it fails. */
+  final void start(Endpoint endpoint) {
+    reader.handle(
+        endpoint.topics().of(REJECTED_EVENTS),
+        StartPosition.END,
+        (position, writtenAt, rejected) -> pending.reject(rejected));
     try {
       reader.open();
     } catch (RuntimeException e) {

@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.log.EndOffsets;
 import io.shardtide.log.StartPosition;
@@ -53,15 +55,15 @@ final class PendingOutcomes extends OutcomeReader {
 
   PendingOutcomes(Endpoint endpoint, Registry registry) {
     super(endpoint, registry);
-    Topic<CostPredictions> predictions = endpoint.topics().costPredictions();
+    Topic<CostPredictions> predictions = endpoint.topics().of(COST_PREDICTIONS);
     group = endpoint.prefix() + Topics.WORKLOAD_APPLICATION;
     admin = Admin.create(endpoint.clients(Map.of(), Map.of()));
     endOffsets = new EndOffsets(endpoint.clients(Map.of(), Map.of()));
     reader
-        .handle(predictions, StartPosition.END, Optional.empty(), this::predicted)
+        .handle(predictions, StartPosition.END, this::predicted)
         .skip(predictions, this::isOfOthers)
         .every(OFFSETS_INTERVAL, this::compareOffsets);
-    start();
+    start(endpoint);
   }
 
   /** A model that takes over predicts all workloads again, and each has many tables. */

@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+
 import io.shardtide.plan.ShardingPlan;
 import java.util.Optional;
 
@@ -37,9 +39,8 @@ public final class PlanSubscriber extends Subscription<ShardingPlan> {
   private PlanSubscriber(Endpoint endpoint, Optional<String> workloadId, PlanListener listener) {
     super(
         endpoint,
-        endpoint.topics().currentPlans(),
+        CURRENT_PLANS,
         workloadId,
-        ShardingPlan::workloadId,
         listener,
         (plan, previous) -> listener.plan(new PlanUpdate(plan, previous)));
     this.endpoint = endpoint;

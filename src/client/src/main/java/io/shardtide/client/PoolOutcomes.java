@@ -1,5 +1,8 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+
 import io.shardtide.log.StartPosition;
 import io.shardtide.pool.Allocation;
 import io.shardtide.pool.PoolChange;
@@ -12,7 +15,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.NavigableMap;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -42,19 +44,11 @@ final class PoolOutcomes extends OutcomeReader {
   PoolOutcomes(Endpoint endpoint, Registry registry) {
     super(endpoint, registry);
     reader
-        .handle(
-            endpoint.topics().poolChanges(),
-            StartPosition.BEGINNING,
-            Optional.of(PoolChange::poolId),
-            this::apply)
-        .handle(
-            endpoint.topics().currentAllocations(),
-            StartPosition.END,
-            Optional.of(Allocation::poolId),
-            this::allocated)
+        .handle(endpoint.topics().of(POOL_CHANGES), StartPosition.BEGINNING, this::apply)
+        .handle(endpoint.topics().of(CURRENT_ALLOCATIONS), StartPosition.END, this::allocated)
         .every(POSITIONS_INTERVAL, this::complete)
         .onUndecodable(record -> {});
-    start();
+    start(endpoint);
   }
 
   private void apply(SourcePosition position, Instant writtenAt, PoolChange event) {

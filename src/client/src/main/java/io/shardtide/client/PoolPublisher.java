@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+
 import io.shardtide.pool.PoolChange;
 import java.time.InstantSource;
 
@@ -42,14 +44,7 @@ import java.time.InstantSource;
  */
 public final class PoolPublisher extends Publisher<PoolChange> {
   private PoolPublisher(Endpoint endpoint, String source, InstantSource clock) {
-    super(
-        endpoint,
-        source,
-        clock,
-        endpoint.topics().poolChanges(),
-        PoolChange::poolId,
-        PoolChange::eventId,
-        PoolOutcomes::new);
+    super(endpoint, source, clock, POOL_CHANGES, PoolChange::eventId, PoolOutcomes::new);
   }
 
   /**

@@ -1,9 +1,11 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.pool.Allocation;
-import io.shardtide.pool.PoolChange;
 import io.shardtide.pool.PoolHistory;
 import io.shardtide.pool.PoolState;
 import java.util.Map;
@@ -34,14 +36,13 @@ public final class PoolReader implements AutoCloseable {
         endpoint
             .reader()
             .handle(
-                endpoint.topics().poolChanges(),
+                endpoint.topics().of(POOL_CHANGES),
                 StartPosition.BEGINNING,
-                Optional.of(PoolChange::poolId),
                 (position, writtenAt, event) ->
                     histories.computeIfAbsent(event.poolId(), PoolHistory::new).apply(event))
             // The planner rejects them too.
             .onUndecodable(record -> {});
-    allocations = reader.latest(endpoint.topics().currentAllocations(), Allocation::poolId);
+    allocations = reader.latest(endpoint.topics().of(CURRENT_ALLOCATIONS));
     reader.open();
   }
 

@@ -2,6 +2,7 @@ package io.shardtide.client;
 
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.SourcePosition;
 import java.time.InstantSource;
 import java.util.Optional;
@@ -27,7 +28,6 @@ public abstract sealed class Publisher<E> implements AutoCloseable
   final InstantSource clock;
   private final Endpoint endpoint;
   private final Topic<E> topic;
-  private final Function<E, String> keyOf;
   private final Function<E, UUID> idOf;
   private final BiFunction<Endpoint, Registry, OutcomeReader> readers;
   private final Registry registry;
@@ -42,8 +42,7 @@ public abstract sealed class Publisher<E> implements AutoCloseable
    * @param endpoint the cluster and the registry
    * @param source name of the publisher, for people
    * @param clock dates events
-   * @param topic the events' topic
-   * @param keyOf returns an event's key
+   * @param type the events' topic
    * @param idOf returns an event's id
    * @param readers begins to read outcomes
    */
@@ -51,15 +50,13 @@ public abstract sealed class Publisher<E> implements AutoCloseable
       Endpoint endpoint,
       String source,
       InstantSource clock,
-      Topic<E> topic,
-      Function<E, String> keyOf,
+      TopicType<E> type,
       Function<E, UUID> idOf,
       BiFunction<Endpoint, Registry, OutcomeReader> readers) {
     this.source = source;
     this.clock = clock;
     this.endpoint = endpoint;
-    this.topic = topic;
-    this.keyOf = keyOf;
+    topic = endpoint.topics().of(type);
     this.idOf = idOf;
     this.readers = readers;
     registry = endpoint.connectRegistry();
@@ -90,8 +87,7 @@ public abstract sealed class Publisher<E> implements AutoCloseable
   public final CompletableFuture<SourcePosition> publish(E event) {
     check(event);
     double failed = sender.failedLogins();
-    CompletableFuture<SourcePosition> sent =
-        sender.send(topic, serializer, keyOf.apply(event), event);
+    CompletableFuture<SourcePosition> sent = sender.send(topic, serializer, event);
     acceptance.watch(sent, failed);
     return sent;
   }

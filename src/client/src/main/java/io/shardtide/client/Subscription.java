@@ -4,11 +4,11 @@ import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
-import java.util.function.Function;
 
 /**
  * Receives the values of a compacted topic: first the latest of each key, in the order of the keys,
@@ -29,21 +29,20 @@ public abstract sealed class Subscription<V> implements AutoCloseable
    * Connects and starts to receive.
    *
    * @param endpoint the cluster and the registry
-   * @param topic a compacted topic
+   * @param type a compacted topic
    * @param key only records of this key; empty for all
-   * @param keyOf returns the key that a value must have
    * @param listener what happens to the subscription
    * @param received takes each value, with the one of the same key before
    */
   Subscription(
       Endpoint endpoint,
-      Topic<V> topic,
+      TopicType<V> type,
       Optional<String> key,
-      Function<V, String> keyOf,
       SubscriptionListener listener,
       BiConsumer<V, Optional<V>> received) {
     this.listener = listener;
     this.received = received;
+    Topic<V> topic = endpoint.topics().of(type);
     registry = endpoint.connectRegistry();
     reader =
         endpoint
@@ -52,8 +51,7 @@ public abstract sealed class Subscription<V> implements AutoCloseable
             .handle(
                 topic,
                 StartPosition.BEGINNING,
-                Optional.of(keyOf),
-                (position, writtenAt, value) -> receive(keyOf.apply(value), value))
+                (position, writtenAt, value) -> receive(type.keyOf(value), value))
             .onTombstone(topic, (position, deleted) -> delete(deleted))
             .onCaughtUp(this::catchUp)
             .onUndecodable(listener::undecodable)

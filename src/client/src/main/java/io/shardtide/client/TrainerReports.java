@@ -1,5 +1,9 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+
 import io.shardtide.growth.FillReport;
 import io.shardtide.growth.TableFill;
 import io.shardtide.log.DaemonThreads;
@@ -80,10 +84,10 @@ public final class TrainerReports implements AutoCloseable {
     this.run = run;
     this.clock = clock;
     Topics topics = endpoint.topics();
-    statuses = new Kind<>(registry, topics.planStatus(), new Semaphore(MAX_STATUSES));
+    statuses = new Kind<>(registry, topics.of(PLAN_STATUS), new Semaphore(MAX_STATUSES));
     Semaphore room = new Semaphore(MAX_MEASUREMENTS);
-    measurements = new Kind<>(registry, topics.measuredCosts(), room);
-    fills = new Kind<>(registry, topics.tableFills(), room);
+    measurements = new Kind<>(registry, topics.of(MEASURED_COSTS), room);
+    fills = new Kind<>(registry, topics.of(TABLE_FILLS), room);
     sender = new RecordSender(endpoint, new ClusterRefusals(endpoint, "trainer"), REPORT_BYTES);
   }
 
@@ -159,7 +163,6 @@ public final class TrainerReports implements AutoCloseable {
       int waves) {
     return send(
         statuses,
-        plan.workloadId(),
         new PlanStatus(
             plan.workloadId(),
             plan.planId(),
@@ -202,7 +205,6 @@ public final class TrainerReports implements AutoCloseable {
       List<MeasuredCollective> collectives) {
     return send(
         measurements,
-        plan.workloadId(),
         MeasuredCostsBuilder.builder()
             .measurementId(id(step))
             .workloadId(plan.workloadId())
@@ -230,7 +232,6 @@ public final class TrainerReports implements AutoCloseable {
   public CompletableFuture<Void> filled(ShardingPlan plan, long step, List<TableFill> tables) {
     return send(
         fills,
-        plan.workloadId(),
         new FillReport(
             id(step), plan.workloadId(), plan.planId(), run, source, clock.instant(), tables));
   }
@@ -239,7 +240,7 @@ public final class TrainerReports implements AutoCloseable {
     return "%s/%s/%d".formatted(source, run, step);
   }
 
-  private <V> CompletableFuture<Void> send(Kind<V> kind, String key, V value) {
+  private <V> CompletableFuture<Void> send(Kind<V> kind, V value) {
     CompletableFuture<Void> delivered = new CompletableFuture<>();
     if (!kind.room().tryAcquire()) {
       drop(
@@ -249,7 +250,7 @@ public final class TrainerReports implements AutoCloseable {
       return delivered;
     }
     try {
-      background.execute(() -> deliver(kind, key, value, delivered));
+      background.execute(() -> deliver(kind, value, delivered));
     } catch (RejectedExecutionException e) {
       kind.room().release();
       drop(delivered, kind.topic(), new IllegalStateException("The reporter is closed", e));
@@ -258,10 +259,10 @@ public final class TrainerReports implements AutoCloseable {
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // whenComplete looks at the result.
-  private <V> void deliver(Kind<V> kind, String key, V value, CompletableFuture<Void> delivered) {
+  private <V> void deliver(Kind<V> kind, V value, CompletableFuture<Void> delivered) {
     CompletableFuture<?> sent;
     try {
-      sent = sender.send(kind.topic(), kind.serializer(), key, value);
+      sent = sender.send(kind.topic(), kind.serializer(), value);
     } catch (RuntimeException e) {
       sent = CompletableFuture.failedFuture(e);
     }

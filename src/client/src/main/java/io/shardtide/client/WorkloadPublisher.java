@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.workload.WorkloadChange;
 import java.time.InstantSource;
 
@@ -32,14 +34,7 @@ import java.time.InstantSource;
  */
 public final class WorkloadPublisher extends Publisher<WorkloadChange> {
   private WorkloadPublisher(Endpoint endpoint, String source, InstantSource clock) {
-    super(
-        endpoint,
-        source,
-        clock,
-        endpoint.topics().workloadChanges(),
-        WorkloadChange::workloadId,
-        WorkloadChange::eventId,
-        PendingOutcomes::new);
+    super(endpoint, source, clock, WORKLOAD_CHANGES, WorkloadChange::eventId, PendingOutcomes::new);
   }
 
   /**

@@ -4,7 +4,6 @@ import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
-import io.shardtide.wire.Topics;
 import io.shardtide.wire.UndecidedSchemaException;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.SourcePosition;
@@ -25,7 +24,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -57,7 +55,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  */
 public final class TopicReader implements AutoCloseable {
   /** How long a call waits for a cluster that sends nothing, unless the settings differ. */
-  private static final Duration DEFAULT_PATIENCE = Duration.ofSeconds(30);
+  private static final long DEFAULT_PATIENCE_MS = 30_000;
 
   private final String bootstrapServers;
   private final KafkaConsumer<byte[], byte[]> consumer;
@@ -91,11 +89,12 @@ public final class TopicReader implements AutoCloseable {
     config.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
     consumer =
         new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
-    Object timeout = kafka.get(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG);
     patience =
-        timeout == null
-            ? DEFAULT_PATIENCE
-            : Duration.ofMillis(Long.parseLong(String.valueOf(timeout)));
+        Duration.ofMillis(
+            Long.parseLong(
+                String.valueOf(
+                    config.getOrDefault(
+                        ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, DEFAULT_PATIENCE_MS))));
   }
 
   /** Hands on only the records with this key, in UTF-8; empty for all. */
@@ -108,34 +107,27 @@ public final class TopicReader implements AutoCloseable {
    * Reads a topic.
    *
    * @param start its first record
-   * @param keyOf the key that a record with this value must have; empty for any key
    * @param handler receives the values
    */
-  public <V> TopicReader handle(
-      Topic<V> topic,
-      StartPosition start,
-      Optional<Function<V, String>> keyOf,
-      RecordHandler<V> handler) {
+  public <V> TopicReader handle(Topic<V> topic, StartPosition start, RecordHandler<V> handler) {
     dispatcher.subscriptions.put(
         topic.name(),
         new RecordDispatcher.Subscription<>(
-            topic, start, new RecordDecoder<>(registry, topic, keyOf), handler));
+            topic, start, new RecordDecoder<>(registry, topic), handler));
     return this;
   }
 
   /**
    * Reads the latest value of each key of a compacted topic.
    *
-   * @param keyOf the key that a record with this value must have
    * @return the values by key, as far as they are read
    */
-  public <V> SortedMap<String, V> latest(Topic<V> topic, Function<V, String> keyOf) {
+  public <V> SortedMap<String, V> latest(Topic<V> topic) {
     SortedMap<String, V> latest = new TreeMap<>();
     handle(
         topic,
         StartPosition.BEGINNING,
-        Optional.of(keyOf),
-        (position, writtenAt, value) -> latest.put(keyOf.apply(value), value));
+        (position, writtenAt, value) -> latest.put(topic.type().keyOf(value), value));
     onTombstone(topic, (position, key) -> latest.remove(key));
     return latest;
   }
@@ -256,10 +248,7 @@ public final class TopicReader implements AutoCloseable {
   private List<TopicPartition> partitionsOf(Topic<?> topic) {
     List<PartitionInfo> found = consumer.partitionsFor(topic.name());
     if (found.isEmpty()) {
-      throw new MissingTopicException(
-          topic.name(),
-          Topics.withPrefix("").extensionOf(topic.name().replaceFirst(".*[.]", "")),
-          bootstrapServers);
+      throw new MissingTopicException(topic.name(), topic.type().extension(), bootstrapServers);
     }
     return found.stream()
         .map(info -> new TopicPartition(info.topic(), info.partition()))

@@ -1,29 +1,32 @@
 package io.shardtide.views;
 
+import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.client.Endpoint;
-import io.shardtide.cost.CostPredictions;
-import io.shardtide.cost.CostSample;
-import io.shardtide.cost.ModelBundle;
-import io.shardtide.growth.TableForecasts;
-import io.shardtide.log.RecordHandler;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.plan.InfeasibleWorkload;
-import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.PlanDiff;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.pool.Allocation;
-import io.shardtide.pool.CurveReport;
-import io.shardtide.pool.PoolChange;
-import io.shardtide.state.AcceptedStatus;
-import io.shardtide.state.DriftAlarm;
-import io.shardtide.state.ModelDecision;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
-import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -31,7 +34,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
-import java.util.function.Function;
 
 /**
  * What the dashboard shows, kept up to date from the log. Each instance reads all partitions, and
@@ -81,8 +83,8 @@ public final class Views implements AutoCloseable {
     statistics = projection.statistics(lag.now(), false);
     recent =
         recent(endpoint.reader(registry))
-            .onTombstone(topics.currentPlans(), (at, key) -> projection.planDeleted(key))
-            .latestOnlyAtStart(topics.currentPlans())
+            .onTombstone(topics.of(CURRENT_PLANS), (at, key) -> projection.planDeleted(key))
+            .latestOnlyAtStart(topics.of(CURRENT_PLANS))
             .onCaughtUp(() -> caughtUp = true)
             .every(UPDATES, this::sendUpdates)
             .every(STATISTICS, this::sendStatistics)
@@ -99,12 +101,8 @@ public final class Views implements AutoCloseable {
     tables =
         endpoint
             .reader(registry)
-            .handle(
-                topics.currentPredictions(),
-                StartPosition.BEGINNING,
-                Optional.of(part -> PredictionKey.of(part).text()),
-                (RecordHandler<CostPredictions>) projection::apply)
-            .onTombstone(topics.currentPredictions(), (at, key) -> predictionDeleted(key))
+            .handle(topics.of(CURRENT_PREDICTIONS), StartPosition.BEGINNING, projection::apply)
+            .onTombstone(topics.of(CURRENT_PREDICTIONS), (at, key) -> predictionDeleted(key))
             .onCaughtUp(() -> tablesAreRead = true)
             .onFailure(failed);
     try {
@@ -132,75 +130,38 @@ public final class Views implements AutoCloseable {
   }
 
   private TopicReader recent(TopicReader reader) {
-    follow(
-        reader,
-        topics.currentPlans(),
-        StartPosition.BEGINNING,
-        ShardingPlan::workloadId,
-        projection::applyCurrent);
-    follow(
-        reader,
-        topics.workloadChanges(),
-        RECENT_LARGE,
-        WorkloadChange::workloadId,
-        projection::apply);
-    follow(
-        reader, topics.shardingPlans(), RECENT_LARGE, ShardingPlan::workloadId, projection::apply);
-    follow(
-        reader,
-        topics.acceptedStatuses(),
-        RECENT,
-        AcceptedStatus::workloadId,
-        (at, writtenAt, accepted) ->
-            accepted.status().ifPresent(status -> projection.apply(at, writtenAt, status)));
-    follow(reader, topics.measuredCosts(), RECENT, MeasuredCosts::workloadId, projection::apply);
-    follow(
-        reader,
-        topics.infeasibleWorkloads(),
-        RECENT,
-        InfeasibleWorkload::workloadId,
-        projection::apply);
-    follow(
-        reader, topics.trainingSamples(), RECENT_SAMPLES, CostSample::hardware, projection::apply);
-    follow(reader, topics.driftAlarms(), RECENT, DriftAlarm::hardware, projection::apply);
-    follow(reader, topics.modelDecisions(), RECENT, ModelDecision::hardware, projection::apply);
-    follow(reader, topics.costModels(), RECENT, ModelBundle::hardware, projection::apply);
-    return reader.handle(
-        topics.rejectedEvents(), RECENT_LARGE, Optional.empty(), projection::apply);
+    return reader
+        .handle(topics.of(CURRENT_PLANS), StartPosition.BEGINNING, projection::applyCurrent)
+        .handle(topics.of(WORKLOAD_CHANGES), RECENT_LARGE, projection::apply)
+        .handle(topics.of(SHARDING_PLANS), RECENT_LARGE, projection::apply)
+        .handle(
+            topics.of(ACCEPTED_STATUSES),
+            RECENT,
+            (at, writtenAt, accepted) ->
+                accepted.status().ifPresent(status -> projection.apply(at, writtenAt, status)))
+        .handle(topics.of(MEASURED_COSTS), RECENT, projection::apply)
+        .handle(topics.of(INFEASIBLE_WORKLOADS), RECENT, projection::apply)
+        .handle(topics.of(TRAINING_SAMPLES), RECENT_SAMPLES, projection::apply)
+        .handle(topics.of(DRIFT_ALARMS), RECENT, projection::apply)
+        .handle(topics.of(MODEL_DECISIONS), RECENT, projection::apply)
+        .handle(topics.of(COST_MODELS), RECENT, projection::apply)
+        .handle(topics.of(REJECTED_EVENTS), RECENT_LARGE, projection::apply);
   }
 
   private void followPools() {
-    follow(recent, topics.poolChanges(), StartPosition.BEGINNING, PoolChange::poolId, pools::apply);
-    follow(recent, topics.throughputCurves(), RECENT_CURVES, CurveReport::poolId, pools::apply);
-    follow(recent, topics.allocations(), RECENT_LARGE, Allocation::poolId, pools::apply);
-    follow(
-        recent,
-        topics.currentAllocations(),
-        StartPosition.BEGINNING,
-        Allocation::poolId,
-        pools::applyCurrent);
-    recent.latestOnlyAtStart(topics.currentAllocations());
+    recent
+        .handle(topics.of(POOL_CHANGES), StartPosition.BEGINNING, pools::apply)
+        .handle(topics.of(THROUGHPUT_CURVES), RECENT_CURVES, pools::apply)
+        .handle(topics.of(ALLOCATIONS), RECENT_LARGE, pools::apply)
+        .handle(topics.of(CURRENT_ALLOCATIONS), StartPosition.BEGINNING, pools::applyCurrent)
+        .latestOnlyAtStart(topics.of(CURRENT_ALLOCATIONS));
   }
 
   private void followForecasts() {
-    follow(
-        recent,
-        topics.currentForecasts(),
-        StartPosition.BEGINNING,
-        TableForecasts::workloadId,
-        projection::apply);
     recent
-        .onTombstone(topics.currentForecasts(), (at, key) -> projection.forecastsDeleted(key))
-        .latestOnlyAtStart(topics.currentForecasts());
-  }
-
-  private static <V> void follow(
-      TopicReader reader,
-      Topic<V> topic,
-      StartPosition start,
-      Function<V, String> keyOf,
-      RecordHandler<V> handler) {
-    reader.handle(topic, start, Optional.of(keyOf), handler);
+        .handle(topics.of(CURRENT_FORECASTS), StartPosition.BEGINNING, projection::apply)
+        .onTombstone(topics.of(CURRENT_FORECASTS), (at, key) -> projection.forecastsDeleted(key))
+        .latestOnlyAtStart(topics.of(CURRENT_FORECASTS));
   }
 
   private void sendUpdates() {
