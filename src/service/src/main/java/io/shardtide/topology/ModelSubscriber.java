@@ -33,7 +33,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Function;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -94,19 +93,19 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
    * @param clientConfig settings of Kafka's clients
    * @param registry looks schemas up
    * @param topics the topics
-   * @param predictorOf opens the predictor of a model
+   * @param predictors opens the predictors of models
    * @param unknownHardware whether hardware without a model begins with the nearest one's
    */
   ModelSubscriber(
       Map<String, Object> clientConfig,
       Registry registry,
       Topics topics,
-      Function<ModelBundle, TowerPredictor> predictorOf,
+      OpenPredictors predictors,
       UnknownHardware unknownHardware) {
     this.clientConfig = Map.copyOf(clientConfig);
     this.registry = registry;
     this.topics = topics;
-    predictors = new OpenPredictors(predictorOf);
+    this.predictors = predictors;
     this.unknownHardware = unknownHardware;
   }
 

@@ -19,19 +19,26 @@ final class OpenPredictors {
   static final int MOST_UNUSED = 16;
 
   private final Function<ModelBundle, TowerPredictor> predictorOf;
+  private final PlannerMetrics metrics;
 
   /** In the order of their last use. */
   private final Set<ReplaceablePredictor> used = new LinkedHashSet<>();
 
   /**
    * @param predictorOf opens the predictor of a model; throws if this version cannot run it
+   * @param metrics counts and times predictions
    */
-  OpenPredictors(Function<ModelBundle, TowerPredictor> predictorOf) {
+  OpenPredictors(Function<ModelBundle, TowerPredictor> predictorOf, PlannerMetrics metrics) {
     this.predictorOf = predictorOf;
+    this.metrics = metrics;
   }
 
   TowerPredictor open(ModelBundle bundle) {
     return predictorOf.apply(bundle);
+  }
+
+  PlannerMetrics metrics() {
+    return metrics;
   }
 
   /** Reports that a predictor was used, and closes the one whose last use is the longest ago. */

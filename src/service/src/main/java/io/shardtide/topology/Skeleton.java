@@ -2,6 +2,8 @@ package io.shardtide.topology;
 
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import java.util.function.Function;
+import org.apache.kafka.streams.Topology;
 
 /**
  * What a topology's processors share.
@@ -21,4 +23,29 @@ record Skeleton(
     PlannerMetrics metrics,
     RegistryRetry retry,
     FailedAttempts failed,
-    Faults faults) {}
+    Faults faults) {
+  Skeleton(
+      TopologyName name,
+      Registry registry,
+      Topics topics,
+      PlannerMetrics metrics,
+      RegistryRetry retry) {
+    this(
+        name,
+        registry,
+        topics,
+        metrics,
+        retry,
+        new FailedAttempts(System::nanoTime),
+        Faults.INJECTED.get());
+  }
+
+  /**
+   * Builds the topology; nothing runs yet.
+   *
+   * @param processor creates the processor, one for each task
+   */
+  Topology topology(Function<Skeleton, KeyedProcessor> processor) {
+    return Topologies.build(name, topics, registry, () -> processor.apply(this));
+  }
+}

@@ -175,29 +175,33 @@ class EachEventEndsTest {
       start(
           state,
           TopologyName.WORKLOAD,
-          WorkloadTopology.build(
-              topics, registry, new WorkloadStep(predictors), models, metrics, retry));
+          new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
+              .topology(
+                  skeleton ->
+                      new WorkloadTopology(skeleton, new WorkloadStep(predictors), models)));
       start(
           state,
           TopologyName.PLANNING,
-          PlanningTopology.build(
-              topics,
-              registry,
-              new PlanningStep(
-                  predictors,
-                  PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                  new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
-              models,
-              Runnable::run,
-              task -> {},
-              System::nanoTime,
-              metrics,
-              retry));
+          new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
+              .topology(
+                  skeleton ->
+                      new PlanningTopology(
+                          skeleton,
+                          new PlanningStep(
+                              predictors,
+                              PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                              new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                          models,
+                          Runnable::run,
+                          task -> {},
+                          System::nanoTime)));
       start(
           state,
           TopologyName.GROWTH,
-          GrowthTopology.build(
-              topics, registry, new GrowthStep(CapacityPolicy.DEFAULTS), metrics, retry));
+          new Skeleton(TopologyName.GROWTH, registry, topics, metrics, retry)
+              .topology(
+                  skeleton ->
+                      new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS))));
     }
 
     private void start(Path state, TopologyName name, Topology topology) {

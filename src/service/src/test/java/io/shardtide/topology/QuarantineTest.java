@@ -234,67 +234,71 @@ class QuarantineTest {
     Topology topology =
         switch (name) {
           case WORKLOAD ->
-              WorkloadTopology.build(
-                  topics,
-                  registry,
-                  new WorkloadStep(predictors),
-                  ArrivingModels.allArrived(predictors::changes),
-                  metrics,
-                  retry);
+              new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          new WorkloadTopology(
+                              skeleton,
+                              new WorkloadStep(predictors),
+                              ArrivingModels.allArrived(predictors::changes)));
           case PLANNING ->
-              PlanningTopology.build(
-                  topics,
-                  registry,
-                  new PlanningStep(
-                      predictors,
-                      PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                      new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
-                  ArrivingModels.allArrived(() -> 0),
-                  Runnable::run,
-                  jobs::add,
-                  System::nanoTime,
-                  metrics,
-                  retry);
+              new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          new PlanningTopology(
+                              skeleton,
+                              new PlanningStep(
+                                  predictors,
+                                  PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                                  new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                              ArrivingModels.allArrived(() -> 0),
+                              Runnable::run,
+                              jobs::add,
+                              System::nanoTime));
           case FEEDBACK ->
-              FeedbackTopology.build(
-                  topics,
-                  registry,
-                  new FeedbackStep(modelId -> false),
-                  ArrivingModels.allArrived(() -> 0),
-                  metrics,
-                  retry);
+              new Skeleton(TopologyName.FEEDBACK, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          new FeedbackTopology(
+                              skeleton,
+                              new FeedbackStep(modelId -> false),
+                              ArrivingModels.allArrived(() -> 0)));
           case TRAINING ->
-              TrainingTopology.build(
-                  topics,
-                  registry,
-                  new RetrainingRun(
-                      (champion, towers, recent, old, sources, seed) -> champion,
-                      io.shardtide.testing.PlainTowers::new,
-                      policy(),
-                      InstantSource.fixed(Fixtures.TIME)),
-                  hardware -> Optional.of(named(hardware)),
-                  jobs::add,
-                  () -> 0,
-                  metrics,
-                  retry);
+              new Skeleton(TopologyName.TRAINING, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          new TrainingTopology(
+                              skeleton,
+                              new RetrainingRun(
+                                  (champion, towers, recent, old, sources, seed) -> champion,
+                                  io.shardtide.testing.PlainTowers::new,
+                                  policy(),
+                                  InstantSource.fixed(Fixtures.TIME)),
+                              hardware -> Optional.of(named(hardware)),
+                              jobs::add,
+                              () -> 0));
           case CURVES ->
-              CurvesTopology.build(
-                  topics,
-                  registry,
-                  new CurveStep(
-                      cluster -> predictors.of(cluster.hardware()),
-                      predictors::get,
-                      SearchSettings.QUICK),
-                  ArrivingModels.allArrived(predictors::changes),
-                  jobs::add,
-                  metrics,
-                  retry);
+              new Skeleton(TopologyName.CURVES, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          new CurvesTopology(
+                              skeleton,
+                              new CurveStep(
+                                  cluster -> predictors.of(cluster.hardware()),
+                                  predictors::get,
+                                  SearchSettings.QUICK),
+                              ArrivingModels.allArrived(predictors::changes),
+                              jobs::add));
           case POOL ->
-              PoolTopology.build(
-                  topics, registry, new PoolStep(AllocationPolicy.DEFAULTS), metrics, retry);
+              new Skeleton(TopologyName.POOL, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS)));
           case GROWTH ->
-              GrowthTopology.build(
-                  topics, registry, new GrowthStep(CapacityPolicy.DEFAULTS), metrics, retry);
+              new Skeleton(TopologyName.GROWTH, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS)));
         };
     return new Built(topology, meters);
   }

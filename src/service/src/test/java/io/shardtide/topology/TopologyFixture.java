@@ -121,32 +121,29 @@ abstract class TopologyFixture {
   }
 
   Topology workloadTopology() {
-    return WorkloadTopology.build(
-        topics,
-        registry,
-        new WorkloadStep(predictors),
-        models(),
-        PlannerMetrics.unread(),
-        RegistryRetry.none());
+    return new Skeleton(
+            TopologyName.WORKLOAD, registry, topics, PlannerMetrics.unread(), RegistryRetry.none())
+        .topology(
+            skeleton -> new WorkloadTopology(skeleton, new WorkloadStep(predictors), models()));
   }
 
   Topology planningTopology() {
-    return PlanningTopology.build(
-        topics,
-        registry,
-        new PlanningStep(
-            predictors,
-            settings,
-            new Planner(
-                InstantSource.fixed(Fixtures.TIME),
-                () -> 0,
-                (problem, budget) -> search.apply(problem, budget))),
-        models(),
-        live,
-        deep::add,
-        () -> nanos,
-        metrics,
-        RegistryRetry.none());
+    return new Skeleton(TopologyName.PLANNING, registry, topics, metrics, RegistryRetry.none())
+        .topology(
+            skeleton ->
+                new PlanningTopology(
+                    skeleton,
+                    new PlanningStep(
+                        predictors,
+                        settings,
+                        new Planner(
+                            InstantSource.fixed(Fixtures.TIME),
+                            () -> 0,
+                            (problem, budget) -> search.apply(problem, budget))),
+                    models(),
+                    live,
+                    deep::add,
+                    () -> nanos));
   }
 
   TopologyTestDriver driver(String name, Topology topology) {

@@ -139,13 +139,9 @@ class WaitingRecordsTest extends TopologyFixture {
               public void resumed(TopologyName topology) {}
             });
     built =
-        WorkloadTopology.build(
-            topics,
-            registry,
-            new WorkloadStep(predictors),
-            models(),
-            new PlannerMetrics(meters),
-            retry);
+        new Skeleton(TopologyName.WORKLOAD, registry, topics, new PlannerMetrics(meters), retry)
+            .topology(
+                skeleton -> new WorkloadTopology(skeleton, new WorkloadStep(predictors), models()));
     return built;
   }
 

@@ -195,7 +195,12 @@ class HandlerFaultsIT {
           }
         });
     return PlannerService.start(
-        settings, models, TensorFlowTowers::new, Optional.of(Retraining::retrain), metrics, health);
+        new PlannerParts(settings, models, TensorFlowTowers::new)
+            .with()
+            .trainer(Optional.of(Retraining::retrain))
+            .metrics(metrics)
+            .health(health)
+            .build());
   }
 
   /** A workload whose cluster a pool of the same name allocates, and what trainers may send. */
@@ -391,12 +396,10 @@ class HandlerFaultsIT {
     PlannerMetrics metrics = new PlannerMetrics(meters);
     try (PlannerService service =
         PlannerService.start(
-            settings,
-            List.of(TestModels.bundle(), all),
-            TensorFlowTowers::new,
-            Optional.empty(),
-            metrics,
-            ServiceHealth.unwatched(settings))) {
+            new PlannerParts(settings, List.of(TestModels.bundle(), all), TensorFlowTowers::new)
+                .with()
+                .metrics(metrics)
+                .build())) {
       assertThat(service).isNotNull();
       client.publish(
           Fixtures.eventOf(

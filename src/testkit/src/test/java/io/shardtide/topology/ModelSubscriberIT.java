@@ -133,7 +133,11 @@ class ModelSubscriberIT {
 
   private ModelSubscriber subscriber(UnknownHardware unknownHardware) {
     return new ModelSubscriber(
-        config(), client.registry(), client.topics(), CountedPredictor::new, unknownHardware);
+        config(),
+        client.registry(),
+        client.topics(),
+        new OpenPredictors(CountedPredictor::new, PlannerMetrics.unread()),
+        unknownHardware);
   }
 
   @AfterEach

@@ -31,7 +31,6 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
@@ -84,12 +83,11 @@ class QuarantineIT {
 
   private PlannerService service(PlannerMetrics metrics, ServiceHealth health) throws Exception {
     return PlannerService.start(
-        settings,
-        List.of(TestModels.bundle()),
-        TensorFlowTowers::new,
-        Optional.empty(),
-        metrics,
-        health);
+        new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new)
+            .with()
+            .metrics(metrics)
+            .health(health)
+            .build());
   }
 
   private void publish(String workload, Change... changes) throws Exception {
