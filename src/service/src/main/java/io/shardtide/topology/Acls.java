@@ -16,8 +16,6 @@ import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -160,43 +158,35 @@ public final class Acls {
         AclOperation.WRITE,
         "exactly-once processing");
     both(topics.of(COST_MODELS).name(), "reads and publishes models");
-    List<TopologyName> inUse = TopologyName.inUse(extensions);
-    for (Topic<?> topic : topics.all()) {
-      List<TopologyName> writers = topologies(name -> name.writes().contains(topic.type()));
-      List<TopologyName> readers = topologies(name -> name.reads(topic.type()));
-      String reason =
-          Stream.of(by("written by ", writers), by("read by ", readers))
-              .flatMap(Optional::stream)
-              .collect(Collectors.joining("; "));
-      if (!Collections.disjoint(readers, inUse)) {
-        topic(topic.name(), AclOperation.READ, reason);
-      }
-      // Models are published at a start, too.
-      if (!Collections.disjoint(writers, inUse) && !topic.type().equals(COST_MODELS)) {
-        topic(topic.name(), AclOperation.WRITE, reason);
-      }
-    }
-    for (TopologyName topology : inUse) {
+    ofTopologies(TopologyName.inUse(Set.of()));
+    ofTopologies(TopologyName.inUse(extensions));
+    for (TopologyName topology : TopologyName.inUse(extensions)) {
       for (StoreName store : StoreName.of(topology)) {
         both(store.changelog(prefix), "state of the " + topology + " topology");
       }
     }
   }
 
-  private static List<TopologyName> topologies(Predicate<TopologyName> which) {
-    return Arrays.stream(TopologyName.values()).filter(which).toList();
+  /** Adds what topologies read and write. */
+  private void ofTopologies(List<TopologyName> topologies) {
+    for (Topic<?> topic : topics.all()) {
+      Optional<String> writers = names(topologies, name -> name.writes().contains(topic.type()));
+      Optional<String> readers = names(topologies, name -> name.reads(topic.type()));
+      String reason =
+          Stream.of(writers.map("written by "::concat), readers.map("read by "::concat))
+              .flatMap(Optional::stream)
+              .collect(Collectors.joining("; "));
+      readers.ifPresent(some -> topic(topic.name(), AclOperation.READ, reason));
+      writers.ifPresent(some -> topic(topic.name(), AclOperation.WRITE, reason));
+    }
   }
 
-  private static Optional<String> by(String what, List<TopologyName> topologies) {
-    return topologies.isEmpty()
-        ? Optional.empty()
-        : Optional.of(
-            what
-                + (topologies.size() == TopologyName.values().length
-                    ? "all topologies"
-                    : topologies.stream()
-                        .map(TopologyName::toString)
-                        .collect(Collectors.joining(", "))));
+  private static Optional<String> names(
+      List<TopologyName> topologies, Predicate<TopologyName> which) {
+    return topologies.stream()
+        .filter(which)
+        .map(TopologyName::toString)
+        .reduce((some, next) -> some + ", " + next);
   }
 
   private void both(String topic, String reason) {
@@ -210,7 +200,11 @@ public final class Acls {
 
   private void add(
       ResourceType type, String name, PatternType pattern, AclOperation operation, String reason) {
-    acls.add(new AclGrant(type, name, pattern, operation, reason));
+    AclGrant grant = new AclGrant(type, name, pattern, operation, reason);
+    // The first reason stays.
+    if (acls.stream().noneMatch(grant::isFor)) {
+      acls.add(grant);
+    }
   }
 
   /** ACLs on the same resource, which one command adds. */
