@@ -51,9 +51,9 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   final PlannerMetrics metrics;
   final RegistryRetry retry;
-  private final Skeleton skeleton;
+  final Skeleton skeleton;
   private final Map<String, Input<?>> inputs = new HashMap<>();
-  private final Attempts attempts;
+  Attempts attempts;
   private ProcessorContext<String, Object> context;
   private WaitingRoom room;
   private final List<Runnable> atClose = new ArrayList<>();

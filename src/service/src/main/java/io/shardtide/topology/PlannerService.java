@@ -43,7 +43,7 @@ import org.slf4j.LoggerFactory;
  * while the registry is unavailable ({@link RegistryRetry}); a thread that fails is replaced, and
  * the next one continues from the last committed record.
  */
-public final class PlannerService implements AutoCloseable {
+public class PlannerService implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PlannerService.class);
 
   /** Pause before a failed thread is replaced: limits log lines, and delays recovery little. */
@@ -63,7 +63,7 @@ public final class PlannerService implements AutoCloseable {
   private final List<KafkaStreamsMetrics> binders = new ArrayList<>();
   private Optional<ModelSubscriber> subscriber = Optional.empty();
 
-  private PlannerService(PlannerParts parts) {
+  PlannerService(PlannerParts parts) {
     this.parts = parts;
     settings = parts.settings();
     registry =
@@ -85,13 +85,16 @@ public final class PlannerService implements AutoCloseable {
    * @throws Exception if the cluster or the registry refuses a request
    */
   public static PlannerService start(PlannerParts parts) throws Exception {
-    PlannerService service = new PlannerService(parts);
+    return new PlannerService(parts).started();
+  }
+
+  final PlannerService started() throws Exception {
     try {
-      service.start();
-      return service;
+      start();
+      return this;
     } catch (Exception e) {
-      service.close();
-      throw AuthorizationErrors.explain(e, parts.settings());
+      close();
+      throw AuthorizationErrors.explain(e, settings);
     }
   }
 
@@ -141,7 +144,7 @@ public final class PlannerService implements AutoCloseable {
     };
   }
 
-  private KeyedProcessor processor(Skeleton skeleton, ModelSubscriber models) {
+  KeyedProcessor processor(Skeleton skeleton, ModelSubscriber models) {
     return switch (skeleton.name()) {
       case WORKLOAD -> new WorkloadTopology(skeleton, new WorkloadStep(models), models);
       case PLANNING ->

@@ -33,9 +33,9 @@ final class RegistryRetry {
     /**
      * @param reason what it waits for, and why
      */
-    void waiting(TopologyName topology, String reason);
+    default void waiting(TopologyName topology, String reason) {}
 
-    void resumed(TopologyName topology);
+    default void resumed(TopologyName topology) {}
   }
 
   /**
@@ -67,13 +67,7 @@ final class RegistryRetry {
         TopologyName.WORKLOAD,
         Duration.ZERO,
         new CountDownLatch(1),
-        new Listener() {
-          @Override
-          public void waiting(TopologyName topology, String reason) {}
-
-          @Override
-          public void resumed(TopologyName topology) {}
-        });
+        new Listener() {});
   }
 
   /** Returns whether the service closes. */

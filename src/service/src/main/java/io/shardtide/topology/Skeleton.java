@@ -14,7 +14,6 @@ import org.apache.kafka.streams.Topology;
  * @param metrics counts rejections, and shows keys in quarantine
  * @param retry waits while the registry is unavailable
  * @param failed what failed in this process
- * @param faults faults to inject; none but in tests
  */
 record Skeleton(
     TopologyName name,
@@ -22,22 +21,14 @@ record Skeleton(
     Topics topics,
     PlannerMetrics metrics,
     RegistryRetry retry,
-    FailedAttempts failed,
-    Faults faults) {
+    FailedAttempts failed) {
   Skeleton(
       TopologyName name,
       Registry registry,
       Topics topics,
       PlannerMetrics metrics,
       RegistryRetry retry) {
-    this(
-        name,
-        registry,
-        topics,
-        metrics,
-        retry,
-        new FailedAttempts(System::nanoTime),
-        Faults.INJECTED.get());
+    this(name, registry, topics, metrics, retry, new FailedAttempts(System::nanoTime));
   }
 
   /**

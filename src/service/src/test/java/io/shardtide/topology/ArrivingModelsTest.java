@@ -38,7 +38,7 @@ class ArrivingModelsTest extends TopologyFixture {
   private boolean fails;
 
   ArrivingModelsTest() {
-    Faults.INJECTED.set(
+    faults =
         new Faults() {
           @Override
           public void attempt(String key, String work) {
@@ -46,12 +46,7 @@ class ArrivingModelsTest extends TopologyFixture {
               throw new StackOverflowError("injected");
             }
           }
-        });
-  }
-
-  @AfterEach
-  void injectNothing() {
-    Faults.INJECTED.remove();
+        };
   }
 
   @Override

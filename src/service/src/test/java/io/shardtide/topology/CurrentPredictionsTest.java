@@ -64,7 +64,7 @@ class CurrentPredictionsTest {
                         new WorkloadTopology(
                             skeleton,
                             new WorkloadStep(predictors),
-                            ArrivingModels.allArrived(predictors::changes))),
+                            predictors::changes)),
             properties);
     changes =
         driver.createInputTopic(

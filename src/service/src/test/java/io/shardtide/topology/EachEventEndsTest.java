@@ -144,7 +144,7 @@ class EachEventEndsTest {
           plain.withPartitions(
               plain.all().stream().collect(Collectors.toMap(Topic::name, t -> PARTITIONS)));
       registry.register(topics);
-      Faults.INJECTED.set(
+      Faults faults =
           new Faults() {
             @Override
             public void attempt(String key, String work) {
@@ -152,7 +152,7 @@ class EachEventEndsTest {
                 throw new StackOverflowError("injected");
               }
             }
-          });
+          };
       ArrivingModels models =
           new ArrivingModels() {
             @Override
@@ -178,14 +178,14 @@ class EachEventEndsTest {
           new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
               .topology(
                   skeleton ->
-                      new WorkloadTopology(skeleton, new WorkloadStep(predictors), models)));
+                      faults.in(new WorkloadTopology(skeleton, new WorkloadStep(predictors), models))));
       start(
           state,
           TopologyName.PLANNING,
           new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
               .topology(
                   skeleton ->
-                      new PlanningTopology(
+                      faults.in(new PlanningTopology(
                           skeleton,
                           new PlanningStep(
                               predictors,
@@ -194,14 +194,14 @@ class EachEventEndsTest {
                           models,
                           Runnable::run,
                           task -> {},
-                          System::nanoTime)));
+                          System::nanoTime))));
       start(
           state,
           TopologyName.GROWTH,
           new Skeleton(TopologyName.GROWTH, registry, topics, metrics, retry)
               .topology(
                   skeleton ->
-                      new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS))));
+                      faults.in(new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS)))));
     }
 
     private void start(Path state, TopologyName name, Topology topology) {
@@ -416,7 +416,6 @@ class EachEventEndsTest {
     @Override
     public void close() {
       drivers.values().forEach(TopologyTestDriver::close);
-      Faults.INJECTED.remove();
     }
   }
 

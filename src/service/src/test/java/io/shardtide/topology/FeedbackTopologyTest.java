@@ -92,7 +92,7 @@ class FeedbackTopologyTest {
                         new FeedbackTopology(
                             skeleton,
                             new FeedbackStep(modelId -> false),
-                            ArrivingModels.allArrived(() -> 0))),
+                            () -> 0)),
             properties);
     samples = output(topics.of(TRAINING_SAMPLES));
     alarms = output(topics.of(DRIFT_ALARMS));

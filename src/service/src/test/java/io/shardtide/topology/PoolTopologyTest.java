@@ -124,7 +124,7 @@ class PoolTopologyTest extends TopologyFixture {
                                 cluster -> predictors.of(cluster.hardware()),
                                 predictors::get,
                                 SearchSettings.QUICK),
-                            ArrivingModels.allArrived(predictors::changes),
+                            predictors::changes,
                             search -> {
                               searches++;
                               search.run();

@@ -221,13 +221,7 @@ class QuarantineTest {
 
   private record Built(Topology topology, SimpleMeterRegistry meters) {}
 
-  @AfterEach
-  void injectNothing() {
-    Faults.INJECTED.remove();
-  }
-
   private Built build(TopologyName name, Faults faults) {
-    Faults.INJECTED.set(faults);
     SimpleMeterRegistry meters = new SimpleMeterRegistry();
     PlannerMetrics metrics = new PlannerMetrics(meters);
     RegistryRetry retry = RegistryRetry.none();
@@ -237,37 +231,37 @@ class QuarantineTest {
               new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          new WorkloadTopology(
+                          faults.in(new WorkloadTopology(
                               skeleton,
                               new WorkloadStep(predictors),
-                              ArrivingModels.allArrived(predictors::changes)));
+                              predictors::changes)));
           case PLANNING ->
               new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          new PlanningTopology(
+                          faults.in(new PlanningTopology(
                               skeleton,
                               new PlanningStep(
                                   predictors,
                                   PlanningSettings.eachGeneration(SearchSettings.QUICK),
                                   new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
-                              ArrivingModels.allArrived(() -> 0),
+                              () -> 0,
                               Runnable::run,
                               jobs::add,
-                              System::nanoTime));
+                              System::nanoTime)));
           case FEEDBACK ->
               new Skeleton(TopologyName.FEEDBACK, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          new FeedbackTopology(
+                          faults.in(new FeedbackTopology(
                               skeleton,
                               new FeedbackStep(modelId -> false),
-                              ArrivingModels.allArrived(() -> 0)));
+                              () -> 0)));
           case TRAINING ->
               new Skeleton(TopologyName.TRAINING, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          new TrainingTopology(
+                          faults.in(new TrainingTopology(
                               skeleton,
                               new RetrainingRun(
                                   (champion, towers, recent, old, sources, seed) -> champion,
@@ -276,29 +270,29 @@ class QuarantineTest {
                                   InstantSource.fixed(Fixtures.TIME)),
                               hardware -> Optional.of(named(hardware)),
                               jobs::add,
-                              () -> 0));
+                              () -> 0)));
           case CURVES ->
               new Skeleton(TopologyName.CURVES, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          new CurvesTopology(
+                          faults.in(new CurvesTopology(
                               skeleton,
                               new CurveStep(
                                   cluster -> predictors.of(cluster.hardware()),
                                   predictors::get,
                                   SearchSettings.QUICK),
-                              ArrivingModels.allArrived(predictors::changes),
-                              jobs::add));
+                              predictors::changes,
+                              jobs::add)));
           case POOL ->
               new Skeleton(TopologyName.POOL, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS)));
+                          faults.in(new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));
           case GROWTH ->
               new Skeleton(TopologyName.GROWTH, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS)));
+                          faults.in(new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS))));
         };
     return new Built(topology, meters);
   }

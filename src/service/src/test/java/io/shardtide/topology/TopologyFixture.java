@@ -69,6 +69,7 @@ abstract class TopologyFixture {
 
   BiFunction<GroupedProblem, SearchSettings, SearchResult> search = GroupSearch::search;
   PlannerMetrics metrics = PlannerMetrics.unread();
+  Faults faults = new Faults() {};
 
   PlanningSettings settings = PlanningSettings.eachGeneration(SearchSettings.QUICK);
   long nanos;
@@ -117,21 +118,21 @@ abstract class TopologyFixture {
 
   /** All are there. */
   ArrivingModels models() {
-    return ArrivingModels.allArrived(predictors::changes);
+    return predictors::changes;
   }
 
   Topology workloadTopology() {
     return new Skeleton(
             TopologyName.WORKLOAD, registry, topics, PlannerMetrics.unread(), RegistryRetry.none())
         .topology(
-            skeleton -> new WorkloadTopology(skeleton, new WorkloadStep(predictors), models()));
+            skeleton -> faults.in(new WorkloadTopology(skeleton, new WorkloadStep(predictors), models())));
   }
 
   Topology planningTopology() {
     return new Skeleton(TopologyName.PLANNING, registry, topics, metrics, RegistryRetry.none())
         .topology(
             skeleton ->
-                new PlanningTopology(
+                faults.in(new PlanningTopology(
                     skeleton,
                     new PlanningStep(
                         predictors,
@@ -143,7 +144,7 @@ abstract class TopologyFixture {
                     models(),
                     live,
                     deep::add,
-                    () -> nanos));
+                    () -> nanos)));
   }
 
   TopologyTestDriver driver(String name, Topology topology) {

@@ -70,7 +70,7 @@ class WaitingRecordsTest extends TopologyFixture {
   private Topology built;
 
   WaitingRecordsTest() {
-    Faults.INJECTED.set(
+    faults =
         new Faults() {
           @Override
           public void attempt(String key, String work) {
@@ -79,17 +79,12 @@ class WaitingRecordsTest extends TopologyFixture {
               throw new StackOverflowError("injected");
             }
           }
-        });
+        };
   }
 
   @BeforeEach
   void register() {
     registry.register(topics);
-  }
-
-  @AfterEach
-  void injectNothing() {
-    Faults.INJECTED.remove();
   }
 
   @Override
@@ -141,7 +136,7 @@ class WaitingRecordsTest extends TopologyFixture {
     built =
         new Skeleton(TopologyName.WORKLOAD, registry, topics, new PlannerMetrics(meters), retry)
             .topology(
-                skeleton -> new WorkloadTopology(skeleton, new WorkloadStep(predictors), models()));
+                skeleton -> faults.in(new WorkloadTopology(skeleton, new WorkloadStep(predictors), models())));
     return built;
   }
 

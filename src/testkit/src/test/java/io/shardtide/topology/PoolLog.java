@@ -110,7 +110,7 @@ public final class PoolLog implements AutoCloseable {
                         new WorkloadTopology(
                             skeleton,
                             new WorkloadStep(predictors),
-                            ArrivingModels.allArrived(predictors::changes))));
+                            predictors::changes)));
     TopologyTestDriver planning =
         driver(
             "planning",
@@ -123,7 +123,7 @@ public final class PoolLog implements AutoCloseable {
                                 predictors,
                                 PlanningSettings.eachGeneration(SearchSettings.QUICK),
                                 new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
-                            ArrivingModels.allArrived(() -> 0),
+                            () -> 0,
                             Runnable::run,
                             task -> {},
                             () -> 0)));
@@ -139,7 +139,7 @@ public final class PoolLog implements AutoCloseable {
                                 cluster -> predictors.of(cluster.hardware()),
                                 predictors::get,
                                 SearchSettings.QUICK),
-                            ArrivingModels.allArrived(predictors::changes),
+                            predictors::changes,
                             Runnable::run)));
     pool =
         driver(
