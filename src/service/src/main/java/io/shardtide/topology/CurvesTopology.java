@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.stream.DoubleStream;
 
 /**
  * cost-predictions, curve-requests and sharding-plans to throughput-curves: follows the tables of
@@ -83,13 +84,11 @@ final class CurvesTopology extends KeyedProcessor {
             CurveState.NONE,
             stores.open(StoreName.CURVE_TABLES),
             (before, predicted, generation) -> predicted.table());
-    atClose(
-        metrics
-                .pools()
-                .pendingCurves(
-                    () ->
-                        due.size() + (running.filter(r -> !r.task().refines()).isPresent() ? 1 : 0))
-            ::close);
+    show(
+        Metric.CURVES_PENDING,
+        () ->
+            DoubleStream.of(
+                due.size() + (running.filter(r -> !r.task().refines()).isPresent() ? 1 : 0)));
   }
 
   @Override
@@ -193,7 +192,7 @@ final class CurvesTopology extends KeyedProcessor {
     }
     report.ifPresent(found -> forward(found, nowMs()));
     if (report.isPresent() && !refines) {
-      metrics.pools().predicted(finished.changedAtMs(), nowMs());
+      metrics.time(Metric.CURVE, (double) nowMs() - finished.changedAtMs());
     }
   }
 

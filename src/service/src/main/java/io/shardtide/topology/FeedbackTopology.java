@@ -14,7 +14,11 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.learn.Feedback;
 import io.shardtide.learn.FeedbackStep;
 import io.shardtide.learn.FeedbackTables;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.DeviceSpeeds;
 import io.shardtide.state.DriftAlarm;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * measured-costs to training-samples, drift-alarms and device-speeds: joins measured costs with the
@@ -22,8 +26,26 @@ import io.shardtide.state.DriftAlarm;
  * accepted-statuses.
  */
 final class FeedbackTopology extends KeyedProcessor {
+  /** Returns how many devices are slow, in computation, communication or both. */
+  static double slowDevices(DeviceSpeeds speeds) {
+    return speeds.slow().stream().mapToInt(DeviceSpeed::device).distinct().count();
+  }
+
+  /** Counts a measurement and what followed from it. */
+  static void count(PlannerMetrics metrics, Feedback feedback) {
+    metrics.count(Metric.MEASUREMENTS);
+    metrics.add(Metric.TRAINING_SAMPLES, feedback.samples().size());
+    feedback
+        .excluded()
+        .forEach((reason, parts) -> metrics.add(Metric.MEASUREMENTS_SET_ASIDE, parts, reason));
+    feedback.alarms().forEach(alarm -> metrics.count(Metric.DRIFT_ALARMS, alarm.kind()));
+    feedback
+        .ratios()
+        .forEach((of, ratio) -> metrics.set(Metric.MEASURED_RATIO, ratio, feedback.hardware(), of));
+  }
+
   private FeedbackTables store;
-  private FeedbackMetrics.SlowDevices slow;
+  private final Map<String, DeviceSpeeds> shown = new ConcurrentHashMap<>();
 
   /**
    * @param step applies the records
@@ -36,7 +58,7 @@ final class FeedbackTopology extends KeyedProcessor {
             (part, source, timestamp) -> {
               step.onPredictions(store, part);
               if (part.isDeletion()) {
-                slow.remove(part.workloadId());
+                shown.remove(part.workloadId());
               }
             })
         .gapless()
@@ -61,8 +83,9 @@ final class FeedbackTopology extends KeyedProcessor {
             stores.open(StoreName.MEASURED_PLANS),
             stores.open(StoreName.RESIDUAL_WINDOWS),
             latest(ACCEPTED_STATUSES)::of);
-    slow = metrics.feedback().open();
-    atClose(slow::close);
+    show(
+        Metric.SLOW_DEVICES,
+        () -> shown.values().stream().mapToDouble(FeedbackTopology::slowDevices));
   }
 
   private void publish(Feedback feedback, long timestamp) {
@@ -77,9 +100,9 @@ final class FeedbackTopology extends KeyedProcessor {
         .ifPresent(
             speeds -> {
               forward(speeds.workloadId(), speeds, timestamp, DEVICE_SPEEDS);
-              slow.show(speeds);
+              shown.put(speeds.workloadId(), speeds);
             });
-    metrics.feedback().measured(feedback);
+    count(metrics, feedback);
     if (!feedback.alarms().isEmpty() || feedback.speeds().isPresent()) {
       written();
     }

@@ -11,9 +11,13 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.growth.FillReport;
 import io.shardtide.growth.GrowthStep;
 import io.shardtide.growth.GrowthTables;
+import io.shardtide.growth.Range;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.plan.InfeasibleWorkload;
 import io.shardtide.workload.SourcePosition;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * table-fills to table-forecasts, current-forecasts, workload-changes and infeasible-workloads:
@@ -23,7 +27,9 @@ import java.util.Optional;
 final class GrowthTopology extends KeyedProcessor {
   private final GrowthStep step;
   private GrowthTables store;
-  private GrowthMetrics.Forecasts shown;
+
+  /** The latest forecasts by workload, for metrics. */
+  private final Map<String, TableForecasts> shown = new ConcurrentHashMap<>();
 
   /**
    * @param step forecasts and decides
@@ -42,8 +48,19 @@ final class GrowthTopology extends KeyedProcessor {
             stores.open(StoreName.GROWTH_HEADERS),
             stores.open(StoreName.GROWTH_TABLES),
             stores.open(StoreName.REPORTED_FILLS));
-    shown = metrics.growth().open();
-    atClose(shown::close);
+    show(
+        Metric.TABLE_DAYS_UNTIL_FULL,
+        () ->
+            shown.values().stream()
+                .flatMap(forecasts -> forecasts.tables().stream())
+                .flatMap(table -> table.daysUntilFull().stream())
+                .mapToDouble(Range::low));
+    show(
+        Metric.MEMORY_DAYS_UNTIL_FULL,
+        () ->
+            shown.values().stream()
+                .flatMap(forecasts -> forecasts.memoryEnd().stream())
+                .mapToDouble(end -> end.days().median()));
   }
 
   /** Shows what was forecast before: the alerts must not end with a restart. */
@@ -54,7 +71,7 @@ final class GrowthTopology extends KeyedProcessor {
 
   @Override
   void resume(String workloadId) {
-    step.latest(store, workloadId).ifPresent(shown::show);
+    step.latest(store, workloadId).ifPresent(latest -> shown.put(workloadId, latest));
   }
 
   private void onPredictions(CostPredictions part, SourcePosition source, long timestamp) {
@@ -78,8 +95,9 @@ final class GrowthTopology extends KeyedProcessor {
                 new InfeasibleWorkload(
                     id, 0, source, "", warning.shortfall(), Optional.of(warning.time())))
         .ifPresent(infeasible -> forward(id, infeasible, timestamp, INFEASIBLE_WORKLOADS));
-    shown.show(growth.forecasts());
-    metrics.growth().forecast(growth);
+    shown.put(id, growth.forecasts());
+    metrics.count(Metric.FILL_REPORTS);
+    metrics.add(Metric.TABLES_RESIZED, growth.forecasts().resizes().size());
     written();
   }
 }

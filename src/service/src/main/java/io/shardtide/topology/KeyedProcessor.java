@@ -22,6 +22,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.stream.DoubleStream;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
@@ -105,6 +107,11 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
         });
   }
 
+  /** Shows values of this task until it is closed; other threads ask for them. */
+  final void show(Metric metric, Supplier<DoubleStream> values, Object... tags) {
+    atClose(metrics.show(metric, values, tags));
+  }
+
   /** Opens the latest records of a topic; called by {@link #open}. */
   final <V> LatestRecords<V> latest(TopicType<V> type) {
     return new LatestRecords<>(context, skeleton, skeleton.topics().of(type));
@@ -146,7 +153,9 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
               new KeyedStore<>(
                   context.getStateStore(name.toString()), Serdes.ByteArray(), pace::changed),
               name);
-      atClose(metrics.quarantine().show(skeleton.name(), room)::close);
+      atClose(metrics.show(room));
+      show(Metric.QUARANTINE_KEYS, () -> DoubleStream.of(room.all().size()), skeleton.name());
+      show(Metric.WAITING_RECORDS, () -> DoubleStream.of(room.records()), skeleton.name());
       resume();
       room.all().stream()
           .filter(held -> held.deleted() || !skeleton.failed().isHere(held.key()))
@@ -344,7 +353,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
             Instant.ofEpochMilli(nowMs()));
     room.put(entered);
     skeleton.failed().entered(key);
-    metrics.quarantine().entered(skeleton.name());
+    metrics.count(Metric.QUARANTINE_ENTERED, skeleton.name());
     log.error(
         "\"{}\" is in the quarantine of the {} topology, and its records wait: {}. See docs/OPERATING.md, A key is in quarantine",
         key,
@@ -499,7 +508,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private void reject(RejectedEvent rejection, long timestamp) {
-    metrics.rejected(rejection.reason());
+    metrics.count(Metric.EVENTS_REJECTED, rejection.reason());
     send(rejection.workloadId().orElse(null), rejection, timestamp, REJECTED_EVENTS);
     written();
   }

@@ -33,6 +33,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -93,19 +94,21 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
    * @param clientConfig settings of Kafka's clients
    * @param registry looks schemas up
    * @param topics the topics
-   * @param predictors opens the predictors of models
+   * @param predictorOf opens the predictor of a model
    * @param unknownHardware whether hardware without a model begins with the nearest one's
+   * @param metrics counts and times predictions
    */
   ModelSubscriber(
       Map<String, Object> clientConfig,
       Registry registry,
       Topics topics,
-      OpenPredictors predictors,
-      UnknownHardware unknownHardware) {
+      Function<ModelBundle, TowerPredictor> predictorOf,
+      UnknownHardware unknownHardware,
+      PlannerMetrics metrics) {
     this.clientConfig = Map.copyOf(clientConfig);
     this.registry = registry;
     this.topics = topics;
-    this.predictors = predictors;
+    predictors = new OpenPredictors(predictorOf, metrics);
     this.unknownHardware = unknownHardware;
   }
 

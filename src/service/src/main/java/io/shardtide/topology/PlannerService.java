@@ -69,7 +69,9 @@ public class PlannerService implements AutoCloseable {
     registry =
         Registry.connectPlanner(
             settings.connection().registryUrl(), settings.connection().registry());
-    abandoned = new AbandonedTransactions(clients(settings), parts.metrics()::fenced);
+    abandoned =
+        new AbandonedTransactions(
+            clients(settings), ended -> parts.metrics().add(Metric.TRANSACTIONS_FENCED, ended));
   }
 
   /**
@@ -99,7 +101,7 @@ public class PlannerService implements AutoCloseable {
   }
 
   private void start() throws Exception {
-    parts.health().quarantine(parts.metrics().quarantine()::all);
+    parts.health().quarantine(parts.metrics()::quarantined);
     Topics topics = checkTopics(settings);
     Retry.untilAvailable(
         "The schema registry",
@@ -112,8 +114,9 @@ public class PlannerService implements AutoCloseable {
             clients(settings),
             registry,
             topics,
-            new OpenPredictors(parts.predictorOf(), parts.metrics()),
-            settings.unknownHardware());
+            parts.predictorOf(),
+            settings.unknownHardware(),
+            parts.metrics());
     subscriber = Optional.of(models);
     models.publish(parts.bundles(), settings.connection().bootstrapServers());
     parts

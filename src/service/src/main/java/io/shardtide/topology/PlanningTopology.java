@@ -29,6 +29,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
+import java.util.stream.DoubleStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -112,7 +113,8 @@ final class PlanningTopology extends KeyedProcessor {
                 stores.open(StoreName.PLANNING_HEADERS), stores.open(StoreName.MOVED_FROM)),
             stores.open(StoreName.PREDICTED_TABLES),
             stores.open(StoreName.REMEMBERED_PLANS));
-    atClose(metrics.pending(() -> queue.size() + live.size(), background::size)::close);
+    show(Metric.WORKLOADS_PENDING, () -> DoubleStream.of(queue.size() + live.size()));
+    show(Metric.BACKGROUND_SEARCHES, () -> DoubleStream.of(background.size()));
   }
 
   @Override
@@ -266,7 +268,8 @@ final class PlanningTopology extends KeyedProcessor {
             report(workloadId, failed, Effort.DEEP);
             written();
           } else {
-            planned.ifPresentOrElse(plan -> publish(workloadId, plan), metrics::discarded);
+            planned.ifPresentOrElse(
+                plan -> publish(workloadId, plan), () -> metrics.count(Metric.SEARCHES_DISCARDED));
           }
           // A trainer may have adopted another plan meanwhile; then a search from it is due.
           resume(workloadId);
@@ -277,19 +280,19 @@ final class PlanningTopology extends KeyedProcessor {
     long now = nowMs();
     Long since = changedAtMs.remove(workloadId);
     if (since != null) {
-      metrics.answered(since, now);
+      metrics.time(Metric.ANSWER, (double) now - since);
     }
     if (outcome instanceof PlanningOutcome.Planned planned) {
       ShardingPlan plan = planned.plan();
-      metrics.searched(plan.origin().effort(), plan.run().searchMillis());
-      metrics.published(plan.origin().effort());
+      metrics.time(Metric.SEARCH, plan.run().searchMillis(), plan.origin().effort());
+      metrics.count(Metric.PLANS_PUBLISHED, plan.origin().effort());
       forward(workloadId, plan, now, SHARDING_PLANS);
       forward(workloadId, plan, now, CURRENT_PLANS);
       if (store.header(workloadId).state() == PendingWork.BACKGROUND_SEARCH_DUE) {
         background.planned(workloadId, nanoTime.getAsLong());
       }
     } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
-      metrics.infeasible();
+      metrics.count(Metric.WORKLOADS_INFEASIBLE);
       forward(workloadId, infeasible.workload(), now, INFEASIBLE_WORKLOADS);
     } else if (outcome instanceof PlanningOutcome.Failed failed) {
       report(workloadId, failed, Effort.QUICK);
@@ -303,7 +306,7 @@ final class PlanningTopology extends KeyedProcessor {
         effort == Effort.QUICK ? "quick" : "background",
         workloadId,
         failed.error());
-    metrics.failed(effort);
+    metrics.count(Metric.SEARCHES_FAILED, effort);
     failed(
         workloadId,
         failed.source(),

@@ -7,11 +7,11 @@ import static io.shardtide.wire.TopicType.POOL_CHANGES;
 import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
 import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
-import io.micrometer.core.instrument.Timer;
 import io.shardtide.allocation.PoolDecision;
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.allocation.PoolTables;
 import io.shardtide.pool.Allocation;
+import io.shardtide.pool.AllocationQuality;
 import io.shardtide.pool.CurveReport;
 import io.shardtide.pool.CurveRequest;
 import io.shardtide.pool.PoolChange;
@@ -23,11 +23,14 @@ import io.shardtide.workload.WorkloadChange;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToDoubleFunction;
 
 /**
  * pool-changes and throughput-curves to allocations, current-allocations, curve-requests and
@@ -40,6 +43,43 @@ final class PoolTopology extends KeyedProcessor {
    */
   static final long CURVES_WITHIN_MS = 10_000;
 
+  /** What gauges show of each pool. */
+  static final Map<Metric, ToDoubleFunction<StoredPool>> METRICS =
+      Map.of(
+          Metric.CLAIMS_WITHOUT_DEVICES,
+          PoolTopology::claimsWithoutDevices,
+          Metric.POOL_FREE_NODES,
+          PoolTopology::freeNodes,
+          Metric.ALLOCATION_GAP,
+          pool -> quality(pool, AllocationQuality::gap),
+          Metric.ALLOCATION_FAIRNESS_LOSS,
+          pool -> quality(pool, AllocationQuality::fairnessLoss));
+
+  private static double claimsWithoutDevices(StoredPool pool) {
+    return pool.state().claims().keySet().stream()
+        .filter(
+            id -> pool.allocation().flatMap(a -> a.of(id)).filter(w -> w.devices() > 0).isEmpty())
+        .count();
+  }
+
+  private static double freeNodes(StoredPool pool) {
+    Set<String> free =
+        new HashSet<>(pool.state().pool().map(p -> p.nodes().keySet()).orElse(Set.of()));
+    pool.allocation().ifPresent(a -> free.removeAll(a.holders().keySet()));
+    return free.size();
+  }
+
+  private static double quality(StoredPool pool, ToDoubleFunction<AllocationQuality> part) {
+    return pool.allocation().map(a -> part.applyAsDouble(a.quality())).orElse(0.0);
+  }
+
+  /** Counts an allocation that took some time. */
+  static void count(PlannerMetrics metrics, Allocation published, double millis) {
+    metrics.time(Metric.ALLOCATION, millis);
+    metrics.count(Metric.ALLOCATIONS);
+    metrics.add(Metric.WORKLOADS_ADJUSTED, published.quality().adjusted());
+  }
+
   private final PoolStep step;
   private final Set<String> due = new LinkedHashSet<>();
 
@@ -50,7 +90,7 @@ final class PoolTopology extends KeyedProcessor {
   private final Map<String, List<SourcePosition>> unallocated = new HashMap<>();
 
   private PoolTables store;
-  private PoolMetrics.OpenPools shown;
+  private final Map<String, StoredPool> shown = new ConcurrentHashMap<>();
 
   /**
    * @param step allocates pools
@@ -69,8 +109,7 @@ final class PoolTopology extends KeyedProcessor {
             stores.open(StoreName.POOL_HEADERS),
             stores.open(StoreName.POOL_MEMBERS),
             new AppliedEvents(stores.open(StoreName.APPLIED_POOL_EVENTS)));
-    shown = metrics.pools().open();
-    atClose(shown::close);
+    METRICS.forEach((metric, of) -> show(metric, () -> shown.values().stream().mapToDouble(of)));
   }
 
   @Override
@@ -81,7 +120,7 @@ final class PoolTopology extends KeyedProcessor {
   @Override
   void resume(String poolId) {
     StoredPool header = store.header(poolId);
-    shown.show(header);
+    shown.put(poolId, header);
     if (header.isDue()) {
       due.add(poolId);
     }
@@ -96,7 +135,7 @@ final class PoolTopology extends KeyedProcessor {
     }
     due.add(event.poolId());
     unallocated.computeIfAbsent(event.poolId(), pool -> new ArrayList<>()).add(source);
-    shown.show(store.header(event.poolId()));
+    shown.put(event.poolId(), store.header(event.poolId()));
     written();
   }
 
@@ -132,7 +171,7 @@ final class PoolTopology extends KeyedProcessor {
 
   private void allocate(String poolId) {
     long now = nowMs();
-    Timer.Sample started = metrics.pools().allocating();
+    long started = System.nanoTime();
     step.allocate(store, poolId, Instant.ofEpochMilli(now))
         .ifPresent(decision -> publish(decision, started, now));
   }
@@ -146,10 +185,10 @@ final class PoolTopology extends KeyedProcessor {
         nowMs());
   }
 
-  private void publish(PoolDecision decision, Timer.Sample started, long now) {
+  private void publish(PoolDecision decision, long started, long now) {
     Allocation allocation = decision.allocation();
-    metrics.pools().allocated(started, allocation);
-    shown.show(store.header(allocation.poolId()));
+    count(metrics, allocation, (System.nanoTime() - started) / 1e6);
+    shown.put(allocation.poolId(), store.header(allocation.poolId()));
     forward(allocation.poolId(), allocation, now, ALLOCATIONS);
     forward(allocation.poolId(), allocation, now, CURRENT_ALLOCATIONS);
     decision.clusters().forEach(change -> send(change, now));

@@ -64,10 +64,7 @@ final class RegistryRetry {
   /** Returns one that does not retry. */
   static RegistryRetry none() {
     return new RegistryRetry(
-        TopologyName.WORKLOAD,
-        Duration.ZERO,
-        new CountDownLatch(1),
-        new Listener() {});
+        TopologyName.WORKLOAD, Duration.ZERO, new CountDownLatch(1), new Listener() {});
   }
 
   /** Returns whether the service closes. */

@@ -55,27 +55,17 @@ final class ReplaceablePredictor implements TowerPredictor {
 
   @Override
   public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
-    return metered(acquired -> acquired.predict(tables, batchSize));
+    return call(acquired -> open.timed(() -> acquired.predict(tables, batchSize)));
   }
 
   @Override
   public List<TablePrediction> predict(List<TableSpec> tables, ClusterSpec cluster) {
-    return metered(acquired -> acquired.predict(tables, cluster));
+    return call(acquired -> open.timed(() -> acquired.predict(tables, cluster)));
   }
 
   @Override
   public List<float[]> towers(List<ShardShape> shapes) {
     return call(acquired -> acquired.towers(shapes));
-  }
-
-  private List<TablePrediction> metered(Function<TowerPredictor, List<TablePrediction>> predict) {
-    return call(
-        acquired -> {
-          long start = System.nanoTime();
-          List<TablePrediction> predictions = predict.apply(acquired);
-          open.metrics().predicted(predictions.size(), System.nanoTime() - start);
-          return predictions;
-        });
   }
 
   private <T> T call(Function<TowerPredictor, T> call) {

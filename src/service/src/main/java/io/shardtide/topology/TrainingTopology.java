@@ -141,7 +141,9 @@ final class TrainingTopology extends KeyedProcessor {
       return;
     }
     long now = nowMs();
-    metrics.trained(decision.published(), nanoTime.getAsLong() - done.startNanos);
+    metrics.count(
+        Metric.TRAININGS, decision.published() ? Metric.Trained.PUBLISHED : Metric.Trained.KEPT);
+    metrics.time(Metric.TRAINING, (nanoTime.getAsLong() - done.startNanos) / 1e6);
     outcome.challenger().ifPresent(bundle -> forward(done.hardware, bundle, now, COST_MODELS));
     forward(done.hardware, decision, now, MODEL_DECISIONS);
     kept.put(done.hardware, kept.state(done.hardware, now).decided(decision.published(), now));

@@ -62,9 +62,7 @@ class CurrentPredictionsTest {
                 .topology(
                     skeleton ->
                         new WorkloadTopology(
-                            skeleton,
-                            new WorkloadStep(predictors),
-                            predictors::changes)),
+                            skeleton, new WorkloadStep(predictors), predictors::changes)),
             properties);
     changes =
         driver.createInputTopic(

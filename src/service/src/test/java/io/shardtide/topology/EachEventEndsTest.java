@@ -178,30 +178,33 @@ class EachEventEndsTest {
           new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
               .topology(
                   skeleton ->
-                      faults.in(new WorkloadTopology(skeleton, new WorkloadStep(predictors), models))));
+                      faults.in(
+                          new WorkloadTopology(skeleton, new WorkloadStep(predictors), models))));
       start(
           state,
           TopologyName.PLANNING,
           new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
               .topology(
                   skeleton ->
-                      faults.in(new PlanningTopology(
-                          skeleton,
-                          new PlanningStep(
-                              predictors,
-                              PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                              new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
-                          models,
-                          Runnable::run,
-                          task -> {},
-                          System::nanoTime))));
+                      faults.in(
+                          new PlanningTopology(
+                              skeleton,
+                              new PlanningStep(
+                                  predictors,
+                                  PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                                  new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                              models,
+                              Runnable::run,
+                              task -> {},
+                              System::nanoTime))));
       start(
           state,
           TopologyName.GROWTH,
           new Skeleton(TopologyName.GROWTH, registry, topics, metrics, retry)
               .topology(
                   skeleton ->
-                      faults.in(new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS)))));
+                      faults.in(
+                          new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS)))));
     }
 
     private void start(Path state, TopologyName name, Topology topology) {

@@ -90,9 +90,7 @@ class FeedbackTopologyTest {
                 .topology(
                     skeleton ->
                         new FeedbackTopology(
-                            skeleton,
-                            new FeedbackStep(modelId -> false),
-                            () -> 0)),
+                            skeleton, new FeedbackStep(modelId -> false), () -> 0)),
             properties);
     samples = output(topics.of(TRAINING_SAMPLES));
     alarms = output(topics.of(DRIFT_ALARMS));

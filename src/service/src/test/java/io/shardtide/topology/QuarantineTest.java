@@ -85,7 +85,6 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.TopologyTestDriver;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -231,68 +230,72 @@ class QuarantineTest {
               new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          faults.in(new WorkloadTopology(
-                              skeleton,
-                              new WorkloadStep(predictors),
-                              predictors::changes)));
+                          faults.in(
+                              new WorkloadTopology(
+                                  skeleton, new WorkloadStep(predictors), predictors::changes)));
           case PLANNING ->
               new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          faults.in(new PlanningTopology(
-                              skeleton,
-                              new PlanningStep(
-                                  predictors,
-                                  PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                                  new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
-                              () -> 0,
-                              Runnable::run,
-                              jobs::add,
-                              System::nanoTime)));
+                          faults.in(
+                              new PlanningTopology(
+                                  skeleton,
+                                  new PlanningStep(
+                                      predictors,
+                                      PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                                      new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                                  () -> 0,
+                                  Runnable::run,
+                                  jobs::add,
+                                  System::nanoTime)));
           case FEEDBACK ->
               new Skeleton(TopologyName.FEEDBACK, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          faults.in(new FeedbackTopology(
-                              skeleton,
-                              new FeedbackStep(modelId -> false),
-                              () -> 0)));
+                          faults.in(
+                              new FeedbackTopology(
+                                  skeleton, new FeedbackStep(modelId -> false), () -> 0)));
           case TRAINING ->
               new Skeleton(TopologyName.TRAINING, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          faults.in(new TrainingTopology(
-                              skeleton,
-                              new RetrainingRun(
-                                  (champion, towers, recent, old, sources, seed) -> champion,
-                                  io.shardtide.testing.PlainTowers::new,
-                                  policy(),
-                                  InstantSource.fixed(Fixtures.TIME)),
-                              hardware -> Optional.of(named(hardware)),
-                              jobs::add,
-                              () -> 0)));
+                          faults.in(
+                              new TrainingTopology(
+                                  skeleton,
+                                  new RetrainingRun(
+                                      (champion, towers, recent, old, sources, seed) -> champion,
+                                      io.shardtide.testing.PlainTowers::new,
+                                      policy(),
+                                      InstantSource.fixed(Fixtures.TIME)),
+                                  hardware -> Optional.of(named(hardware)),
+                                  jobs::add,
+                                  () -> 0)));
           case CURVES ->
               new Skeleton(TopologyName.CURVES, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          faults.in(new CurvesTopology(
-                              skeleton,
-                              new CurveStep(
-                                  cluster -> predictors.of(cluster.hardware()),
-                                  predictors::get,
-                                  SearchSettings.QUICK),
-                              predictors::changes,
-                              jobs::add)));
+                          faults.in(
+                              new CurvesTopology(
+                                  skeleton,
+                                  new CurveStep(
+                                      cluster -> predictors.of(cluster.hardware()),
+                                      predictors::get,
+                                      SearchSettings.QUICK),
+                                  predictors::changes,
+                                  jobs::add)));
           case POOL ->
               new Skeleton(TopologyName.POOL, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          faults.in(new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));
+                          faults.in(
+                              new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));
           case GROWTH ->
               new Skeleton(TopologyName.GROWTH, registry, topics, metrics, retry)
                   .topology(
                       skeleton ->
-                          faults.in(new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS))));
+                          faults.in(
+                              new GrowthTopology(
+                                  skeleton, new GrowthStep(CapacityPolicy.DEFAULTS))));
         };
     return new Built(topology, meters);
   }

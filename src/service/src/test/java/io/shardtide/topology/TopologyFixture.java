@@ -125,26 +125,28 @@ abstract class TopologyFixture {
     return new Skeleton(
             TopologyName.WORKLOAD, registry, topics, PlannerMetrics.unread(), RegistryRetry.none())
         .topology(
-            skeleton -> faults.in(new WorkloadTopology(skeleton, new WorkloadStep(predictors), models())));
+            skeleton ->
+                faults.in(new WorkloadTopology(skeleton, new WorkloadStep(predictors), models())));
   }
 
   Topology planningTopology() {
     return new Skeleton(TopologyName.PLANNING, registry, topics, metrics, RegistryRetry.none())
         .topology(
             skeleton ->
-                faults.in(new PlanningTopology(
-                    skeleton,
-                    new PlanningStep(
-                        predictors,
-                        settings,
-                        new Planner(
-                            InstantSource.fixed(Fixtures.TIME),
-                            () -> 0,
-                            (problem, budget) -> search.apply(problem, budget))),
-                    models(),
-                    live,
-                    deep::add,
-                    () -> nanos)));
+                faults.in(
+                    new PlanningTopology(
+                        skeleton,
+                        new PlanningStep(
+                            predictors,
+                            settings,
+                            new Planner(
+                                InstantSource.fixed(Fixtures.TIME),
+                                () -> 0,
+                                (problem, budget) -> search.apply(problem, budget))),
+                        models(),
+                        live,
+                        deep::add,
+                        () -> nanos)));
   }
 
   TopologyTestDriver driver(String name, Topology topology) {

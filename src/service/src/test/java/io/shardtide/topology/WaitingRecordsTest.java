@@ -41,7 +41,6 @@ import java.util.concurrent.CountDownLatch;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.TopologyTestDriver;
 import org.apache.kafka.streams.state.KeyValueStore;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -136,7 +135,9 @@ class WaitingRecordsTest extends TopologyFixture {
     built =
         new Skeleton(TopologyName.WORKLOAD, registry, topics, new PlannerMetrics(meters), retry)
             .topology(
-                skeleton -> faults.in(new WorkloadTopology(skeleton, new WorkloadStep(predictors), models())));
+                skeleton ->
+                    faults.in(
+                        new WorkloadTopology(skeleton, new WorkloadStep(predictors), models())));
     return built;
   }
 

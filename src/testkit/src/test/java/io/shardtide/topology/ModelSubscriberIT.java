@@ -136,8 +136,9 @@ class ModelSubscriberIT {
         config(),
         client.registry(),
         client.topics(),
-        new OpenPredictors(CountedPredictor::new, PlannerMetrics.unread()),
-        unknownHardware);
+        CountedPredictor::new,
+        unknownHardware,
+        PlannerMetrics.unread());
   }
 
   @AfterEach

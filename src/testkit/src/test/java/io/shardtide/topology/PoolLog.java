@@ -108,9 +108,7 @@ public final class PoolLog implements AutoCloseable {
                 .topology(
                     skeleton ->
                         new WorkloadTopology(
-                            skeleton,
-                            new WorkloadStep(predictors),
-                            predictors::changes)));
+                            skeleton, new WorkloadStep(predictors), predictors::changes)));
     TopologyTestDriver planning =
         driver(
             "planning",
