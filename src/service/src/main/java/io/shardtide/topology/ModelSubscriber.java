@@ -92,17 +92,19 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
    * @param topics the topics
    * @param predictorOf opens the predictor of a model
    * @param unknownHardware whether hardware without a model begins with the nearest one's
+   * @param metrics counts and times predictions
    */
   ModelSubscriber(
       Map<String, Object> clientConfig,
       Registry registry,
       Topics topics,
       Function<ModelBundle, TowerPredictor> predictorOf,
-      UnknownHardware unknownHardware) {
+      UnknownHardware unknownHardware,
+      PlannerMetrics metrics) {
     this.clientConfig = Map.copyOf(clientConfig);
     this.registry = registry;
     this.topics = topics;
-    predictors = new OpenPredictors(predictorOf);
+    predictors = new OpenPredictors(predictorOf, metrics);
     this.unknownHardware = unknownHardware;
   }
 

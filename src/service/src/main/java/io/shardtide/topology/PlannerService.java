@@ -152,7 +152,7 @@ public final class PlannerService implements AutoCloseable {
       ServiceHealth health,
       Planner planner)
       throws Exception {
-    health.quarantine(metrics.quarantine()::all);
+    health.quarantine(metrics::quarantined);
     Registry registry =
         Registry.connectPlanner(
             settings.connection().registryUrl(), settings.connection().registry());
@@ -166,8 +166,9 @@ public final class PlannerService implements AutoCloseable {
               clients(settings),
               registry,
               topics,
-              bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics),
-              settings.unknownHardware());
+              predictorOf,
+              settings.unknownHardware(),
+              metrics);
       models.publish(bundles, settings.connection().bootstrapServers());
       ModelSubscriber subscriber = models;
       health.modelsPublished(
@@ -187,7 +188,8 @@ public final class PlannerService implements AutoCloseable {
               metrics,
               health,
               models,
-              new AbandonedTransactions(clients(settings), metrics::fenced));
+              new AbandonedTransactions(
+                  clients(settings), ended -> metrics.add(Metric.TRANSACTIONS_FENCED, ended)));
       service.run(
           TopologyName.WORKLOAD,
           retry ->
