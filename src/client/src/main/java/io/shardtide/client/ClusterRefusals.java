@@ -20,7 +20,9 @@ import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.config.SaslConfigs;
 import org.apache.kafka.common.errors.AuthenticationException;
-import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.errors.ClusterAuthorizationException;
+import org.apache.kafka.common.errors.GroupAuthorizationException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.resource.ResourceType;
 
 /** Says what a client lacks that a Kafka cluster does not accept, or refuses a request. */
@@ -40,8 +42,8 @@ final class ClusterRefusals {
   }
 
   /**
-   * Returns an error whose message says what to do; the error itself if the cluster refuses
-   * nothing.
+   * Returns an error of the same kind, whose message says what to do; the error itself if the
+   * cluster refuses nothing.
    *
    * @param operation what the client does with the topics that the error names
    */
@@ -55,20 +57,29 @@ final class ClusterRefusals {
         .orElse(error);
   }
 
-  private AuthorizationException explain(
+  private RuntimeException explain(
       RefusedAccess refused, AclOperation operation, RuntimeException error) {
     Topics topics = endpoint.topics();
     Set<Extension> extensions =
         refused.names().stream()
             .flatMap(name -> topics.extensionOf(name).stream())
             .collect(Collectors.toSet());
-    return new AuthorizationException(
+    String message =
         "The Kafka cluster at %s refuses a request%s %s"
             .formatted(
                 endpoint.bootstrapServers(),
                 refused.names().isEmpty() ? ": " + RefusedAccess.sentence(refused.text()) : ".",
-                refused.needs(name -> operation(refused.type(), operation), role, extensions)),
-        error);
+                refused.needs(name -> operation(refused.type(), operation), role, extensions));
+    return switch (refused.type()) {
+      case TOPIC ->
+          (RuntimeException)
+              new TopicAuthorizationException(message, Set.copyOf(refused.names()))
+                  .initCause(error);
+      case GROUP ->
+          (RuntimeException)
+              new GroupAuthorizationException(message, refused.names().get(0)).initCause(error);
+      default -> new ClusterAuthorizationException(message, error);
+    };
   }
 
   /** Clients read how far a group is, and join none. */

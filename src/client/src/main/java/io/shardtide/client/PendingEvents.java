@@ -20,7 +20,7 @@ final class PendingEvents {
   /** Rejections that are kept because they may arrive before the position of their event. */
   private static final int EARLY_REJECTIONS = 1000;
 
-  private final Map<UUID, PendingEvent> pending = new ConcurrentHashMap<>();
+  private final Map<UUID, SentEvent> pending = new ConcurrentHashMap<>();
   private final Map<SourcePosition, Outcome.Rejected> early =
       Collections.synchronizedMap(
           new LinkedHashMap<>() {
@@ -33,7 +33,7 @@ final class PendingEvents {
   private volatile RuntimeException failure;
 
   /** An event without an outcome yet. */
-  private static final class PendingEvent {
+  private static final class SentEvent {
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     private volatile Optional<SourcePosition> position = Optional.empty();
   }
@@ -49,7 +49,7 @@ final class PendingEvents {
    */
   @SuppressWarnings("FutureReturnValueIgnored") // The outcome completes with failures.
   CompletableFuture<Outcome> send(UUID eventId, Supplier<CompletableFuture<SourcePosition>> send) {
-    PendingEvent event = new PendingEvent();
+    SentEvent event = new SentEvent();
     if (pending.putIfAbsent(eventId, event) != null) {
       throw new IllegalArgumentException(
           "Event %s is pending already; send it again after its outcome".formatted(eventId));
@@ -79,7 +79,7 @@ final class PendingEvents {
     return outcome;
   }
 
-  private void sent(PendingEvent event, SourcePosition position) {
+  private void sent(SentEvent event, SourcePosition position) {
     event.position = Optional.of(position);
     Outcome.Rejected rejection = early.remove(position);
     if (rejection != null) {
@@ -109,7 +109,7 @@ final class PendingEvents {
     Outcome.Rejected outcome = new Outcome.Rejected(rejected.reason(), rejected.message());
     // Kept first: the position may become known while it is looked for.
     early.put(rejected.source(), outcome);
-    for (PendingEvent event : pending.values()) {
+    for (SentEvent event : pending.values()) {
       if (event.position.equals(Optional.of(rejected.source()))) {
         early.remove(rejected.source());
         event.outcome.complete(outcome);
