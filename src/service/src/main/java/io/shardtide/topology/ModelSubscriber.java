@@ -66,12 +66,7 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
   private final OpenPredictors predictors;
   private final UnknownHardware unknownHardware;
   private final ScheduledExecutorService refresher =
-      Executors.newSingleThreadScheduledExecutor(
-          task -> {
-            Thread thread = new Thread(task, "model-subscriber");
-            thread.setDaemon(true);
-            return thread;
-          });
+      Executors.newSingleThreadScheduledExecutor(WorkerThreads.daemons("model-subscriber"));
 
   private final Map<String, CostModel> models = new ConcurrentHashMap<>();
   private final ConcurrentSkipListMap<String, ReplaceablePredictor> current =

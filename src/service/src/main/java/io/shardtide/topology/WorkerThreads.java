@@ -1,53 +1,46 @@
 package io.shardtide.topology;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadFactory;
 
 /** The threads of a planner beside those of Kafka Streams. */
 final class WorkerThreads implements AutoCloseable {
+  private final List<ExecutorService> all = new ArrayList<>();
+
   // A thread for each search; LiveSearches bounds them.
-  private final ExecutorService liveSearches =
-      Executors.newCachedThreadPool(task -> daemon(task, "live-search"));
+  final Executor liveSearches = closed(Executors.newCachedThreadPool(daemons("live-search")));
 
   // Partitions search beside one another, and leave half of the processors to everything else.
-  private final ExecutorService backgroundSearches =
+  final Executor backgroundSearches =
       fixed("background-search", Math.max(1, Runtime.getRuntime().availableProcessors() / 2));
-  private final ExecutorService training = fixed("training", 1);
-  private final ExecutorService curves = fixed("curves", 1);
+  final Executor training = fixed("training", 1);
+  final Executor curves = fixed("curves", 1);
 
-  private static ExecutorService fixed(String name, int threads) {
-    return Executors.newFixedThreadPool(threads, task -> daemon(task, name));
+  private Executor fixed(String name, int threads) {
+    return closed(Executors.newFixedThreadPool(threads, daemons(name)));
   }
 
-  private static Thread daemon(Runnable task, String name) {
-    Thread thread = new Thread(task, name);
-    thread.setDaemon(true);
-    return thread;
+  private Executor closed(ExecutorService executor) {
+    all.add(executor);
+    return executor;
   }
 
-  Executor liveSearches() {
-    return liveSearches;
-  }
-
-  Executor backgroundSearches() {
-    return backgroundSearches;
-  }
-
-  Executor training() {
-    return training;
-  }
-
-  Executor curves() {
-    return curves;
+  /** Creates threads that do not keep the process alive. */
+  static ThreadFactory daemons(String name) {
+    return task -> {
+      Thread thread = new Thread(task, name);
+      thread.setDaemon(true);
+      return thread;
+    };
   }
 
   /** Ends what runs; the next instance repeats it. */
   @Override
   public void close() {
-    liveSearches.shutdownNow();
-    backgroundSearches.shutdownNow();
-    training.shutdownNow();
-    curves.shutdownNow();
+    all.forEach(ExecutorService::shutdownNow);
   }
 }
