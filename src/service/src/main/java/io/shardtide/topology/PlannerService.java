@@ -10,7 +10,6 @@ import io.shardtide.learn.RetrainingRun;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.WorkloadStep;
-import io.shardtide.tls.ReloadingSslEngineFactory;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.io.UncheckedIOException;
@@ -25,7 +24,6 @@ import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.DescribeClusterOptions;
@@ -215,10 +213,7 @@ public class PlannerService implements AutoCloseable {
 
   /** Returns the settings that all clients of the cluster share. */
   static Map<String, Object> clients(ServiceSettings settings) {
-    Map<String, Object> clients = new HashMap<>(settings.connection().kafka());
-    clients.put(
-        CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.connection().bootstrapServers());
-    return ReloadingSslEngineFactory.with(clients);
+    return settings.endpoint().clients(Map.of(), Map.of());
   }
 
   /** Creates missing topics and checks all; returns them with their limits and partitions. */
