@@ -1,7 +1,6 @@
 package io.shardtide.topology;
 
 import java.util.Locale;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -32,12 +31,11 @@ public record CheckResult(
     }
   }
 
-  /** Checks that nothing is missing. */
-  public CheckResult {
-    Objects.requireNonNull(check, "check");
-    Objects.requireNonNull(status, "status");
-    Objects.requireNonNull(finding, "finding");
-    Objects.requireNonNull(remedy, "remedy");
+  /** Returns what was found, and what to do, a line each. */
+  String text() {
+    return remedy
+        .map(to -> finding + "\n  " + to.replace(System.lineSeparator(), "\n  "))
+        .orElse(finding);
   }
 
   /** Returns a result that is as expected. */

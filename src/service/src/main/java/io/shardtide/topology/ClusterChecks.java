@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -22,8 +22,6 @@ import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AdminClientConfig;
-import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.DescribeClusterResult;
 import org.apache.kafka.clients.admin.DescribeFeaturesOptions;
 import org.apache.kafka.clients.admin.SupportedVersionRange;
@@ -35,9 +33,8 @@ import org.apache.kafka.common.Node;
  * server longer than seconds, and go on after a failure.
  */
 public final class ClusterChecks {
-  private static final int PROBE_TIMEOUT_MS = 3_000;
-  private static final int REQUEST_TIMEOUT_MS = 5_000;
-  private static final int API_TIMEOUT_MS = 10_000;
+  /** With less, RocksDB cannot compact stores: its files have 64 MiB. */
+  private static final long LEAST_FREE_BYTES = 256L << 20;
 
   private static final String LIMITS = "limits";
 
@@ -49,11 +46,26 @@ public final class ClusterChecks {
 
   private final ServiceSettings settings;
   private final Topics topics;
+  private final Map<String, KafkaCheck> checks = new LinkedHashMap<>();
   private final List<CheckResult> results = new ArrayList<>();
+  private Admin admin;
+  private Collection<Node> nodes;
+  private String clusterId;
 
   private ClusterChecks(ServiceSettings settings) {
     this.settings = settings;
     topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
+    checks.put("versions", this::versions);
+    checks.put(LIMITS, this::limits);
+    checks.put("rights", () -> rights(Acls.Role.PLANNER));
+    checks.put("dashboard rights", () -> rights(Acls.Role.DASHBOARD));
+    checks.put("topics", this::topics);
+    checks.put("replicas", this::replicas);
+    checks.put("state", this::state);
+    checks.put("quarantine", () -> QuarantineCheck.run(admin, topics, settings));
+    if (settings.extensions().contains(Extension.GROWTH)) {
+      checks.put(ForecastCheck.NAME, () -> ForecastCheck.run(admin, topics, settings));
+    }
   }
 
   /**
@@ -66,7 +78,7 @@ public final class ClusterChecks {
     ClusterChecks checks = new ClusterChecks(settings);
     checks.kafka();
     checks.registry();
-    checks.disk();
+    checks.results.add(disk(settings));
     checks.clock();
     return List.copyOf(checks.results);
   }
@@ -77,32 +89,19 @@ public final class ClusterChecks {
   }
 
   private void kafka() throws InterruptedException {
-    Map<String, Object> config = new HashMap<>(PlannerService.clients(settings));
-    config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, API_TIMEOUT_MS);
-    config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MS);
-    Collection<Node> nodes;
-    String clusterId;
-    try (Admin admin = Admin.create(config)) {
+    try (Admin client = KafkaAnswers.admin(settings)) {
+      admin = client;
       try {
-        DescribeClusterResult cluster =
-            admin.describeCluster(new DescribeClusterOptions().timeoutMs(PROBE_TIMEOUT_MS));
+        DescribeClusterResult cluster = KafkaAnswers.cluster(admin);
         nodes = cluster.nodes().get();
         clusterId = cluster.clusterId().get();
       } catch (ExecutionException e) {
         unreachable(e);
         return;
       }
-      results.add(brokers(nodes, clusterId));
-      add("versions", () -> versions(admin, nodes));
-      add(LIMITS, () -> limits(admin));
-      add("rights", () -> rights(admin, Acls.Role.PLANNER));
-      add("dashboard rights", () -> rights(admin, Acls.Role.DASHBOARD));
-      add("topics", () -> topics(admin));
-      add("replicas", () -> replicas(admin));
-      add("state", () -> state(admin, clusterId));
-      add("quarantine", () -> QuarantineCheck.run(admin, topics, settings));
-      if (settings.extensions().contains(Extension.GROWTH)) {
-        add(ForecastCheck.NAME, () -> ForecastCheck.run(admin, topics, settings));
+      results.add(brokers());
+      for (Map.Entry<String, KafkaCheck> check : checks.entrySet()) {
+        add(check.getKey(), check.getValue());
       }
     } catch (RuntimeException e) {
       // A client that cannot be created: a wrong setting, a host name that does not resolve.
@@ -114,27 +113,10 @@ public final class ClusterChecks {
     results.add(
         CheckResult.failed(
             "brokers",
-            "Kafka at %s does not answer: %s"
-                .formatted(
-                    settings.connection().bootstrapServers(),
-                    AuthorizationErrors.describe(error, settings)),
+            KafkaAnswers.missing(error, settings),
             "check bootstrap.servers, that the brokers run and are reachable from this machine, and"
                 + " kafka.security.protocol, kafka.sasl.* and kafka.ssl.*"));
-    for (String check :
-        List.of(
-            "versions",
-            LIMITS,
-            "rights",
-            "dashboard rights",
-            "topics",
-            "replicas",
-            "state",
-            "quarantine")) {
-      results.add(CheckResult.skipped(check, "needs the brokers"));
-    }
-    if (settings.extensions().contains(Extension.GROWTH)) {
-      results.add(CheckResult.skipped(ForecastCheck.NAME, "needs the brokers"));
-    }
+    checks.keySet().forEach(name -> results.add(CheckResult.skipped(name, "needs the brokers")));
   }
 
   private void add(String name, KafkaCheck check) throws InterruptedException {
@@ -149,7 +131,7 @@ public final class ClusterChecks {
     }
   }
 
-  private CheckResult brokers(Collection<Node> nodes, String clusterId) {
+  private CheckResult brokers() {
     String found =
         "%d at %s, cluster %s"
             .formatted(nodes.size(), settings.connection().bootstrapServers(), clusterId);
@@ -163,8 +145,7 @@ public final class ClusterChecks {
     return CheckResult.ok("brokers", found);
   }
 
-  private CheckResult versions(Admin admin, Collection<Node> nodes)
-      throws InterruptedException, ExecutionException {
+  private CheckResult versions() throws InterruptedException, ExecutionException {
     TreeSet<String> releases = new TreeSet<>();
     boolean mayLose = false;
     for (Node node : nodes) {
@@ -173,7 +154,9 @@ public final class ClusterChecks {
         range =
             admin
                 .describeFeatures(
-                    new DescribeFeaturesOptions().nodeId(node.id()).timeoutMs(PROBE_TIMEOUT_MS))
+                    new DescribeFeaturesOptions()
+                        .nodeId(node.id())
+                        .timeoutMs(KafkaAnswers.FIRST_MS))
                 .featureMetadata()
                 .get()
                 .supportedFeatures()
@@ -202,7 +185,7 @@ public final class ClusterChecks {
         : CheckResult.ok("versions", found);
   }
 
-  private CheckResult limits(Admin admin) throws InterruptedException {
+  private CheckResult limits() throws InterruptedException {
     BrokerLimits.Found found = BrokerLimits.find(admin, settings);
     return found.known()
         ? differences(LIMITS, "the brokers allow what a planner needs", found.differences())
@@ -210,8 +193,7 @@ public final class ClusterChecks {
             LIMITS, "the brokers do not tell: needs DescribeConfigs on the cluster");
   }
 
-  private CheckResult rights(Admin admin, Acls.Role role)
-      throws InterruptedException, ExecutionException {
+  private CheckResult rights(Acls.Role role) throws InterruptedException, ExecutionException {
     String name = role == Acls.Role.PLANNER ? "rights" : role + " rights";
     RightsCheck.Rights rights = RightsCheck.of(admin, role, settings);
     List<String> missing = RightsCheck.describe(rights.missing());
@@ -238,7 +220,7 @@ public final class ClusterChecks {
         : CheckResult.warning(name, finding + ": the dashboard stays empty", remedy);
   }
 
-  private CheckResult topics(Admin admin) throws InterruptedException {
+  private CheckResult topics() throws InterruptedException {
     TopicCheck.Comparison comparison = TopicCheck.compare(admin, topics, settings);
     int all = topics.all().size();
     String found =
@@ -281,8 +263,8 @@ public final class ClusterChecks {
         : CheckResult.failed(check, finding, remedy);
   }
 
-  private CheckResult replicas(Admin admin) throws InterruptedException, ExecutionException {
-    TopicProbe.TopicState state = new TopicProbe(admin, settings, PROBE_TIMEOUT_MS).read();
+  private CheckResult replicas() throws InterruptedException, ExecutionException {
+    TopicProbe.TopicState state = new TopicProbe(admin, settings).read();
     Optional<String> problem = state.problem();
     if (problem.isPresent()) {
       return CheckResult.failed("replicas", problem.get(), "start the stopped brokers");
@@ -296,21 +278,17 @@ public final class ClusterChecks {
         : CheckResult.ok("replicas", "in sync in all %d partitions".formatted(state.partitions()));
   }
 
-  private CheckResult state(Admin admin, String clusterId)
-      throws InterruptedException, ExecutionException {
-    String remedy = "docs/OPERATING.md, A changelog was deleted";
+  private CheckResult state() throws InterruptedException, ExecutionException {
+    String remedy = "correct bootstrap.servers, topics.prefix or state.directory";
     try {
-      remedy = "correct bootstrap.servers, topics.prefix or state.directory";
       StateCheck.sameState(clusterId, settings);
       remedy = "docs/OPERATING.md, A changelog was deleted";
       StateCheck.changelogs(admin, settings);
-      Optional<OffsetsCheck.LostOffsets> lost = OffsetsCheck.find(admin, settings);
-      if (lost.isPresent()) {
-        return CheckResult.failed(
-            "state",
-            lost.get().finding(),
-            String.join(System.lineSeparator(), lost.get().commands()));
-      }
+      return OffsetsCheck.find(admin, settings)
+          .orElseGet(
+              () ->
+                  CheckResult.ok(
+                      "state", "of this cluster or new; no changelog or offset is lost"));
     } catch (IllegalStateException e) {
       return CheckResult.failed("state", e.getMessage(), remedy);
     } catch (IOException e) {
@@ -319,13 +297,10 @@ public final class ClusterChecks {
           "%s cannot be read: %s".formatted(StateCheck.CLUSTER_FILE, e),
           "run doctor as the planner's user");
     }
-    return CheckResult.ok("state", "of this cluster or new; no changelog or offset is lost");
   }
 
   private void registry() {
     String url = settings.connection().registryUrl();
-    String remedy =
-        "check schema.registry.url, that the registry runs, and registry.* in the settings";
     try (Registry registry = Registry.connect(url, settings.connection().registry())) {
       registry.probe();
       int missing = registry.unregistered(topics).size();
@@ -335,16 +310,24 @@ public final class ClusterChecks {
               missing == 0
                   ? "%s has all schemas".formatted(url)
                   : "%s answers; run registers %d schemas".formatted(url, missing)));
-    } catch (RegistryUnavailableException | IllegalStateException e) {
-      results.add(CheckResult.failed("registry", e.getMessage(), remedy));
     } catch (RuntimeException e) {
       results.add(
           CheckResult.failed(
-              "registry", "The registry's client fails: " + Retry.describe(e), remedy));
+              "registry",
+              e instanceof IllegalStateException ? e.getMessage() : registryMissing(e),
+              "check schema.registry.url, that the registry runs, and registry.* in the settings"));
     }
   }
 
-  private void disk() {
+  /** Returns why the registry cannot be asked. */
+  static String registryMissing(RuntimeException e) {
+    return e instanceof RegistryUnavailableException
+        ? e.getMessage()
+        : "The registry's client fails: " + Retry.describe(e);
+  }
+
+  /** Looks at the file system of the state directory. */
+  static CheckResult disk(ServiceSettings settings) {
     Path directory = settings.streams().stateDirectory().toAbsolutePath();
     Path existing = directory;
     while (!Files.exists(existing) && existing.getParent() != null) {
@@ -352,27 +335,22 @@ public final class ClusterChecks {
     }
     try {
       if (!Files.isDirectory(existing) || !Files.isWritable(existing)) {
-        results.add(
-            CheckResult.failed(
-                "disk",
-                "%s is not a folder that this user may write".formatted(existing),
-                "give the planner's user the folder state.directory=" + directory));
-        return;
+        return CheckResult.failed(
+            "disk",
+            "%s is not a folder that this user may write".formatted(existing),
+            "give the planner's user the folder state.directory=" + directory);
       }
       long free = Files.getFileStore(existing).getUsableSpace();
       String found = "%s has %s free".formatted(directory, ByteSizes.describe(free));
-      results.add(
-          free >= ServiceHealth.LEAST_FREE_BYTES
-              ? CheckResult.ok("disk", found)
-              : CheckResult.failed(
-                  "disk",
-                  "%s, expected at least %s"
-                      .formatted(found, ByteSizes.describe(ServiceHealth.LEAST_FREE_BYTES)),
-                  "free space, or set state.directory to a larger file system"));
+      return free >= LEAST_FREE_BYTES
+          ? CheckResult.ok("disk", found)
+          : CheckResult.failed(
+              "disk",
+              "%s, expected at least %s".formatted(found, ByteSizes.describe(LEAST_FREE_BYTES)),
+              "free space, or set state.directory to a larger file system");
     } catch (IOException e) {
-      results.add(
-          CheckResult.failed(
-              "disk", "%s is unusable: %s".formatted(existing, e), "set another state.directory"));
+      return CheckResult.failed(
+          "disk", "%s is unusable: %s".formatted(existing, e), "set another state.directory");
     }
   }
 
