@@ -13,7 +13,6 @@ import io.shardtide.plan.SearchSettings;
 import io.shardtide.step.Planner;
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.WorkloadStep;
-import io.shardtide.tls.ReloadingSslEngineFactory;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
@@ -30,7 +29,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.CloseOptions;
@@ -335,10 +333,7 @@ public final class PlannerService implements AutoCloseable {
 
   /** Returns the settings that all clients of the cluster share. */
   static Map<String, Object> clients(ServiceSettings settings) {
-    Map<String, Object> clients = new HashMap<>(settings.connection().kafka());
-    clients.put(
-        CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.connection().bootstrapServers());
-    return ReloadingSslEngineFactory.with(clients);
+    return settings.endpoint().clients(Map.of(), Map.of());
   }
 
   /** Creates missing topics and checks all; returns them with their limits and partitions. */
