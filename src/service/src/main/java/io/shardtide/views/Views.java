@@ -18,6 +18,7 @@ import io.shardtide.pool.PoolChange;
 import io.shardtide.state.AcceptedStatus;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.ModelDecision;
+import io.shardtide.views.DiffView.MovedShard;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;
@@ -52,11 +53,11 @@ public final class Views implements AutoCloseable {
   /** The same for topics whose records may be large. */
   private static final StartPosition RECENT_LARGE = StartPosition.last(300);
 
-  /** The same for samples: a measurement has one for each device. */
-  private static final StartPosition RECENT_SAMPLES = StartPosition.last(5000);
-
-  /** The same for curves: each change of a workload's tables has one of about a kilobyte. */
-  private static final StartPosition RECENT_CURVES = StartPosition.last(5000);
+  /**
+   * The same for samples, of which a measurement has one for each device, and for curves, of which
+   * each change of a workload's tables has one of about a kilobyte.
+   */
+  private static final StartPosition RECENT_SMALL = StartPosition.last(5000);
 
   private final Topics topics;
   private final Registry registry;
@@ -80,9 +81,8 @@ public final class Views implements AutoCloseable {
     lag = new ConsumerLag(endpoint);
     statistics = projection.statistics(lag.now(), false);
     recent =
-        recent(endpoint.reader(registry))
-            .onTombstone(topics.currentPlans(), (at, key) -> projection.planDeleted(key))
-            .latestOnlyAtStart(topics.currentPlans())
+        endpoint
+            .reader(registry)
             .onCaughtUp(() -> caughtUp = true)
             .every(UPDATES, this::sendUpdates)
             .every(STATISTICS, this::sendStatistics)
@@ -90,11 +90,16 @@ public final class Views implements AutoCloseable {
             // Malformed events and reports are on rejected-events, which is shown.
             .onUndecodable(record -> {})
             .onFailure(failed);
+    followWorkloads();
     if (extensions.contains(Extension.POOLS)) {
       followPools();
     }
     if (extensions.contains(Extension.GROWTH)) {
-      followForecasts();
+      followLatest(
+          topics.currentForecasts(),
+          TableForecasts::workloadId,
+          projection::apply,
+          WorkloadProjection::forecastsDeleted);
     }
     tables =
         endpoint
@@ -131,50 +136,36 @@ public final class Views implements AutoCloseable {
     return new Views(endpoint, extensions, failed);
   }
 
-  private TopicReader recent(TopicReader reader) {
-    follow(
-        reader,
+  private void followWorkloads() {
+    followLatest(
         topics.currentPlans(),
-        StartPosition.BEGINNING,
         ShardingPlan::workloadId,
-        projection::applyCurrent);
+        projection::applyCurrent,
+        WorkloadProjection::planDeleted);
     follow(
-        reader,
-        topics.workloadChanges(),
-        RECENT_LARGE,
-        WorkloadChange::workloadId,
-        projection::apply);
+        topics.workloadChanges(), RECENT_LARGE, WorkloadChange::workloadId, projection::apply);
+    follow(topics.shardingPlans(), RECENT_LARGE, ShardingPlan::workloadId, projection::apply);
     follow(
-        reader, topics.shardingPlans(), RECENT_LARGE, ShardingPlan::workloadId, projection::apply);
-    follow(
-        reader,
         topics.acceptedStatuses(),
         RECENT,
         AcceptedStatus::workloadId,
         (at, writtenAt, accepted) ->
             accepted.status().ifPresent(status -> projection.apply(at, writtenAt, status)));
-    follow(reader, topics.measuredCosts(), RECENT, MeasuredCosts::workloadId, projection::apply);
+    follow(topics.measuredCosts(), RECENT, MeasuredCosts::workloadId, projection::apply);
     follow(
-        reader,
-        topics.infeasibleWorkloads(),
-        RECENT,
-        InfeasibleWorkload::workloadId,
-        projection::apply);
-    follow(
-        reader, topics.trainingSamples(), RECENT_SAMPLES, CostSample::hardware, projection::apply);
-    follow(reader, topics.driftAlarms(), RECENT, DriftAlarm::hardware, projection::apply);
-    follow(reader, topics.modelDecisions(), RECENT, ModelDecision::hardware, projection::apply);
-    follow(reader, topics.costModels(), RECENT, ModelBundle::hardware, projection::apply);
-    return reader.handle(
-        topics.rejectedEvents(), RECENT_LARGE, Optional.empty(), projection::apply);
+        topics.infeasibleWorkloads(), RECENT, InfeasibleWorkload::workloadId, projection::apply);
+    follow(topics.trainingSamples(), RECENT_SMALL, CostSample::hardware, projection::apply);
+    follow(topics.driftAlarms(), RECENT, DriftAlarm::hardware, projection::apply);
+    follow(topics.modelDecisions(), RECENT, ModelDecision::hardware, projection::apply);
+    follow(topics.costModels(), RECENT, ModelBundle::hardware, projection::apply);
+    recent.handle(topics.rejectedEvents(), RECENT_LARGE, Optional.empty(), projection::apply);
   }
 
   private void followPools() {
-    follow(recent, topics.poolChanges(), StartPosition.BEGINNING, PoolChange::poolId, pools::apply);
-    follow(recent, topics.throughputCurves(), RECENT_CURVES, CurveReport::poolId, pools::apply);
-    follow(recent, topics.allocations(), RECENT_LARGE, Allocation::poolId, pools::apply);
+    follow(topics.poolChanges(), StartPosition.BEGINNING, PoolChange::poolId, pools::apply);
+    follow(topics.throughputCurves(), RECENT_SMALL, CurveReport::poolId, pools::apply);
+    follow(topics.allocations(), RECENT_LARGE, Allocation::poolId, pools::apply);
     follow(
-        recent,
         topics.currentAllocations(),
         StartPosition.BEGINNING,
         Allocation::poolId,
@@ -182,25 +173,20 @@ public final class Views implements AutoCloseable {
     recent.latestOnlyAtStart(topics.currentAllocations());
   }
 
-  private void followForecasts() {
-    follow(
-        recent,
-        topics.currentForecasts(),
-        StartPosition.BEGINNING,
-        TableForecasts::workloadId,
-        projection::apply);
-    recent
-        .onTombstone(topics.currentForecasts(), (at, key) -> projection.forecastsDeleted(key))
-        .latestOnlyAtStart(topics.currentForecasts());
+  private <V> void follow(
+      Topic<V> topic, StartPosition start, Function<V, String> keyOf, RecordHandler<V> handler) {
+    recent.handle(topic, start, Optional.of(keyOf), handler);
   }
 
-  private static <V> void follow(
-      TopicReader reader,
+  private <V> void followLatest(
       Topic<V> topic,
-      StartPosition start,
       Function<V, String> keyOf,
-      RecordHandler<V> handler) {
-    reader.handle(topic, start, Optional.of(keyOf), handler);
+      RecordHandler<V> handler,
+      Consumer<WorkloadProjection> tombstone) {
+    follow(topic, StartPosition.BEGINNING, keyOf, handler);
+    recent
+        .onTombstone(topic, (at, workloadId) -> projection.delete(workloadId, tombstone))
+        .latestOnlyAtStart(topic);
   }
 
   private void sendUpdates() {
@@ -212,7 +198,7 @@ public final class Views implements AutoCloseable {
 
   private void sendStatistics() {
     statistics = projection.statistics(lag.now(), tablesAreRead);
-    notifyListeners(new ViewUpdate.StatisticsChanged(statistics));
+    notifyListeners(ViewUpdate.of(statistics));
   }
 
   private void forgetUnknown() {
@@ -223,10 +209,10 @@ public final class Views implements AutoCloseable {
 
   private void predictionDeleted(String keyText) {
     PredictionKey key = PredictionKey.parse(keyText);
-    key.table()
-        .ifPresentOrElse(
-            table -> projection.tableDropped(key.workloadId(), table),
-            () -> projection.predictionsDeleted(key.workloadId()));
+    projection.delete(
+        key.workloadId(),
+        workload ->
+            key.table().ifPresentOrElse(workload::tableDropped, workload::predictionsDeleted));
   }
 
   private void notifyListeners(ViewUpdate update) {
@@ -265,7 +251,7 @@ public final class Views implements AutoCloseable {
 
   /** Returns a workload; empty if it does not exist. */
   public Optional<WorkloadView> workload(String workloadId) {
-    return projection.workload(workloadId).map(view -> view.with(pools.share(workloadId)));
+    return projection.workload(workloadId, pools.share(workloadId));
   }
 
   /** Returns all pools, by id; none if they are not read. */
@@ -300,10 +286,9 @@ public final class Views implements AutoCloseable {
    */
   public Optional<ShardingPlan> plan(String planId) throws IOException {
     Optional<WorkloadProjection.LocatedPlan> located = projection.plan(planId);
-    if (located.isEmpty()) {
-      return Optional.empty();
-    }
-    return Optional.of(plans.read(planId, located.get().at()));
+    return located.isEmpty()
+        ? Optional.empty()
+        : Optional.of(plans.read(planId, located.get().at()));
   }
 
   /**
@@ -315,12 +300,7 @@ public final class Views implements AutoCloseable {
   public Optional<DiffView> diff(String earlierId, String laterId) throws IOException {
     Optional<ShardingPlan> earlier = plan(earlierId);
     Optional<ShardingPlan> later = plan(laterId);
-    Optional<PlanSummary> earlierSummary = summary(earlierId);
-    Optional<PlanSummary> laterSummary = summary(laterId);
-    if (earlier.isEmpty()
-        || later.isEmpty()
-        || earlierSummary.isEmpty()
-        || laterSummary.isEmpty()) {
+    if (earlier.isEmpty() || later.isEmpty()) {
       return Optional.empty();
     }
     String workload = later.get().workloadId();
@@ -330,20 +310,12 @@ public final class Views implements AutoCloseable {
               .formatted(earlierId, earlier.get().workloadId(), laterId, workload));
     }
     PlanDiff diff = PlanDiff.between(earlier.get(), later.get());
+    int groupSize = later.get().prediction().deviceCosts().size();
+    int ranks = later.get().ranks();
     return Optional.of(
         new DiffView(
-            earlierSummary.get(),
-            laterSummary.get(),
             diff.moved().stream()
-                .map(
-                    m ->
-                        new DiffView.MovedShard(
-                            m,
-                            projection.bytes(
-                                workload,
-                                m,
-                                laterSummary.get().groupSize(),
-                                laterSummary.get().devices())))
+                .map(m -> new MovedShard(m, projection.bytes(workload, m, groupSize, ranks)))
                 .toList(),
             diff.added(),
             diff.dropped()));

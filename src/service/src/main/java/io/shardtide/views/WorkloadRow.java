@@ -2,7 +2,6 @@ package io.shardtide.views;
 
 import java.time.Instant;
 import java.util.Optional;
-import java.util.OptionalDouble;
 
 /**
  * A workload, as the list of workloads shows it.
@@ -34,11 +33,11 @@ public record WorkloadRow(
     Optional<String> hardware,
     Optional<String> planId,
     long plannedGeneration,
-    OptionalDouble predictedMs,
+    Optional<Double> predictedMs,
     boolean simulated,
-    OptionalDouble measuredMs,
+    Optional<Double> measuredMs,
     Optional<String> measuredPlanId,
-    OptionalDouble imbalance,
+    Optional<Double> imbalance,
     Optional<Instant> changedAt,
     WorkloadHealth health,
     Optional<String> problem) {
